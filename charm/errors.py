@@ -1,0 +1,5 @@
+"""The one exception a user is meant to read."""
+
+
+class CharmError(Exception):
+    """Bad input or an impossible request, told in one sentence; the command line prints it and exits with 2."""

@@ -1,0 +1,51 @@
+"""Structured sparse memory for any structured key: factors, composers, row tables, CoSE.
+
+A key is a mapping from field name to integer tensor; a memory turns a batch of keys into vectors.
+"""
+
+from charm.memory.composers import (
+    COMPOSERS,
+    Add,
+    Composer,
+    Film,
+    FilmAdd,
+    FilmHeads,
+    Hypernetwork,
+    MixtureOfExperts,
+)
+from charm.memory.cose import CoSE, TableMemory
+from charm.memory.factors import Factor, Lookup, SlotPermutation, Sum
+from charm.memory.parts import (
+    Key,
+    MemoryModule,
+    Rows,
+    dense_parameters,
+    factor_parameters,
+    row_parameters,
+)
+from charm.memory.tables import KeyedTable, RowTable
+
+__all__ = [
+    "COMPOSERS",
+    "Add",
+    "CoSE",
+    "Composer",
+    "Factor",
+    "Film",
+    "FilmAdd",
+    "FilmHeads",
+    "Hypernetwork",
+    "Key",
+    "KeyedTable",
+    "Lookup",
+    "MemoryModule",
+    "MixtureOfExperts",
+    "RowTable",
+    "Rows",
+    "SlotPermutation",
+    "Sum",
+    "TableMemory",
+    "dense_parameters",
+    "factor_parameters",
+    "row_parameters",
+]

@@ -1,0 +1,130 @@
+"""What every module of the memory is made of: keys, rows of parameters, and one kind of linear layer.
+
+Shapes: B keys in a batch, D width of the memory's vectors, C columns that a row stores.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from charm.errors import CharmError
+
+# Field name -> whole numbers, [B] for an id or [B, n] for a permutation of 0..n-1. Fields nobody reads are ignored.
+Key = Mapping[str, Tensor]
+
+# The standard deviation of a standard normal cut off at two standard deviations.
+_TRUNCATED_STD = 0.87962566103423978
+
+
+def read_field(key: Key, field: str, size: int, symbols: int | None = None) -> Tensor:
+    """The field as int64, [B], or [B, symbols] where that is asked for.
+
+    Values must lie in 0..size-1. That is checked on the CPU only: elsewhere looking would stall the device.
+    """
+    if field not in key:
+        raise CharmError(f"the key has no field '{field}', only {', '.join(sorted(key)) or 'none at all'}")
+    ids = key[field]
+    if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
+        raise CharmError(f"field '{field}' holds {ids.dtype}, not whole numbers")
+    if ids.dim() != (1 if symbols is None else 2) or (symbols is not None and ids.shape[1] != symbols):
+        wanted = "[B]" if symbols is None else f"[B, {symbols}]"
+        raise CharmError(f"field '{field}' has shape {list(ids.shape)}, not {wanted}")
+    if ids.device.type == "cpu" and ids.numel() > 0:
+        low, high = ids.min().item(), ids.max().item()
+        if low < 0 or high >= size:
+            bad = low if low < 0 else high
+            raise CharmError(f"field '{field}' holds {bad}, outside 0..{size - 1}")
+    return ids.long()
+
+
+def truncated_normal_(weight: Tensor, std: float) -> Tensor:
+    """Fill with a normal cut off at two of its standard deviations; `std` holds after the cut."""
+    sigma = std / _TRUNCATED_STD
+    return nn.init.trunc_normal_(weight, std=sigma, a=-2 * sigma, b=2 * sigma)
+
+
+def linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
+    """A linear layer that keeps the variance of its input; biases start at zero."""
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    truncated_normal_(layer.weight.data, std=1 / math.sqrt(inputs))
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+class MemoryModule(nn.Module):
+    """Any module of the memory: it can tell which of its parameters are trained row by row."""
+
+    def row_parameters(self) -> list[nn.Parameter]:
+        return row_parameters(self)
+
+    def factor_parameters(self) -> list[nn.Parameter]:
+        return factor_parameters(self)
+
+    def dense_parameters(self) -> list[nn.Parameter]:
+        return dense_parameters(self)
+
+
+class Rows(MemoryModule):
+    """A table [rows, columns] of parameters, zero at first.
+
+    With `sparse`, the gradient names only the rows that were read (once per read, so duplicates add up and
+    accumulated batches keep their own rows); such a table needs an optimizer that works row by row. The
+    attribute may be switched between steps. With `reserved_row`, row 0 always reads as zero and its gradient
+    is zero.
+    """
+
+    def __init__(self, rows: int, columns: int, sparse: bool, reserved_row: bool = False) -> None:
+        super().__init__()
+        if rows < 1 or columns < 1:
+            raise CharmError(f"a table of {rows} rows and {columns} columns holds nothing")
+        self.weight = nn.Parameter(torch.zeros(rows, columns))
+        self.sparse = sparse
+        self.reserved_row = reserved_row
+
+    def forward(self, ids: Tensor) -> Tensor:
+        values = F.embedding(ids, self.weight, sparse=self.sparse)
+        if self.reserved_row:
+            # Not embedding's padding_idx: that filters the sparse gradient, which stalls a GPU to learn its size.
+            values = values.masked_fill((ids == 0).unsqueeze(-1), 0)
+        return values
+
+    @torch.no_grad()
+    def grow(self, count: int) -> int:
+        """Append `count` zero rows and return the index of the first; old rows keep every bit.
+
+        The parameter stays the same object, so optimizers keep their hold on it; a pending gradient is dropped.
+        """
+        if count < 0:
+            raise CharmError(f"a table cannot grow by {count} rows")
+        first = self.weight.shape[0]
+        self.weight.grad = None
+        self.weight.data = torch.cat([self.weight.data, self.weight.data.new_zeros(count, self.weight.shape[1])])
+        return first
+
+    def extra_repr(self) -> str:
+        rows, columns = self.weight.shape
+        return f"{rows}, {columns}, sparse={self.sparse}, reserved_row={self.reserved_row}"
+
+
+class FactorTable(MemoryModule):
+    """Marks a module whose own parameters are a factor's table rather than a shared map."""
+
+    def table_parameters(self) -> list[nn.Parameter]:
+        raise NotImplementedError
+
+
+def row_parameters(module: nn.Module) -> list[nn.Parameter]:
+    """Tables anywhere inside `module` whose gradients are sparse: for the row optimizers."""
+    return [part.weight for part in module.modules() if isinstance(part, Rows) and part.sparse]
+
+
+def dense_parameters(module: nn.Module) -> list[nn.Parameter]:
+    """All parameters of `module` that are not `row_parameters`."""
+    rows = {id(parameter) for parameter in row_parameters(module)}
+    return [parameter for parameter in module.parameters() if id(parameter) not in rows]

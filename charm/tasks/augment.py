@@ -1,0 +1,102 @@
+"""Drawing the views of a puzzle: up to a thousand, all different in content, the original first."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.tasks.keyed import Words, key_of, mix
+from charm.tasks.task import COLORS, MAX_SIDE, Grid, Task
+from charm.tasks.view import DIHEDRALS, encode, turn
+
+Codes = npt.NDArray[np.uint32]
+Colors = npt.NDArray[np.uint8]  # [n, 10], each row a permutation that keeps 0
+
+_TRIALS_PER_VIEW = 5  # as the reference: a puzzle with few colours stops here with fewer views
+_BLOCK = 1250  # trials hashed at once
+
+# Fixed random words of the content hash: one for each canvas position, colour and grid shape.
+_words = np.random.Generator(np.random.Philox(key_of("content hash")))
+_POSITION = _words.integers(0, 2**64, (MAX_SIDE, MAX_SIDE), np.uint64)
+_COLOR = _words.integers(0, 2**64, COLORS, np.uint64)
+_SHAPE = _words.integers(0, 2**64, (MAX_SIDE + 1, MAX_SIDE + 1), np.uint64)
+del _words
+
+
+def color_pool(size: int, seed: int) -> Colors:
+    """A fixed pool of distinct colour permutations, the identity first (the paper's Table cppool has 1,000)."""
+    rng = np.random.Generator(np.random.Philox(key_of("color pool", seed)))
+    pool = np.arange(COLORS, dtype=np.uint8)[None]
+    while len(pool) < size:
+        drawn = np.concatenate([pool, _random_colors(rng, size)])
+        _, first = np.unique(encode(np.zeros(len(drawn), np.uint8), drawn), return_index=True)
+        pool = drawn[np.sort(first)][:size]
+    return pool
+
+
+def draw_views(task: Task, count: int, seed: int, pool: Colors | None = None) -> Codes:
+    """Codes of at most `count` views of the task, distinct in content, beginning with the identity.
+
+    Depends on (seed, task id, visible content) alone, not on other tasks nor on their order. A blind task has no
+    test outputs, so they cannot take part in deciding which views are different. With a pool, colour permutations
+    come from it only.
+    """
+    rng = np.random.Generator(np.random.Philox(key_of("views", seed, task.id)))
+    hasher = _ContentHash(task)
+    codes = np.zeros(1, np.uint32)
+    hashes = hasher(np.zeros(1, np.uint8), np.arange(COLORS, dtype=np.uint8)[None])
+    for _ in range(0, _TRIALS_PER_VIEW * count, _BLOCK):
+        if len(codes) >= count:
+            break
+        dihedral = rng.integers(0, DIHEDRALS, _BLOCK, np.uint8)
+        colors = _random_colors(rng, _BLOCK) if pool is None else pool[rng.integers(0, len(pool), _BLOCK)]
+        codes = np.concatenate([codes, encode(dihedral, colors)])
+        hashes = np.concatenate([hashes, hasher(dihedral, colors)])
+        _, first = np.unique(hashes, return_index=True)
+        first.sort()  # in the order drawn
+        codes, hashes = codes[first], hashes[first]
+    return codes[:count]
+
+
+class _ContentHash:
+    """Hashes of a task's content under many views at once.
+
+    A grid's hash is the sum over its cells of position word x colour word (mod 2^64), so the sum over each colour's
+    positions is taken once for each symmetry, and a recolouring only re-weighs ten numbers. Pairs are mixed and
+    added, so their order does not matter. Different contents collide with probability near 2^-60.
+    """
+
+    def __init__(self, task: Task) -> None:
+        pairs = [(pair.input, pair.output) for pair in task.pairs]
+        self.has_output = np.array([output is not None for _, output in pairs])
+        blank = np.zeros((0, 0), np.uint8)
+        grids = [grid if grid is not None else blank for pair in pairs for grid in pair]
+        # sums_GKC: for symmetry G, grid K (input and output alternate) and colour C, the sum of position words.
+        self.sums_GKC = np.zeros((DIHEDRALS, len(grids), COLORS), np.uint64)
+        self.shapes_GK = np.zeros((DIHEDRALS, len(grids)), np.uint64)
+        for symmetry in range(DIHEDRALS):
+            for number, grid in enumerate(grids):
+                self.sums_GKC[symmetry, number] = _color_sums(turned := turn(grid, symmetry))
+                self.shapes_GK[symmetry, number] = _SHAPE[turned.shape]
+
+    def __call__(self, dihedral_N: npt.NDArray[np.uint8], colors_NC: Colors) -> Words:
+        weights_NC = _COLOR[colors_NC]
+        grids_NK = np.empty((len(dihedral_N), self.sums_GKC.shape[1]), np.uint64)
+        for symmetry in range(DIHEDRALS):
+            chosen = dihedral_N == symmetry
+            # An integer matrix product that wraps around mod 2^64, as a hash should.
+            grids_NK[chosen] = weights_NC[chosen] @ self.sums_GKC[symmetry].T + self.shapes_GK[symmetry]
+        mixed_NK = mix(grids_NK)
+        pairs_NP = mixed_NK[:, 0::2] + mix(mixed_NK[:, 1::2]) * self.has_output.astype(np.uint64)
+        return mix(pairs_NP).sum(axis=1, dtype=np.uint64)
+
+
+def _color_sums(grid: Grid) -> Words:
+    words = _POSITION[: grid.shape[0], : grid.shape[1]]
+    return np.array([words[grid == color].sum(dtype=np.uint64) for color in range(COLORS)], np.uint64)
+
+
+def _random_colors(rng: np.random.Generator, count: int) -> Colors:
+    colors = np.tile(np.arange(COLORS, dtype=np.uint8), (count, 1))
+    rng.permuted(colors[:, 1:], axis=1, out=colors[:, 1:])
+    return colors

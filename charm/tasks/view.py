@@ -1,0 +1,137 @@
+"""Views: the 8 symmetries of the square times the permutations of colours 1..9.
+
+A view is a value. It is applied to grids here, one at a time; `charm.tasks.batch` does the same to whole
+batches on any device. Colour 0 never moves: most ARC rules treat it as background.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+from charm.tasks.task import COLORS, Grid, Pair, Task
+
+DIHEDRALS = 8
+PERMUTATIONS = math.factorial(COLORS - 1)  # 362,880
+VIEWS = DIHEDRALS * PERMUTATIONS
+
+DIHEDRAL_NAMES = (
+    "identity",
+    "rotate 90 ccw",
+    "rotate 180",
+    "rotate 270 ccw",
+    "flip left-right",
+    "flip up-down",
+    "transpose",
+    "anti-transpose",
+)
+# Only the two quarter turns are not their own inverse.
+DIHEDRAL_INVERSE = (0, 3, 2, 1, 4, 5, 6, 7)
+
+
+def turn(grid: Grid, dihedral: int) -> Grid:
+    """The grid under one of the eight symmetries, numbered as in DIHEDRAL_NAMES."""
+    if dihedral < 4:
+        return np.rot90(grid, dihedral)
+    return (grid[:, ::-1], grid[::-1, :], grid.T, grid[::-1, ::-1].T)[dihedral - 4]
+
+
+def _composition_table() -> tuple[tuple[int, ...], ...]:
+    probe = np.arange(6, dtype=np.uint8).reshape(2, 3)
+    images = [(image.shape, image.tobytes()) for image in (turn(probe, d) for d in range(DIHEDRALS))]
+    table = []
+    for first in range(DIHEDRALS):
+        turned = (turn(turn(probe, first), second) for second in range(DIHEDRALS))
+        table.append(tuple(images.index((image.shape, image.tobytes())) for image in turned))
+    return tuple(table)
+
+
+# DIHEDRAL_THEN[a][b] is the symmetry "first a, then b".
+DIHEDRAL_THEN = _composition_table()
+
+
+@dataclass(frozen=True)
+class View:
+    """Recolour by `colors` (cell c becomes colors[c]), then turn by `dihedral`; the two commute."""
+
+    dihedral: int = 0
+    colors: tuple[int, ...] = tuple(range(COLORS))
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.dihedral < DIHEDRALS:
+            raise CharmError(f"dihedral {self.dihedral} is outside 0..{DIHEDRALS - 1}")
+        if sorted(self.colors) != list(range(COLORS)) or self.colors[0] != 0:
+            raise CharmError(f"colours {self.colors} are not a permutation of 0..9 that keeps 0 in place")
+
+    def apply(self, grid: Grid) -> Grid:
+        return np.ascontiguousarray(turn(np.asarray(self.colors, np.uint8)[grid], self.dihedral))
+
+    def invert(self, grid: Grid) -> Grid:
+        return self.inverse.apply(grid)
+
+    @property
+    def inverse(self) -> View:
+        return View(DIHEDRAL_INVERSE[self.dihedral], tuple(int(c) for c in np.argsort(self.colors)))
+
+    def then(self, other: View) -> View:
+        """The view that applies this one first and `other` second."""
+        colors = tuple(other.colors[c] for c in self.colors)
+        return View(DIHEDRAL_THEN[self.dihedral][other.dihedral], colors)
+
+    def apply_to_pair(self, pair: Pair) -> Pair:
+        return Pair(self.apply(pair.input), None if pair.output is None else self.apply(pair.output))
+
+    def apply_to_task(self, task: Task) -> Task:
+        return Task(
+            task.id,
+            tuple(self.apply_to_pair(pair) for pair in task.train),
+            tuple(self.apply_to_pair(pair) for pair in task.test),
+        )
+
+    @property
+    def code(self) -> int:
+        """The view as one number below 8 x 9! (22 bits), 0 for the identity."""
+        return int(encode(np.array([self.dihedral]), np.array([self.colors]))[0])
+
+    @staticmethod
+    def from_code(code: int) -> View:
+        dihedral, colors = decode(np.array([code]))
+        return View(int(dihedral[0]), tuple(int(c) for c in colors[0]))
+
+    def __str__(self) -> str:
+        return f"{DIHEDRAL_NAMES[self.dihedral]}, colours {''.join(map(str, self.colors))}"
+
+
+IDENTITY = View()
+
+
+def encode(dihedral_N: npt.NDArray[np.integer], colors_NC: npt.NDArray[np.integer]) -> npt.NDArray[np.uint32]:
+    """Codes of many views: the symmetry, then the permutation's rank in lexicographic order."""
+    symbols = np.asarray(colors_NC)[:, 1:]
+    rank = np.zeros(len(symbols), np.int64)
+    for place in range(COLORS - 1):
+        # Lehmer digit: how many later symbols are smaller than this one.
+        smaller = (symbols[:, place + 1 :] < symbols[:, place, None]).sum(axis=1)
+        rank = rank * (COLORS - 1 - place) + smaller
+    return (np.asarray(dihedral_N, np.int64) * PERMUTATIONS + rank).astype(np.uint32)
+
+
+def decode(codes_N: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
+    """The inverse of `encode`: dihedral [N] and colours [N, 10]."""
+    dihedral, rank = np.divmod(np.asarray(codes_N, np.int64), PERMUTATIONS)
+    symbols = np.empty((len(rank), COLORS - 1), np.uint8)
+    for place in range(COLORS - 2, -1, -1):
+        rank, digit = np.divmod(rank, COLORS - 1 - place)
+        symbols[:, place] = digit
+    # Undo the Lehmer code from the back: a symbol at or above the one before it moves up by one.
+    for place in range(COLORS - 3, -1, -1):
+        later = symbols[:, place + 1 :]
+        later += later >= symbols[:, place, None]
+    colors = np.zeros((len(symbols), COLORS), np.uint8)
+    colors[:, 1:] = symbols + 1
+    return dihedral.astype(np.uint8), colors
+
