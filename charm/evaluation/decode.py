@@ -59,7 +59,9 @@ def invert_views(
     cells_NP = grids_NSS[:, :side, :side].reshape(-1, side * side).clamp(max=COLORS - 1).long()
 
     inverse_NC = torch.empty_like(colors_NC, dtype=torch.uint8)
-    inverse_NC.scatter_(1, colors_NC.long(), torch.arange(COLORS, dtype=torch.uint8, device=device).expand_as(colors_NC))
+    inverse_NC.scatter_(
+        1, colors_NC.long(), torch.arange(COLORS, dtype=torch.uint8, device=device).expand_as(colors_NC)
+    )
     cells_NP = inverse_NC.gather(1, cells_NP)
 
     symmetry = torch.tensor([SWAPS, REVERSES_ROWS, REVERSES_COLUMNS], device=device)

@@ -14,15 +14,8 @@ from charm.memory.composers import (
     MixtureOfExperts,
 )
 from charm.memory.cose import CoSE, TableMemory
-from charm.memory.factors import Factor, Lookup, SlotPermutation, Sum
-from charm.memory.parts import (
-    Key,
-    MemoryModule,
-    Rows,
-    dense_parameters,
-    factor_parameters,
-    row_parameters,
-)
+from charm.memory.factors import Factor, Lookup, SlotPermutation, Sum, factor_parameters
+from charm.memory.parts import Key, MemoryModule, Rows, dense_parameters, row_parameters
 from charm.memory.tables import KeyedTable, RowTable
 
 __all__ = [

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 
-# Field name -> whole numbers, [B] for an id or [B, n] for a permutation of 0..n-1. Fields nobody reads are ignored.
+# Field name -> whole numbers: [B] for an id, [B, n] for a permutation of 0..n-1. Spare fields do no harm.
 Key = Mapping[str, Tensor]
 
 # The standard deviation of a standard normal cut off at two standard deviations.
@@ -63,9 +63,6 @@ class MemoryModule(nn.Module):
     def row_parameters(self) -> list[nn.Parameter]:
         return row_parameters(self)
 
-    def factor_parameters(self) -> list[nn.Parameter]:
-        return factor_parameters(self)
-
     def dense_parameters(self) -> list[nn.Parameter]:
         return dense_parameters(self)
 
@@ -90,7 +87,7 @@ class Rows(MemoryModule):
     def forward(self, ids: Tensor) -> Tensor:
         values = F.embedding(ids, self.weight, sparse=self.sparse)
         if self.reserved_row:
-            # Not embedding's padding_idx: that filters the sparse gradient, which stalls a GPU to learn its size.
+            # Not embedding's padding_idx: that filters the sparse gradient, and a GPU stalls to learn its size.
             values = values.masked_fill((ids == 0).unsqueeze(-1), 0)
         return values
 
@@ -98,25 +95,18 @@ class Rows(MemoryModule):
     def grow(self, count: int) -> int:
         """Append `count` zero rows and return the index of the first; old rows keep every bit.
 
-        The parameter stays the same object, so optimizers keep their hold on it; a pending gradient is dropped.
+        The parameter stays the same object, so that optimizers keep it; a pending gradient is dropped.
         """
         if count < 0:
             raise CharmError(f"a table cannot grow by {count} rows")
-        first = self.weight.shape[0]
+        first, columns = self.weight.shape
         self.weight.grad = None
-        self.weight.data = torch.cat([self.weight.data, self.weight.data.new_zeros(count, self.weight.shape[1])])
+        self.weight.data = torch.cat([self.weight.data, self.weight.new_zeros(count, columns)])
         return first
 
     def extra_repr(self) -> str:
         rows, columns = self.weight.shape
         return f"{rows}, {columns}, sparse={self.sparse}, reserved_row={self.reserved_row}"
-
-
-class FactorTable(MemoryModule):
-    """Marks a module whose own parameters are a factor's table rather than a shared map."""
-
-    def table_parameters(self) -> list[nn.Parameter]:
-        raise NotImplementedError
 
 
 def row_parameters(module: nn.Module) -> list[nn.Parameter]:

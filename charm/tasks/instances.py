@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import zipfile
+import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -134,7 +136,7 @@ class Instances:
             with np.load(path) as data:
                 puzzles = json.loads(data["puzzles"].tobytes())
                 numbers, lengths, codes = data["number"], data["length"], data["code"]
-        except (OSError, ValueError, KeyError, EOFError) as error:
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise CharmError(f"{path}: not a readable index of instances ({error})") from error
         if int(lengths.sum()) != len(codes):
             raise CharmError(f"{path}: the index of instances is damaged, its lengths do not add up")

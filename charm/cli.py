@@ -1,0 +1,37 @@
+"""The command line: every command is a typed function in `charm.commands`; this file only gathers them.
+
+Command modules import nothing heavy at the top, so that `charm --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import tyro
+from tyro.extras import SubcommandApp
+
+from charm.commands import data
+from charm.errors import CharmError
+
+DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
+
+
+def app() -> SubcommandApp:
+    """All commands, as `charm --help` lists them."""
+    everything = SubcommandApp()
+    everything.command(data.app, name="data", help="what data is there; draw, audit, generate")
+    return everything
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    try:
+        app().cli(prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,))
+    except CharmError as error:
+        print(f"charm: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("charm: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(141)  # the reader of our output went away, as `| head` does

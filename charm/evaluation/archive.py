@@ -1,0 +1,196 @@
+"""Votes on disk: votes/step_N/loops_K/rank_R.npz, compressed arrays and a JSON header, no pickle.
+
+A file holds what one process predicted with one checkpoint at one refinement depth. It says nothing of a protocol,
+so that any protocol can rank the same files later.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from charm.errors import CharmError
+from charm.evaluation.questions import Question
+from charm.evaluation.votes import Candidates, Votes, merge
+from charm.tasks.task import COLORS, MAX_SIDE
+
+FORMAT = 1
+# The arrays of a file, with the number of dimensions each must have.
+COLUMNS = {
+    "question": (np.int32, 1),
+    "hash": (np.uint64, 1),
+    "shape": (np.uint8, 2),
+    "cells": (np.uint8, 1),
+    "candidate": (np.int32, 1),
+    "row": (np.int32, 1),
+    "confidence": (np.float32, 1),
+    "loops": (np.uint8, 1),
+}
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a votes file says of itself."""
+
+    step: int  # of the checkpoint
+    loops: int
+    rank: int
+    ranks: int  # how many files make the pass
+    questions: tuple[Question, ...]
+    complete: bool  # False while the process still has views to predict
+
+
+@dataclass(frozen=True)
+class Pass:
+    """All votes of one checkpoint at one refinement depth, over all ranks."""
+
+    step: int
+    loops: int
+    questions: tuple[Question, ...]
+    votes: Votes
+    missing: tuple[int, ...]  # ranks without a file, or whose file is not complete
+
+
+def pass_folder(votes_folder: Path, step: int, loops: int) -> Path:
+    return votes_folder / f"step_{step}" / f"loops_{loops}"
+
+
+def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
+    """Write one rank's votes, replacing an earlier file of the same rank in one move."""
+    path = pass_folder(votes_folder, header.step, header.loops) / f"rank_{header.rank}.npz"
+    fields = {
+        "format": FORMAT,
+        "step": header.step,
+        "loops": header.loops,
+        "rank": header.rank,
+        "ranks": header.ranks,
+        "complete": header.complete,
+        "votes": len(votes),
+        "questions": [[question.task_id, question.test_index] for question in header.questions],
+    }
+    arrays = {
+        "header": np.frombuffer(json.dumps(fields).encode(), np.uint8),
+        "question": votes.candidates.question_K,
+        "hash": votes.candidates.hash_K,
+        "shape": votes.candidates.shape_K2,
+        "cells": votes.candidates.cells,
+        "candidate": votes.candidate_V,
+        "row": votes.row_V,
+        "confidence": votes.confidence_V,
+        "loops": votes.loops_V,
+    }
+    write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+    return path
+
+
+def read_votes(path: Path) -> tuple[Header, Votes]:
+    """One rank's file; a damaged one is told from a missing one."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            fields = json.loads(arrays["header"].tobytes())
+            if fields["format"] != FORMAT:
+                raise CharmError(f"{path}: votes of format {fields['format']}; this version reads {FORMAT}")
+            columns = {name: arrays[name] for name in COLUMNS}
+        header = Header(
+            fields["step"],
+            fields["loops"],
+            fields["rank"],
+            fields["ranks"],
+            tuple(Question(task_id, index) for task_id, index in fields["questions"]),
+            fields["complete"],
+        )
+        count = fields["votes"]
+    except FileNotFoundError:
+        raise CharmError(f"{path}: there is no such votes file") from None
+    except (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise CharmError(
+            f"{path}: the votes file is damaged or cut short; delete it and evaluate again"
+        ) from error
+    table = Candidates(columns["question"], columns["hash"], columns["shape"], columns["cells"])
+    votes = Votes(table, columns["candidate"], columns["row"], columns["confidence"], columns["loops"])
+    if not _consistent(columns, len(header.questions), count):
+        raise CharmError(
+            f"{path}: the columns of the votes file contradict each other; delete it and evaluate again"
+        )
+    return header, votes
+
+
+def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
+    """The union of all ranks of one pass; ranks that are not there or not finished are listed in `missing`."""
+    folder = pass_folder(votes_folder, step, loops)
+    paths = sorted(folder.glob("rank_*.npz"))
+    if not paths:
+        raise CharmError(f"{folder}: there are no votes of step {step} with {loops} loops")
+    headers, parts = zip(*(read_votes(path) for path in paths), strict=True)
+    first = headers[0]
+    for path, header in zip(paths, headers, strict=True):
+        if (header.step, header.loops, f"rank_{header.rank}.npz") != (step, loops, path.name):
+            raise CharmError(
+                f"{path}: the file says it is rank {header.rank} of step {header.step}, {header.loops} loops"
+            )
+        if header.ranks != first.ranks:
+            raise CharmError(f"{folder}: files of runs with {first.ranks} and {header.ranks} ranks are mixed")
+        if header.questions != first.questions:
+            raise CharmError(f"{folder}: {paths[0].name} and {path.name} answer different questions")
+    finished = {header.rank for header in headers if header.complete}
+    missing = tuple(rank for rank in range(first.ranks) if rank not in finished)
+    return Pass(step, loops, first.questions, merge(parts), missing)
+
+
+def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
+    """The checkpoint steps that have votes, ascending, each with its refinement depths."""
+    found: dict[int, list[int]] = {}
+    for folder in votes_folder.glob("step_*/loops_*"):
+        names = re.fullmatch(r"step_(\d+)/loops_(\d+)", f"{folder.parent.name}/{folder.name}")
+        if names and any(folder.glob("rank_*.npz")):
+            found.setdefault(int(names[1]), []).append(int(names[2]))
+    return {step: tuple(sorted(found[step])) for step in sorted(found)}
+
+
+def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
+    """Let `write` fill a temporary file beside `path`, then move it there: a reader sees all of it or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:
+    """Whether all columns fit together, so that nothing later can index outside of them."""
+    if any(
+        columns[name].dtype != dtype or columns[name].ndim != ndim for name, (dtype, ndim) in COLUMNS.items()
+    ):
+        return False
+    question, shape, cells, candidate = (
+        columns[name] for name in ("question", "shape", "cells", "candidate")
+    )
+    candidates = len(question)
+    return (
+        len(columns["hash"]) == candidates
+        and shape.shape == (candidates, 2)
+        and shape.max(initial=0) <= MAX_SIDE
+        and shape.astype(np.int64).prod(axis=1).sum() == len(cells)
+        and cells.max(initial=0) < COLORS
+        and all(len(columns[name]) == votes for name in ("candidate", "row", "confidence", "loops"))
+        and _within(question, questions)
+        and _within(candidate, candidates)
+    )
+
+
+def _within(places: np.ndarray, count: int) -> bool:
+    return len(places) == 0 or (places.min() >= 0 and places.max() < count)

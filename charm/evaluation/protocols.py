@@ -1,0 +1,79 @@
+"""Evaluation protocols: which views, checkpoints and refinement depths vote, and how much each vote weighs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import isfinite
+from typing import Literal
+
+from charm.errors import CharmError
+
+BASE_LOOPS = 16  # refinement steps of a prediction that costs 1
+
+
+@dataclass(frozen=True)
+class Protocol:
+    views: int | Literal["all"] = "all"
+    """How many views of each puzzle vote, the original first."""
+    window: int | Literal["current", "half", "all"] = 10
+    """Which checkpoints vote, counted back from the newest; of an odd number the larger half."""
+    half_life: float | None = None
+    """After how many newer checkpoints a vote weighs half; None: all weigh the same."""
+    loops: tuple[int, ...] = (BASE_LOOPS,)
+    """Refinement depths; each gives one vote per view and checkpoint."""
+
+    def __post_init__(self) -> None:
+        if self.views != "all" and not _is_count(self.views):
+            raise CharmError(f"protocol: views is {self.views!r}, not a whole number above 0 or 'all'")
+        if self.window not in ("current", "half", "all") and not _is_count(self.window):
+            raise CharmError(
+                f"protocol: window is {self.window!r}, not a whole number above 0, 'current', 'half' or 'all'"
+            )
+        if self.half_life is not None and not (isfinite(self.half_life) and self.half_life > 0):
+            raise CharmError(f"protocol: half_life is {self.half_life!r}, not a number above 0 or None")
+        if not self.loops or len(set(self.loops)) < len(self.loops) or not all(map(_is_depth, self.loops)):
+            raise CharmError(f"protocol: loops is {self.loops!r}, not different whole numbers from 1 to 255")
+
+    def weights(self, steps: Iterable[int]) -> dict[int, float]:
+        """The checkpoints that vote, newest first, each with the weight of its votes (1 for the newest)."""
+        newest_first = sorted(set(steps), reverse=True)
+        windows = {"current": 1, "half": (len(newest_first) + 1) // 2, "all": len(newest_first)}
+        size = windows[self.window] if isinstance(self.window, str) else self.window
+        return {
+            step: 1.0 if self.half_life is None else 0.5 ** (age / self.half_life)
+            for age, step in enumerate(newest_first[:size])
+        }
+
+    def relative_compute(self, views: int, checkpoints: int) -> float:
+        """Inference cost against one view of one checkpoint at 16 steps, each refinement depth run on its own.
+
+        `views` is what a puzzle has on average and `checkpoints` how many the run has saved.
+        """
+        used = views if self.views == "all" else min(self.views, views)
+        return used * len(self.weights(range(checkpoints))) * sum(self.loops) / BASE_LOOPS
+
+
+PROTOCOLS = {
+    "none": Protocol(views=1, window="current"),
+    "standard": Protocol(),
+    "extra": Protocol(window="half", half_life=10.0, loops=(16, 24)),
+    "xrm": Protocol(window="all"),
+    "urm": Protocol(window="all", loops=(16, 24)),
+    "continual": Protocol(window="current"),
+}
+
+
+def protocol_named(name: str) -> Protocol:
+    """A protocol of the paper; `dataclasses.replace` overrides any of its fields."""
+    if name not in PROTOCOLS:
+        raise CharmError(f"there is no protocol {name!r}; the names are {', '.join(PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_depth(value: object) -> bool:
+    return _is_count(value) and value <= 255  # type: ignore[operator]

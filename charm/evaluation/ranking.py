@@ -1,0 +1,151 @@
+"""Ranking: the candidates of every question, best first.
+
+Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash. Sums are
+taken in an order that the votes' content alone decides, so the ranking is bit for bit the same whatever the order of
+files, ranks or batches.
+
+    K  candidates of all questions, each question's best first      V  votes of one ballot
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.evaluation.ballots import Ballot
+from charm.evaluation.questions import Question
+from charm.evaluation.votes import distinct
+from charm.tasks.task import Grid
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One proposed answer and what speaks for it."""
+
+    grid: Grid
+    place: int  # in the arrays of its ranking
+    votes: int
+    weight: float  # the votes, weighted
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Voter:
+    """One view of one checkpoint that proposed a candidate."""
+
+    step: int
+    loops: int
+    row: int
+    confidence: float
+    weight: float
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    questions: tuple[Question, ...]
+    start: npt.NDArray[np.int64]  # [questions + 1]: question q owns places start[q] up to start[q + 1]
+    hash_K: npt.NDArray[np.uint64]
+    shape_K2: npt.NDArray[np.uint8]
+    votes_K: npt.NDArray[np.int64]
+    weight_K: npt.NDArray[np.float64]
+    confidence_K: npt.NDArray[np.float64]
+    no_answer: npt.NDArray[np.int64]  # [questions]: votes whose prediction held no grid
+    ballots: tuple[Ballot, ...]
+    places: tuple[npt.NDArray[np.int64], ...]  # per ballot: place of each of its candidates, -1 for 0 x 0
+    origin_K2: npt.NDArray[np.int64]  # a ballot that holds the grid, and where in its candidates
+
+    def span(self, question: int) -> range:
+        """The places of a question's candidates, best first."""
+        return range(int(self.start[question]), int(self.start[question + 1]))
+
+    def grid(self, place: int) -> Grid:
+        ballot, candidate = self.origin_K2[place]
+        return self.ballots[ballot].votes.candidates.grid(candidate)
+
+    def top(self, question: int, count: int) -> list[Candidate]:
+        """The best `count` candidates of a question, or as many as there are."""
+        return [
+            Candidate(
+                self.grid(place),
+                place,
+                int(self.votes_K[place]),
+                float(self.weight_K[place]),
+                float(self.confidence_K[place]),
+            )
+            for place in self.span(question)[:count]
+        ]
+
+    def voters(self, place: int) -> list[Voter]:
+        """Who voted for the candidate at `place`, newest checkpoint first."""
+        found = []
+        for ballot, places in zip(self.ballots, self.places, strict=True):
+            votes = ballot.votes
+            for v in np.flatnonzero(places[votes.candidate_V] == place):
+                loops, row, confidence = (
+                    int(votes.loops_V[v]),
+                    int(votes.row_V[v]),
+                    float(votes.confidence_V[v]),
+                )
+                found.append(Voter(ballot.step, loops, row, confidence, ballot.weight))
+        return sorted(found, key=lambda voter: (-voter.step, voter.loops, voter.row, -voter.confidence))
+
+
+def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
+    """Pool the ballots and order the candidates of each question; predictions without a grid are only counted."""
+    tables = [ballot.votes.candidates for ballot in ballots]
+    question = _concatenate([table.question_K for table in tables], np.int32)
+    hashes = _concatenate([table.hash_K for table in tables], np.uint64)
+    shape = _concatenate([table.shape_K2.reshape(-1, 2) for table in tables], np.uint8).reshape(-1, 2)
+    first, pooled = distinct(question, hashes)
+    sizes = [len(table) for table in tables]
+    pooled_of = np.split(pooled, np.cumsum(sizes)[:-1]) if tables else []
+    origin = np.stack(
+        [np.repeat(np.arange(len(tables)), sizes), _concatenate(map(np.arange, sizes), np.int64)], axis=1
+    )
+    question, hashes, shape, origin = question[first], hashes[first], shape[first], origin[first]
+
+    votes = np.zeros(len(question), np.int64)
+    weight = np.zeros(len(question))
+    confidence = np.zeros(len(question))
+    # Counts of equal weight are added before they are multiplied, and confidences are added from the smallest up:
+    # both sums then depend on what was voted and not on the order in which it is read.
+    for value in sorted({ballot.weight for ballot in ballots}):
+        chosen = [b for b, ballot in enumerate(ballots) if ballot.weight == value]
+        voted = np.concatenate([pooled_of[b][ballots[b].votes.candidate_V] for b in chosen])
+        sure = np.concatenate([ballots[b].votes.confidence_V for b in chosen])
+        order = np.argsort(sure)
+        counted = np.bincount(voted, minlength=len(question))
+        votes += counted
+        weight += value * counted
+        confidence += value * np.bincount(voted[order], weights=sure[order], minlength=len(question))
+    confidence /= weight
+
+    answered = shape[:, 0] > 0
+    no_answer = np.bincount(question[~answered], weights=votes[~answered], minlength=len(questions)).astype(
+        np.int64
+    )
+    best_first = np.lexsort((hashes, -confidence, -weight, question))
+    best_first = best_first[answered[best_first]]
+    place = np.full(len(question), -1, np.int64)
+    place[best_first] = np.arange(len(best_first))
+    return Ranking(
+        tuple(questions),
+        np.searchsorted(question[best_first], np.arange(len(questions) + 1)),
+        hashes[best_first],
+        shape[best_first],
+        votes[best_first],
+        weight[best_first],
+        confidence[best_first],
+        no_answer,
+        tuple(ballots),
+        tuple(place[pooled] for pooled in pooled_of),
+        origin[best_first],
+    )
+
+
+def _concatenate(arrays: Iterable[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """np.concatenate that also takes no arrays at all."""
+    return np.concatenate([np.empty(0, dtype), *arrays])

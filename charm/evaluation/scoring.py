@@ -1,0 +1,116 @@
+"""pass@k in two conventions, and what became of each task.
+
+A question is passed at k when its answer is among the first k candidates. `pass@k` averages over a puzzle's test
+outputs, then over puzzles; `pass@k/outputs` averages over test outputs. Every puzzle of the answer key counts, and a
+question without candidates is wrong. Blind questions, whose answer nobody has told, cannot be scored: they are left
+out of both averages and counted in `blind_outputs`; a puzzle with only blind questions counts in `blind_puzzles`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from charm.evaluation.decode import hash_grid
+from charm.evaluation.questions import Question
+from charm.evaluation.ranking import Ranking
+from charm.tasks.task import Grid, Task
+
+KS = (1, 2, 5, 10, 100, 1000)
+SOLVED_AT = 2  # ARC allows two attempts
+
+AnswerKey = Mapping[Question, Grid | None]  # every question of the split; None where it is blind
+
+# From best to worst; a task's outcome is its worst output's.
+OUTCOMES = (
+    "solved",  # among the first two candidates
+    "near miss",  # proposed, but ranked lower
+    "wrong cells",  # the right size was proposed, the right grid never
+    "wrong size",
+    "no answer",  # no candidate at all
+    "blind",
+)
+
+
+@dataclass(frozen=True)
+class OutputResult:
+    test_index: int
+    outcome: str
+    rank: int | None  # of the right answer among the candidates, 1 for the best
+    candidates: int
+    no_answer_votes: int
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    task_id: str
+    outcome: str
+    outputs: tuple[OutputResult, ...]
+
+
+@dataclass(frozen=True)
+class Scores:
+    metrics: dict[str, float]  # "pass@k" and "pass@k/outputs"; empty if everything is blind
+    puzzles: int  # denominator of pass@k
+    outputs: int  # denominator of pass@k/outputs
+    blind_puzzles: int
+    blind_outputs: int
+    tasks: tuple[TaskResult, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        found = Counter(task.outcome for task in self.tasks)
+        outcomes = {outcome: found[outcome] for outcome in OUTCOMES}
+        return {**asdict(self), "outcomes": outcomes}
+
+
+def answer_key(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
+    return {Question(task.id, index): answer for task in tasks for index, answer in enumerate(task.answers())}
+
+
+def score(ranking: Ranking, answers: AnswerKey) -> Scores:
+    """Score every question of the answer key; questions that the ranking does not know have no answer."""
+    number = {question: q for q, question in enumerate(ranking.questions)}
+    outputs_of: dict[str, list[OutputResult]] = {}
+    for question, answer in answers.items():
+        result = _judge(ranking, number.get(question), question.test_index, answer)
+        outputs_of.setdefault(question.task_id, []).append(result)
+    tasks = tuple(
+        TaskResult(task_id, max((output.outcome for output in outputs), key=OUTCOMES.index), tuple(outputs))
+        for task_id, outputs in outputs_of.items()
+    )
+
+    ranks_of = [[output.rank for output in task.outputs if output.outcome != "blind"] for task in tasks]
+    scored = [ranks for ranks in ranks_of if ranks]
+    metrics = {}
+    for k in KS if scored else ():
+        hits = [[rank is not None and rank <= k for rank in ranks] for ranks in scored]
+        metrics[f"pass@{k}"] = float(np.mean([np.mean(hit) for hit in hits]))
+        metrics[f"pass@{k}/outputs"] = float(np.mean(np.concatenate(hits)))
+    outputs = sum(map(len, scored))
+    return Scores(metrics, len(scored), outputs, len(tasks) - len(scored), len(answers) - outputs, tasks)
+
+
+def _judge(ranking: Ranking, question: int | None, test_index: int, answer: Grid | None) -> OutputResult:
+    span = range(0) if question is None else ranking.span(question)
+    no_answer_votes = 0 if question is None else int(ranking.no_answer[question])
+    rank = None
+    if answer is None:
+        outcome = "blind"
+    elif not span:
+        outcome = "no answer"
+    else:
+        places = slice(span.start, span.stop)
+        # The hash finds the place, the cells decide.
+        same_hash = np.flatnonzero(ranking.hash_K[places] == hash_grid(answer))
+        right = [int(i) for i in same_hash if np.array_equal(ranking.grid(span[int(i)]), answer)]
+        if right:
+            rank = right[0] + 1
+            outcome = "solved" if rank <= SOLVED_AT else "near miss"
+        else:
+            right_size = (ranking.shape_K2[places] == answer.shape).all(axis=1).any()
+            outcome = "wrong cells" if right_size else "wrong size"
+    return OutputResult(test_index, outcome, rank, len(span), no_answer_votes)

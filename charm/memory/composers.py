@@ -1,0 +1,149 @@
+"""Composers: a base vector and the vectors that modify it become one vector.
+
+Shapes: B keys, D width, E all modifiers side by side, R rank, K experts. A composer is called with the base
+[B, D] and a list of modifiers, each [B, D]; it is told the width and how many modifiers come where that
+shapes its weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from charm.errors import CharmError
+from charm.memory.parts import MemoryModule, linear, truncated_normal_
+
+
+class Composer(MemoryModule):
+    """A module (base [B, D], modifiers) -> [B, D]; None stands for any width or any number of modifiers."""
+
+    width: int | None = None
+    modifiers: int | None = None
+
+
+class Add(Composer):
+    """Base plus modifiers."""
+
+    def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:
+        return torch.stack([base_BD, *modifiers]).sum(dim=0)
+
+
+class Film(Composer):
+    """(1 + scale) * base + shift, where scale and shift come from the concatenated modifiers.
+
+    Both maps are linear unless `hidden` names the widths of layers in between.
+    """
+
+    def __init__(self, width: int, modifiers: int = 2, hidden: Sequence[int] = ()) -> None:
+        super().__init__()
+        _check_sizes(width=width, modifiers=modifiers)
+        self.width = width
+        self.modifiers = modifiers
+        self.scale = _mlp(modifiers * width, hidden, width)
+        self.shift = _mlp(modifiers * width, hidden, width)
+
+    def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:
+        context_BE = torch.cat(list(modifiers), dim=-1)
+        return (1 + self.scale(context_BE)) * base_BD + self.shift(context_BE)
+
+
+class FilmAdd(Composer):
+    """FiLM from the sum of the modifiers, however many there are."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+        self.film = Film(width, modifiers=1)
+
+    def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:
+        return self.film(base_BD, [torch.stack(list(modifiers)).sum(dim=0)])
+
+
+class FilmHeads(Composer):
+    """Several FiLM heads side by side, mixed by a linear map that starts as their mean."""
+
+    def __init__(self, width: int, modifiers: int = 2, heads: int = 4) -> None:
+        super().__init__()
+        _check_sizes(heads=heads)
+        self.width = width
+        self.modifiers = modifiers
+        self.heads = nn.ModuleList(Film(width, modifiers) for _ in range(heads))
+        self.mix = nn.Linear(heads * width, width, bias=False)
+        with torch.no_grad():
+            self.mix.weight.copy_(torch.eye(width).repeat(1, heads) / heads)
+
+    def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:
+        return self.mix(torch.cat([head(base_BD, modifiers) for head in self.heads], dim=-1))
+
+
+class Hypernetwork(Composer):
+    """base + up down base + shift: the modifiers write a low-rank linear map, and the base passes through it."""
+
+    def __init__(self, width: int, modifiers: int = 2, rank: int = 4) -> None:
+        super().__init__()
+        _check_sizes(width=width, modifiers=modifiers, rank=rank)
+        if rank > width:
+            raise CharmError(f"hypernetwork: rank {rank} is above the width {width}")
+        self.width = width
+        self.modifiers = modifiers
+        self.rank = rank
+        self.down = linear(modifiers * width, rank * width)
+        self.up = linear(modifiers * width, width * rank)
+        self.shift = linear(modifiers * width, width)
+        # Modifiers start at zero: were both maps zero then, neither would get a gradient through the other.
+        truncated_normal_(self.down.bias.data, std=1 / math.sqrt(width))
+
+    def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:
+        context_BE = torch.cat(list(modifiers), dim=-1)
+        down_BRD = self.down(context_BE).unflatten(-1, (self.rank, -1))
+        up_BDR = self.up(context_BE).unflatten(-1, (-1, self.rank))
+        change_BD = torch.einsum("bdr,bre,be->bd", up_BDR, down_BRD, base_BD.to(down_BRD.dtype))
+        return base_BD + change_BD + self.shift(context_BE)
+
+
+class MixtureOfExperts(Composer):
+    """Linear experts read base plus modifiers; the modifiers decide how much each expert counts."""
+
+    def __init__(self, width: int, modifiers: int = 2, experts: int = 4) -> None:
+        super().__init__()
+        _check_sizes(width=width, modifiers=modifiers, experts=experts)
+        self.width = width
+        self.modifiers = modifiers
+        self.router = linear(modifiers * width, experts)
+        self.experts = nn.ModuleList(linear(width, width) for _ in range(experts))
+
+    def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:
+        share_BK = self.router(torch.cat(list(modifiers), dim=-1)).softmax(dim=-1)
+        sum_BD = torch.stack([base_BD, *modifiers]).sum(dim=0)
+        answers_BKD = torch.stack([expert(sum_BD) for expert in self.experts], dim=1)
+        return (share_BK.unsqueeze(-1) * answers_BKD).sum(dim=1)
+
+
+# The paper's composition operators by name, each from (width, number of modifiers).
+COMPOSERS: dict[str, Callable[[int, int], Composer]] = {
+    "film": Film,
+    "film-add": lambda width, modifiers: FilmAdd(width),
+    "film-deep": lambda width, modifiers: Film(width, modifiers, hidden=(width, width)),
+    "film-wide": lambda width, modifiers: Film(width, modifiers, hidden=(2 * width,)),
+    "film-heads": FilmHeads,
+    "add": lambda width, modifiers: Add(),
+    "hypernetwork": Hypernetwork,
+    "experts": MixtureOfExperts,
+}
+
+
+def _mlp(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for width in hidden:
+        layers += [linear(inputs, width), nn.SiLU()]
+        inputs = width
+    return nn.Sequential(*layers, linear(inputs, outputs))
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise CharmError(f"a composer's {name} must be at least 1, not {size}")

@@ -1,0 +1,92 @@
+"""CoSE: composed factors plus a private residual; and the plain table it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from charm.errors import CharmError
+from charm.memory.composers import Composer
+from charm.memory.factors import Factor
+from charm.memory.parts import Key, MemoryModule
+from charm.memory.tables import KeyedTable, RowTable
+
+
+class CoSE(MemoryModule):
+    """composed + gate * residual, with composed = composer(base, modifiers).
+
+    The composed vector carries what related keys share, the residual what belongs to one instance alone.
+    Without a residual this is pure composition. The gate reads the composed vector, per column, and starts at
+    one half; without it the residual is added as it is, so that zero rows leave the composed vector.
+    """
+
+    def __init__(
+        self,
+        base: Factor,
+        modifiers: Sequence[Factor],
+        composer: Composer,
+        residual: RowTable | KeyedTable | None = None,
+        gate: bool = False,
+    ) -> None:
+        super().__init__()
+        self.width = base.width
+        if not modifiers:
+            raise CharmError("CoSE needs at least one modifier")
+        widths = {f"modifier {number}": modifier.width for number, modifier in enumerate(modifiers)}
+        if composer.width is not None:
+            widths["composer"] = composer.width
+        if residual is not None:
+            widths["residual"] = residual.width
+        for name, width in widths.items():
+            if width != self.width:
+                raise CharmError(f"CoSE: the {name} has width {width}, the base {self.width}")
+        if composer.modifiers not in (None, len(modifiers)):
+            raise CharmError(
+                f"CoSE: the composer expects {composer.modifiers} modifiers, not {len(modifiers)}"
+            )
+        if gate and residual is None:
+            raise CharmError("CoSE: a gate without a residual gates nothing")
+        self.base = base
+        self.modifiers = nn.ModuleList(modifiers)
+        self.composer = composer
+        self.residual = residual
+        self.gate = nn.Linear(self.width, self.width) if gate else None
+        if self.gate is not None:
+            nn.init.zeros_(self.gate.weight)
+            nn.init.zeros_(self.gate.bias)
+
+    def compose(self, key: Key) -> Tensor:
+        """The compositional branch alone, [B, D]."""
+        base_BD = self.base(key)
+        modifiers = [modifier(key) for modifier in self.modifiers]
+        batches = sorted({len(vectors_BD) for vectors_BD in [base_BD, *modifiers]})
+        if len(batches) > 1:  # some composers would broadcast a batch of one without a word
+            raise CharmError(f"the fields of a key have different batch sizes: {batches}")
+        return self.composer(base_BD, modifiers)
+
+    def open(self, composed_BD: Tensor) -> Tensor:
+        """How much of each column of the residual passes, [B, D] in 0..1."""
+        return torch.ones_like(composed_BD) if self.gate is None else self.gate(composed_BD).sigmoid()
+
+    def forward(self, key: Key) -> Tensor:
+        composed_BD = self.compose(key)
+        if self.residual is None:
+            return composed_BD
+        residual_BD = self.residual(key, composed_BD)
+        if self.gate is not None:
+            residual_BD = self.open(composed_BD) * residual_BD
+        return composed_BD + residual_BD
+
+
+class TableMemory(MemoryModule):
+    """An independent row per instance and nothing else: the full or low-rank table of earlier systems."""
+
+    def __init__(self, table: RowTable) -> None:
+        super().__init__()
+        self.width = table.width
+        self.residual = table  # named as in CoSE, so that instance rows have one name in every memory
+
+    def forward(self, key: Key) -> Tensor:
+        return self.residual(key)

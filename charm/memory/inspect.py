@@ -1,0 +1,108 @@
+"""Looking into a memory: what its tables hold and what a set of keys reads from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from charm.errors import CharmError
+from charm.memory.cose import CoSE, TableMemory
+from charm.memory.factors import SlotPermutation
+from charm.memory.parts import Key, MemoryModule, Rows
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """One table. A row that is all zero has never been trained; the reserved row is left out throughout."""
+
+    name: str
+    rows: int
+    columns: int
+    untrained: int
+    mean_norm: float  # over trained rows, 0 where there is none
+    max_norm: float
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What the examples read: means over examples of the norms of each part's vector, and the gate's mean.
+
+    `gate_share` is the share of the residual that passes the gate, averaged over examples and columns: 1
+    where there is no gate, 0 where there is no residual.
+    """
+
+    examples: int
+    gate_share: float
+    norms: dict[str, float]  # "base", "modifier 0", ..., "composed", "residual" (after the gate), "memory"
+
+
+def tables(memory: MemoryModule) -> list[TableSummary]:
+    """A summary of every table and every set of slots in the memory, in the order of its modules."""
+    summaries = []
+    for name, part in memory.named_modules():
+        if isinstance(part, Rows):
+            rows = part.weight[1:] if part.reserved_row else part.weight
+            summaries.append(_summary(name or "rows", rows))
+        elif isinstance(part, SlotPermutation):
+            summaries.append(_summary(f"{name}.base".lstrip("."), part.base.unsqueeze(0)))
+            summaries.append(_summary(f"{name}.slots".lstrip("."), part.slots))
+    return summaries
+
+
+@torch.no_grad()
+def untrained_rows(table: Rows) -> Tensor:
+    """The indices of rows that are all zero, the reserved row left out."""
+    zero = (table.weight == 0).all(dim=1)
+    if table.reserved_row:
+        zero[0] = False
+    return zero.nonzero().flatten()
+
+
+@torch.no_grad()
+def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
+    """Read the memory at batches of keys and average over all their examples."""
+    examples = 0
+    gate_sum = 0.0
+    sums: dict[str, float] = {}
+    for key in keys:
+        parts: dict[str, Tensor] = {}
+        memory_BD = memory(key)
+        share = 1.0
+        if isinstance(memory, CoSE):
+            composed_BD = memory.compose(key)
+            parts["base"] = memory.base(key)
+            for number, modifier in enumerate(memory.modifiers):
+                parts[f"modifier {number}"] = modifier(key)
+            parts["composed"] = composed_BD
+            if memory.residual is None:
+                share = 0.0
+            else:
+                gate_BD = memory.open(composed_BD)
+                parts["residual"] = gate_BD * memory.residual(key, composed_BD)
+                share = gate_BD.double().mean().item()
+        parts["memory"] = memory_BD
+        batch = len(memory_BD)
+        examples += batch
+        gate_sum += share * batch
+        for name, vectors_BD in parts.items():
+            sums[name] = sums.get(name, 0.0) + vectors_BD.double().norm(dim=1).sum().item()
+    if examples == 0:
+        raise CharmError("there is no key to read the memory at")
+    return Reads(examples, gate_sum / examples, {name: total / examples for name, total in sums.items()})
+
+
+@torch.no_grad()
+def _summary(name: str, rows: Tensor) -> TableSummary:
+    norms = rows.norm(dim=1)
+    trained = norms[norms > 0].double()
+    return TableSummary(
+        name=name,
+        rows=rows.shape[0],
+        columns=rows.shape[1],
+        untrained=rows.shape[0] - len(trained),
+        mean_norm=trained.mean().item() if len(trained) else 0.0,
+        max_norm=trained.max().item() if len(trained) else 0.0,
+    )

@@ -1,0 +1,124 @@
+"""Tables that know a key as a whole: one row per instance, or rows shared by hashing parts of the key.
+
+Both are called with the key and the composed vector [B, D], which the row table does not look at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from itertools import islice
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from charm.errors import CharmError
+from charm.memory.parts import Key, MemoryModule, Rows, linear, read_field
+
+
+class RowTable(MemoryModule):
+    """One row of `rank` columns per instance, zero at first, mapped to `width` by a bias-free projection.
+
+    At full rank (None, or the width itself) there is no projection. `reserved_row` makes row 0 the blank one,
+    for instances that have no row of their own: it reads as zero and never learns.
+    """
+
+    def __init__(
+        self, rows: int, width: int, rank: int | None = None, field: str = "row", reserved_row: bool = False
+    ) -> None:
+        super().__init__()
+        if rank is not None and not 1 <= rank <= width:
+            raise CharmError(f"row table: rank {rank} is outside 1..{width}")
+        columns = rank or width
+        self.field = field
+        self.width = width
+        self.rows = Rows(rows, columns, sparse=True, reserved_row=reserved_row)
+        self.up = None if columns == width else linear(columns, width, bias=False)
+
+    def forward(self, key: Key, composed_BD: Tensor | None = None) -> Tensor:
+        values_BC = self.rows(read_field(key, self.field, self.rows.weight.shape[0]))
+        return values_BC if self.up is None else self.up(values_BC)
+
+    def grow(self, count: int) -> int:
+        """Append `count` zero rows and return the index of the first; old rows keep every bit."""
+        return self.rows.grow(count)
+
+
+class KeyedTable(MemoryModule):
+    """Rows found by hashing parts of the key, gated by how well they fit the composed vector (after Engram).
+
+    `fields` gives each field's number of columns (1 for an id, n for a permutation). Every sub-key in `keys`
+    is hashed once and read through `heads` tables, whose sizes are distinct primes from `rows` up, so that two
+    keys rarely collide in all of them. What is read is concatenated to `rank` columns, the first tables taking
+    one more where the rank does not divide evenly. `seed` draws the hash, which is saved with the weights.
+    """
+
+    multipliers: Tensor
+
+    def __init__(
+        self,
+        rows: int,
+        width: int,
+        rank: int,
+        fields: Mapping[str, int],
+        keys: Sequence[tuple[str, ...]],
+        heads: int = 2,
+        seed: int = 0,
+    ) -> None:
+        super().__init__()
+        unknown = sorted({field for fields_of_key in keys for field in fields_of_key} - set(fields))
+        if unknown:
+            raise CharmError(f"keyed table: no field '{unknown[0]}', only {', '.join(fields)}")
+        tables = len(keys) * heads
+        if not 1 <= tables <= rank <= width:
+            raise CharmError(f"keyed table: {tables} tables cannot share rank {rank} within width {width}")
+        self.width = width
+        self.fields = dict(fields)
+        self.keys = [tuple(fields_of_key) for fields_of_key in keys]
+        self.heads = heads
+        # Odd numbers lose nothing when they multiply modulo 2^64, which is what int64 does.
+        numbers = np.random.default_rng(seed).integers(0, 2**62, size=sum(fields.values())) * 2 + 1
+        self.register_buffer("multipliers", torch.tensor(numbers.tolist()))
+        self.sizes = list(islice(_primes(rows), tables))
+        self.tables = nn.ModuleList(
+            Rows(size, rank // tables + (number < rank % tables), sparse=True)
+            for number, size in enumerate(self.sizes)
+        )
+        self.match = linear(rank, width, bias=False)
+        self.up = linear(rank, width, bias=False)
+
+    def addresses(self, key: Key) -> list[Tensor]:
+        """The row that each table reads, [B] per table."""
+        products: dict[str, Tensor] = {}
+        start = 0
+        for field, columns in self.fields.items():
+            # Any 63-bit number may be hashed, so there is no size to check against.
+            ids = read_field(key, field, 2**63, None if columns == 1 else columns)
+            products[field] = (ids.view(-1, columns) + 1) * self.multipliers[start : start + columns]
+            start += columns
+        rows = []
+        for number, size in enumerate(self.sizes):
+            parts = [products[field] for field in self.keys[number // self.heads]]
+            hashed_B = reduce(torch.bitwise_xor, torch.cat(parts, dim=1).unbind(dim=1))
+            rows.append(hashed_B.remainder(size))
+        return rows
+
+    def forward(self, key: Key, composed_BD: Tensor) -> Tensor:
+        read = [table(row) for table, row in zip(self.tables, self.addresses(key), strict=True)]
+        values_BC = torch.cat(read, dim=-1)
+        match_BD = F.rms_norm(self.match(values_BC), (self.width,), eps=1e-5)
+        query_BD = F.rms_norm(composed_BD, (self.width,), eps=1e-5)
+        fit_B1 = (match_BD * query_BD).sum(dim=-1, keepdim=True) / math.sqrt(self.width)
+        return fit_B1.sigmoid() * self.up(values_BC)
+
+
+def _primes(start: int) -> Iterator[int]:
+    """All primes from `start` up, in order."""
+    number = max(start, 2)
+    while True:
+        if all(number % divisor for divisor in range(2, math.isqrt(number) + 1)):
+            yield number
+        number += 1

@@ -1,0 +1,22 @@
+"""Where downloaded and generated data live."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+
+def data_dir(override: Path | None = None) -> Path:
+    """`override`, else $CHARM_DATA, else `charm` in the user's cache folder; nothing is created."""
+    if override is not None:
+        return override.expanduser()
+    if chosen := os.environ.get("CHARM_DATA"):
+        return Path(chosen).expanduser()
+    if sys.platform == "win32":
+        caches = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
+    elif sys.platform == "darwin":
+        caches = "~/Library/Caches"
+    else:
+        caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(caches).expanduser() / "charm"

@@ -1,0 +1,157 @@
+"""The reasoner: one refinement step of a recurrent network over [task prefix | canvas cells].
+
+Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from charm.errors import CharmError
+from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.layers import Block, Linear, rotation, truncated_normal_
+
+HALT_BIAS = -5.0  # nobody halts before having learned to: sigmoid(-5) is 0.7 %
+
+Apply = Callable[
+    [Tensor, Tensor], Tensor
+]  # one application of a block: (state, injected) -> state, [B, L, D]
+
+
+# The three recurrences. Each takes the states of the last step (the one that is read out first), the
+# embedded input x, and the blocks; each returns new states, with a graph behind the last part only.
+
+
+def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
+    """One state; the input is injected before each of the R applications, the last H carry gradients."""
+    (h,), (f,) = states, apply
+    with torch.no_grad():
+        for _ in range(config.recurrences - config.horizon):
+            h = f(h, x)
+    for _ in range(config.horizon):
+        h = f(h, x)
+    return [h]
+
+
+def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
+    """A low state thinks `inner` times, then updates the high one; the last H of R cycles carry gradients."""
+    (high, low), (f,) = states, apply
+
+    def cycle(high: Tensor, low: Tensor) -> tuple[Tensor, Tensor]:
+        for _ in range(config.inner):
+            low = f(low, high + x)
+        return f(high, low), low
+
+    with torch.no_grad():
+        for _ in range(config.recurrences - config.horizon):
+            high, low = cycle(high, low)
+    for _ in range(config.horizon):
+        high, low = cycle(high, low)
+    return [high, low]
+
+
+def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
+    """As TRM with a block for each state; only the very last application of each block carries gradients."""
+    (high, low), (f_high, f_low) = states, apply
+    with torch.no_grad():
+        for cycle in range(config.recurrences):
+            last = cycle == config.recurrences - 1
+            for _ in range(config.inner - last):
+                low = f_low(low, high + x)
+            if not last:
+                high = f_high(high, low)
+    low = f_low(low, high + x)
+    high = f_high(high, low)
+    return [high, low]
+
+
+RECUR = {"urm": recur_urm, "trm": recur_trm, "hrm": recur_hrm}
+
+
+class Reasoner(nn.Module):
+    """A recurrent backbone with its token embedding, token head and halt head; `seed` decides its start."""
+
+    initial: Tensor
+
+    def __init__(self, config: ReasonerConfig, seed: int = 0) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.config = config
+        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
+        std = config.width**-0.5
+        self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, config.width), std, generator))
+        self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.blocks))
+        self.head = Linear(config.width, config.vocab, generator)
+        self.halt_weight = nn.Parameter(torch.zeros(config.halt_outputs, config.width))
+        self.halt_bias = nn.Parameter(torch.full((config.halt_outputs,), HALT_BIAS))
+        # Where every position's state begins. Never trained, but part of the model: saved and counted.
+        initial_SD = truncated_normal_(torch.empty(config.states, config.width), 1.0, generator)
+        self.register_buffer("initial", initial_SD)
+
+    def forward(
+        self, state_SBLD: Tensor, tokens_BT: Tensor, task_BD: Tensor, side: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """One refinement step on canvases of `side` x `side` cells, row by row.
+
+        Returns the next state (detached: gradients never cross refinement steps), the token logits [B, T, V]
+        and the halt logits [B] (or [B, 2]: halt, continue), both float32.
+        """
+        config = self.config
+        if tokens_BT.shape[1] != side * side:
+            raise CharmError(f"a canvas of side {side} has {side * side} cells, not {tokens_BT.shape[1]}")
+        turn = rotation(
+            side, config.prefix, config.rope, config.rope_base, config.head_width, tokens_BT.device
+        )
+        apply: list[Apply] = [partial(block, turn=turn) for block in self.blocks]
+        states = RECUR[config.kind](
+            list(state_SBLD.detach().unbind(0)), self.embed(tokens_BT, task_BD), apply, config
+        )
+        answer_BLD = states[0]
+        logits_BTV = self.head(answer_BLD[:, config.prefix :]).float()
+        halt_BQ = F.linear(
+            answer_BLD[:, 0], self.halt_weight.to(self.compute_dtype), self.halt_bias.to(self.compute_dtype)
+        ).float()
+        next_SBLD = torch.stack([state.detach() for state in states])
+        return next_SBLD, logits_BTV, halt_BQ.squeeze(1) if config.halt_outputs == 1 else halt_BQ
+
+    def embed(self, tokens_BT: Tensor, task_BD: Tensor) -> Tensor:
+        """sqrt(D) * [task, zeros, token embeddings] as [B, L, D].
+
+        Looked up and scaled in float32, rounded once: the gradient of twelve rows sums over all cells of a
+        batch, which bfloat16 could not hold.
+        """
+        cells_BTD = F.embedding(tokens_BT.long(), self.tokens)
+        prefix_BPD = F.pad(task_BD.float()[:, None], (0, 0, 0, self.config.prefix - 1))
+        return (self.config.width**0.5 * torch.cat([prefix_BPD, cells_BTD], dim=1)).to(self.compute_dtype)
+
+    def initial_state(self, batch: int, cells: int) -> Tensor:
+        """The state [S, B, L, D] before the first step: the same vector everywhere, as a read-only view."""
+        shape = (-1, batch, self.config.prefix + cells, -1)
+        return self.initial.to(self.compute_dtype)[:, None, None].expand(shape)
+
+    def restart(self, state_SBLD: Tensor, halted_B: Tensor) -> Tensor:
+        """The state with the initial one in the slots that have halted."""
+        initial_S11D = self.initial.to(state_SBLD.dtype)[:, None, None]
+        return torch.where(halted_B[:, None, None], initial_S11D, state_SBLD)
+
+    def compile_blocks(self, **options: Any) -> None:
+        """Compiles one application of each block in place with torch.compile; parameter names stay.
+
+        The same compiled code then serves all recurrences. Shapes are static unless `options` say otherwise.
+        """
+        for block in self.blocks:
+            block.compile(**{"dynamic": False, **options})
+
+
+def count_parameters(module: nn.Module, initial_state: bool = True) -> int:
+    """Parameters of a module, by default with a reasoner's untrained initial state, as the paper counts."""
+    count = sum(parameter.numel() for parameter in module.parameters())
+    if initial_state:
+        count += sum(part.initial.numel() for part in module.modules() if isinstance(part, Reasoner))
+    return count

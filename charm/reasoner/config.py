@@ -1,0 +1,143 @@
+"""The shape of a reasoner: one typed record, and the four shapes of the family by name."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from charm.errors import CharmError
+
+Kind = Literal["urm", "trm", "hrm"]
+FeedForward = Literal["swiglu", "conv_swiglu"]
+Rope = Literal["1d", "2d"]
+ComputeType = Literal["bfloat16", "float32"]
+
+INNER_MULTIPLE = 256  # feed-forward widths are rounded up to a multiple of this, as in the whole family
+
+
+@dataclass(frozen=True)
+class ReasonerConfig:
+    """Everything that decides a reasoner's parameters and its recurrence; the defaults are CHARM's."""
+
+    kind: Kind = "urm"
+    """The recurrence: "urm" (CHARM's own) repeats one block, "trm" and "hrm" keep two states."""
+    width: int = 512
+    """Width D of the hidden state and of the task embedding."""
+    heads: int = 8
+    """Attention heads; the width of one is width / heads."""
+    layers: int = 4
+    """U: distinct layers in a block. HRM has two such blocks, the others one."""
+    recurrences: int = 12
+    """R: applications of the block in a refinement step (urm), or cycles of `inner` + 1 of them (trm, hrm)."""
+    horizon: int = 6
+    """H: the last recurrences that carry gradients, 1..R. HRM's is 1 and means its last two applications."""
+    inner: int = 1
+    """Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1."""
+    prefix: int = 16
+    """Positions before the cells: the task embedding at the first, zeros at the others."""
+    ffn: FeedForward = "conv_swiglu"
+    """Feed-forward part: plain SwiGLU, or with a causal depthwise convolution of kernel 2 inside."""
+    expansion: float = 4.0
+    """Feed-forward expansion e: the inner width is 2/3 * e * width, rounded up to a multiple of 256."""
+    rope: Rope = "1d"
+    """Rotary positions along the sequence, or by row and column."""
+    rope_base: float = 10000.0
+    """Base of the rotary wavelengths."""
+    halt_outputs: int = 1
+    """Outputs of the halt head: 1 (halt), or 2 (halt, continue). Only HRM learns to use the second."""
+    vocab: int = 12
+    """Tokens: pad, boundary, ten colours."""
+    refinement_steps: int = 16
+    """Most refinement (outer) steps an example gets in training, and exactly how many in evaluation."""
+    exploration: float = 0.1
+    """Probability that a training step imposes a random minimum on the number of refinement steps."""
+    compute_dtype: ComputeType = "bfloat16"
+    """Type of activations and matrix products; the weights themselves are always float32."""
+
+    def __post_init__(self) -> None:
+        choices = {"kind": Kind, "ffn": FeedForward, "rope": Rope, "compute_dtype": ComputeType}
+        for name, options in choices.items():
+            value = getattr(self, name)
+            if value not in get_args(options):
+                raise CharmError(f"reasoner {name} {value!r} is none of {', '.join(get_args(options))}")
+        counts = ("width", "heads", "layers", "recurrences", "horizon", "inner", "prefix", "refinement_steps")
+        for name in counts:
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise CharmError(f"reasoner {name} must be a whole number of at least 1, not {value!r}")
+        if self.horizon > self.recurrences:
+            raise CharmError(
+                f"reasoner horizon {self.horizon} is longer than its {self.recurrences} recurrences"
+            )
+        if self.kind == "urm" and self.inner != 1:
+            raise CharmError(f"reasoner kind urm has no inner cycles, so inner must be 1, not {self.inner}")
+        if self.kind == "hrm" and self.horizon != 1:
+            raise CharmError(
+                f"reasoner kind hrm carries gradients through its last two applications, "
+                f"so horizon must be 1, not {self.horizon}"
+            )
+        if self.width % self.heads != 0:
+            raise CharmError(f"reasoner width {self.width} is not divisible by its {self.heads} heads")
+        rotated = 2 if self.rope == "1d" else 4  # a pair turns by one angle; 2-D needs a pair for each axis
+        if self.head_width % rotated != 0:
+            raise CharmError(
+                f"reasoner head width {self.head_width} (width / heads) is not divisible by {rotated}, "
+                f"as {self.rope} rotary positions need"
+            )
+        if self.halt_outputs not in (1, 2):
+            raise CharmError(f"reasoner halt_outputs must be 1 or 2, not {self.halt_outputs!r}")
+        if not isinstance(self.vocab, int) or self.vocab < 2:
+            raise CharmError(f"reasoner vocab must be a whole number of at least 2, not {self.vocab!r}")
+        if not 0 < self.expansion < math.inf:
+            raise CharmError(f"reasoner expansion must be positive, not {self.expansion}")
+        if not 1 < self.rope_base < math.inf:
+            raise CharmError(f"reasoner rope_base must be greater than 1, not {self.rope_base}")
+        if not 0 <= self.exploration <= 1:
+            raise CharmError(f"reasoner exploration must be a probability, not {self.exploration}")
+
+    @property
+    def head_width(self) -> int:
+        return self.width // self.heads
+
+    @property
+    def inner_width(self) -> int:
+        """Width inside the feed-forward part: 1536 for width 512 and expansion 4."""
+        multiples = math.ceil(round(2 / 3 * self.expansion * self.width) / INNER_MULTIPLE)
+        return INNER_MULTIPLE * max(1, multiples)
+
+    @property
+    def states(self) -> int:
+        """Hidden states carried from one refinement step to the next."""
+        return 1 if self.kind == "urm" else 2
+
+    @property
+    def blocks(self) -> int:
+        """Separate stacks of `layers` layers."""
+        return 2 if self.kind == "hrm" else 1
+
+
+def charm() -> ReasonerConfig:
+    """The paper's backbone; URM's is the same with a prefix of 1 and a halt head of two outputs."""
+    return ReasonerConfig()
+
+
+def trm() -> ReasonerConfig:
+    """TRM on ARC: 3 cycles of 4 + 1 applications of two layers, gradients through the last cycle."""
+    return ReasonerConfig(
+        kind="trm", layers=2, recurrences=3, inner=4, horizon=1, ffn="swiglu", halt_outputs=2
+    )
+
+
+def hrm() -> ReasonerConfig:
+    """HRM on ARC: 2 cycles of 2 + 1 applications of two blocks, gradients through the last of each."""
+    return ReasonerConfig(
+        kind="hrm", recurrences=2, inner=2, horizon=1, prefix=1, ffn="swiglu", halt_outputs=2
+    )
+
+
+def car() -> ReasonerConfig:
+    """The small backbone for cellular automata. The paper does not tell its heads; ours stay 64 wide."""
+    return ReasonerConfig(
+        width=256, heads=4, layers=2, recurrences=6, horizon=3, ffn="swiglu", refinement_steps=4
+    )

@@ -1,0 +1,294 @@
+"""Collects synthetic pairs: runs a provider's maker over many attempts per task and keeps the good ones.
+
+What a task's file holds depends on (provider, version, seed, task) alone: attempt i of a task is made from
+its own random stream, attempts are taken in order, and one task is one job of one worker process. The time
+limit per attempt is the only influence of the machine; attempts that hit it are counted in the manifest.
+
+Unix only (interval timers and file locks); what was built can be loaded anywhere.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import numpy as np
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from charm.errors import CharmError
+from charm.synthesis.pairs_file import (
+    MANIFEST,
+    Manifest,
+    PairBlock,
+    Plan,
+    TaskRecord,
+    pack_pairs,
+    read_block,
+    read_manifest,
+    write_block,
+    write_manifest,
+)
+from charm.tasks.task import Pair, as_grid
+
+TIME_LIMIT = 20.0  # CPU seconds per attempt; the slowest honest Re-ARC attempt takes about 3
+MAX_TIME_LIMITS = 5  # a task that hits the limit this often is stuck, not slow
+ATTEMPTS_PER_PAIR = 20  # the lowest yield in Re-ARC is 38 %; a task far below that has too few distinct pairs
+
+ILLEGAL, IDENTITY, DUPLICATE, OVERTIME = "illegal grid", "identity", "duplicate", "time limit"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A verified pair as a provider makes it: nested sequences of colours, legality still unchecked."""
+
+    input: Any
+    output: Any
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """An attempt that gave no pair. `reason` is one of a few fixed phrases, since they are counted."""
+
+    reason: str
+
+
+# make(task_id, index): attempt `index` of a task. A pure function of its arguments, and picklable.
+Maker = Callable[[str, int], Sample | Rejected]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a build left in its folder; `built` of the tasks were made by this call, the rest were there."""
+
+    folder: Path
+    manifest: Manifest
+    built: int
+    seconds: float
+
+    @property
+    def short(self) -> dict[str, TaskRecord]:
+        return {task: record for task, record in self.manifest.tasks.items() if record.shortfall}
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "folder": str(self.folder)}
+
+    def table(self) -> Table:
+        plan, records = self.manifest.plan, self.manifest.tasks.values()
+        table = Table(
+            "what",
+            title=f"{plan.provider} ({plan.version}), seed {plan.seed}",
+            caption=f"{self.folder}: {self.built:,} tasks made in {self.seconds:,.0f} s",
+        )
+        table.add_column("count", justify="right")
+        table.add_column("tasks", justify="right")
+        table.add_row("pairs", f"{sum(record.pairs for record in records):,}", f"{len(records):,}")
+        table.add_row("attempts", f"{sum(record.attempts for record in records):,}", f"{len(records):,}")
+        rejects = sum((Counter(record.rejects) for record in records), Counter[str]())
+        for reason, count in rejects.most_common():
+            tasks = sum(reason in record.rejects for record in records)
+            table.add_row(f"rejected: {reason}", f"{count:,}", f"{tasks:,}")
+        for task, record in sorted(self.short.items()):
+            table.add_row(f"short: {task}, {record.shortfall}", f"{record.pairs:,}", "1")
+        return table
+
+
+def build_pairs(
+    folder: Path,
+    plan: Plan,
+    make: Maker,
+    tasks: Sequence[str],
+    workers: int = 1,
+    console: Console | None = None,
+) -> Summary:
+    """Fill `folder` with `plan.pairs` unique, non-identity, legal pairs for each of `tasks`.
+
+    Tasks start in the order given, so put slow ones first. A task that is finished in the folder is kept,
+    which is how an interrupted build is resumed and a small one extended. A task that falls short is stored
+    as it is, with the reason.
+    """
+    if sys.platform == "win32":
+        raise CharmError("synthetic pairs can be built on Linux and macOS only; copy the folder from there")
+    if workers < 1 or plan.pairs < 1 or plan.time_limit <= 0:
+        raise CharmError("the numbers of workers and pairs and the time limit must be positive")
+    console = console or Console()
+    began = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        manifest = _resume(folder, plan, console)
+        waiting = [task for task in dict.fromkeys(tasks) if task not in manifest.tasks]
+        manifest.unfinished = sorted({*manifest.unfinished, *waiting})
+        write_manifest(folder, manifest)
+        if waiting:
+            _fill(folder, manifest, make, waiting, workers, console)
+    return Summary(folder, manifest, len(waiting), time.monotonic() - began)
+
+
+def _fill(
+    folder: Path, manifest: Manifest, make: Maker, tasks: list[str], workers: int, console: Console
+) -> None:
+    """Make the tasks in worker processes; this process alone writes, a task's file and then the manifest."""
+    plan = manifest.plan
+    # Spawned, not forked: a fork would carry over the locks of the caller's threads (PyTorch has some).
+    context = multiprocessing.get_context("spawn")
+    with (
+        ProcessPoolExecutor(min(workers, len(tasks)), context, _prepare_worker) as pool,
+        _progress(console) as progress,
+    ):
+        bar = progress.add_task(plan.provider, total=len(tasks))
+        jobs = {pool.submit(collect, make, task, plan.pairs, plan.time_limit): task for task in tasks}
+        try:
+            for job in as_completed(jobs):
+                task = jobs[job]
+                block, manifest.tasks[task] = job.result()
+                write_block(folder, task, block)
+                manifest.unfinished.remove(task)
+                write_manifest(folder, manifest)
+                progress.advance(bar)
+        except BrokenProcessPool:
+            raise CharmError("a worker process was killed; run the same command again to continue") from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[PairBlock, TaskRecord]:
+    """One task's pairs, attempt after attempt; for a process's main thread, where signals arrive."""
+    kept: dict[bytes, Pair] = {}
+    index: list[int] = []
+    rejects: Counter[str] = Counter()
+    attempts = 0
+    previous = signal.signal(signal.SIGPROF, _raise_overtime)
+    try:
+        while len(kept) < pairs and attempts < ATTEMPTS_PER_PAIR * pairs:
+            if rejects.get(OVERTIME, 0) == MAX_TIME_LIMITS:
+                break
+            outcome = _attempt(make, task, attempts, time_limit)
+            if isinstance(outcome, Pair) and outcome.content in kept:
+                outcome = Rejected(DUPLICATE)
+            if isinstance(outcome, Rejected):
+                rejects[outcome.reason] += 1
+            else:
+                kept[outcome.content] = outcome
+                index.append(attempts)
+            attempts += 1
+    finally:
+        signal.signal(signal.SIGPROF, previous)
+    shortfall = None
+    if len(kept) < pairs:
+        main = rejects.most_common(1)[0][0]
+        shortfall = f"{len(kept):,} of {pairs:,} pairs in {attempts:,} attempts, mostly rejected as {main}"
+    block = pack_pairs(list(kept.values()), index)
+    counts = {reason: rejects[reason] for reason in sorted(rejects)}
+    return block, TaskRecord(len(block), attempts, counts, block.content(), shortfall)
+
+
+class _Overtime(BaseException):
+    """Not an Exception: a maker that turns its own exceptions into rejections must not swallow this one."""
+
+
+def _raise_overtime(signum: int, frame: FrameType | None) -> NoReturn:
+    raise _Overtime
+
+
+def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Rejected:
+    try:
+        # CPU time, not wall time: a busy or sleeping machine must not change the result.
+        signal.setitimer(signal.ITIMER_PROF, time_limit)
+        try:
+            sample = make(task, index)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+    except _Overtime:
+        return Rejected(OVERTIME)
+    if isinstance(sample, Rejected):
+        return sample
+    where = f"task {task}, attempt {index}"
+    try:
+        output = as_grid(sample.output, where)
+        pair = Pair(as_grid(sample.input, where), output)
+    except CharmError:
+        return Rejected(ILLEGAL)
+    return Rejected(IDENTITY) if np.array_equal(pair.input, output) else pair
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("tasks,"),
+        TimeElapsedColumn(),
+        TextColumn("gone,"),
+        TimeRemainingColumn(),
+        TextColumn("to go"),
+        console=console,
+    )
+
+
+def _prepare_worker() -> None:
+    # Ctrl-C reaches the workers too: they end without a word, and the main process does the talking.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    # A pool's workers wait for ever when the main process is killed, so each of them watches it.
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _resume(folder: Path, plan: Plan, console: Console) -> Manifest:
+    """The folder's manifest less the tasks whose files are damaged, or a new one."""
+    if not (folder / MANIFEST).exists():
+        return Manifest(plan)
+    manifest = read_manifest(folder)
+    for name, asked in asdict(plan).items():
+        found = getattr(manifest.plan, name)
+        if found != asked:
+            raise CharmError(f"{folder}: holds pairs with {name} {found}, not {asked}; choose another folder")
+    for task, record in list(manifest.tasks.items()):
+        try:
+            read_block(folder, task, record.sha256)
+        except CharmError as error:
+            console.print(f"{error}; it will be made again")
+            del manifest.tasks[task]
+            manifest.unfinished.append(task)
+    return manifest
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keeps a second build out of the folder; the system drops the lock of a process that was killed."""
+    import fcntl  # Unix only, while this module can be imported anywhere
+
+    with open(folder / ".lock", "w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CharmError(f"{folder}: another build is at work in this folder") from None
+        yield

@@ -1,0 +1,172 @@
+"""Synthetic pairs on disk: one compressed `<task id>.npz` per task, and a `manifest.json` to vouch for them.
+
+The manifest is the commit record. A task belongs to the folder once the manifest lists it, and its file must
+then have the content hash listed there; a file that the manifest does not list is ignored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+from charm.tasks.task import Grid, Pair
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, eq=False)
+class PairBlock:
+    """All pairs of one task. N pairs; the cells of each input are followed by those of its output."""
+
+    cells: npt.NDArray[np.uint8]  # flat
+    shapes: npt.NDArray[np.uint8]  # [N, 4]: input height and width, output height and width
+    index: npt.NDArray[np.uint32]  # [N]: the attempt that made the pair, so that it can be made again alone
+
+    def __len__(self) -> int:
+        return len(self.shapes)
+
+    def pair(self, k: int) -> tuple[Grid, Grid]:
+        """Input and output of pair k, as read-only windows into `cells`."""
+        if not 0 <= k < len(self):
+            raise IndexError(f"pair {k} is outside 0..{len(self) - 1}")
+        start, middle, end = self._bounds[2 * k : 2 * k + 3]
+        input_shape, output_shape = self.shapes[k].reshape(2, 2).tolist()
+        return self.cells[start:middle].reshape(input_shape), self.cells[middle:end].reshape(output_shape)
+
+    def content(self) -> str:
+        """A SHA-256 of what the block holds, whatever the compression."""
+        digest = hashlib.sha256(len(self).to_bytes(8, "little"))
+        for array, dtype in ((self.shapes, "u1"), (self.index, "<u4"), (self.cells, "u1")):
+            digest.update(array.astype(dtype).tobytes())
+        return digest.hexdigest()
+
+    @cached_property
+    def _bounds(self) -> npt.NDArray[np.int64]:
+        # [2N + 1]: where each grid starts in `cells`, and the end of the last.
+        areas = self.shapes.reshape(-1, 2).astype(np.int64).prod(axis=1)
+        return np.concatenate([np.zeros(1, np.int64), areas.cumsum()])
+
+
+def pack_pairs(pairs: Sequence[Pair], index: Sequence[int]) -> PairBlock:
+    """A block from checked pairs that have outputs, and the attempt that made each."""
+    grids = [grid for pair in pairs for grid in pair.grids()]
+    cells = np.concatenate([np.zeros(0, np.uint8), *(grid.ravel() for grid in grids)])
+    cells.setflags(write=False)
+    shapes = np.array([grid.shape for grid in grids], np.uint8).reshape(len(pairs), 4)
+    return PairBlock(cells, shapes, np.array(index, np.uint32))
+
+
+@dataclass(frozen=True)
+class TaskRecord:
+    """What the manifest says of one task."""
+
+    pairs: int
+    attempts: int
+    rejects: dict[str, int]  # reason -> attempts that failed for it
+    sha256: str  # PairBlock.content()
+    shortfall: str | None  # why there are fewer pairs than asked for
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What decides every pair of a task."""
+
+    provider: str
+    version: str
+    seed: int
+    pairs: int  # asked for per task
+    time_limit: float  # CPU seconds per attempt; attempts that hit it are counted in TaskRecord.rejects
+
+
+@dataclass
+class Manifest:
+    """What a folder holds, and how it was made."""
+
+    plan: Plan
+    unfinished: list[str] = field(default_factory=list)  # asked for, not made yet
+    tasks: dict[str, TaskRecord] = field(default_factory=dict)
+
+
+def read_manifest(folder: Path, made_by: str = "charm data rearc") -> Manifest:
+    """The folder's manifest; `made_by` is the command to name when there is none."""
+    path = folder / MANIFEST
+    try:
+        text = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise CharmError(f"{folder}: no synthetic pairs here; `{made_by}` makes them") from None
+    try:
+        data = json.loads(text)
+        records = {task: TaskRecord(**record) for task, record in data["tasks"].items()}
+        return Manifest(Plan(**data["plan"]), list(data["unfinished"]), records)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    # Sorted, so that the bytes do not depend on which worker finished first.
+    tasks = {task: asdict(record) for task, record in sorted(manifest.tasks.items())}
+    data = {"plan": asdict(manifest.plan), "unfinished": sorted(manifest.unfinished), "tasks": tasks}
+    _write(folder / MANIFEST, json.dumps(data, indent=1).encode())
+
+
+def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
+    """One task's pairs, refused unless they are what the manifest vouches for."""
+    path = folder / f"{task_id}.npz"
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            block = PairBlock(arrays["cells"], arrays["shapes"], arrays["index"])
+    except FileNotFoundError:
+        raise CharmError(f"{path}: the manifest lists this file, but it is missing") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
+        raise CharmError(f"{path}: truncated or not a file of pairs ({error})") from None
+    if block.content() != sha256:
+        raise CharmError(f"{path}: the pairs differ from those the manifest lists (SHA-256 mismatch)")
+    block.cells.setflags(write=False)
+    return block
+
+
+def write_block(folder: Path, task_id: str, block: PairBlock) -> None:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, cells=block.cells, shapes=block.shapes, index=block.index)
+    _write(folder / f"{task_id}.npz", buffer.getvalue())
+
+
+def load_pairs(
+    folder: Path, task_ids: Iterable[str] | None = None, made_by: str = "charm data rearc"
+) -> dict[str, PairBlock]:
+    """The pairs of the given tasks, or of all, in order of id; every file is checked against the manifest.
+
+    A folder whose build was interrupted loads only by naming tasks that are finished: silently training on
+    part of the data is worse than an error.
+    """
+    manifest = read_manifest(folder, made_by)
+    if task_ids is None:
+        if manifest.unfinished:
+            count = len(manifest.unfinished)
+            raise CharmError(f"{folder}: {count} tasks are still to be made; `{made_by}` goes on with them")
+        task_ids = manifest.tasks
+    wanted = sorted(set(task_ids))
+    missing = [task for task in wanted if task not in manifest.tasks]
+    if missing:
+        some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
+        raise CharmError(f"{folder}: {len(missing)} tasks have no pairs ({some}); `{made_by}` makes them")
+    return {task: read_block(folder, task, manifest.tasks[task].sha256) for task in wanted}
+
+
+def _write(path: Path, data: bytes) -> None:
+    # Under its own name the file is always whole, whenever the process is killed.
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(data)
+    os.replace(temporary, path)

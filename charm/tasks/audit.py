@@ -1,0 +1,238 @@
+"""The leakage audit: which tasks and pairs appear more than once, within a source or across sources.
+
+Equal means equal up to a view: the 8 symmetries times the permutations of colours 1..9. A copy that moves
+colour 0 is not found. A pair without an output equals only pairs without one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, combinations_with_replacement
+from typing import Any, Literal
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from charm.errors import CharmError
+from charm.tasks.sources import Source
+from charm.tasks.task import COLORS, Pair, Task
+from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
+
+# How two tasks relate, strongest first:
+#   identical   the same demonstrations and the same test pairs, in any order
+#   equivalent  one view maps the demonstrations of one onto those of the other, in any order
+#   overlapping some pair of one equals some pair of the other, each under a view of its own
+#   different   nothing in common but the id
+Kind = Literal["identical", "equivalent", "overlapping", "different"]
+
+# What the matrix counts for two sources. A task may be in several matches; pairs are counted up to views.
+COUNTS = (
+    "same id, identical",
+    "same id, changed",
+    "other id, identical",
+    "other id, equivalent",
+    "other id, overlapping",
+    "shared pairs",
+)
+
+
+@dataclass(frozen=True)
+class PairMatch:
+    """A pair that two tasks share."""
+
+    first: str  # its place in the first task, such as "train 0"
+    second: str
+    identical: bool  # without a view
+
+
+@dataclass(frozen=True)
+class Match:
+    """Two tasks with an id or a pair in common."""
+
+    sources: tuple[str, str]
+    ids: tuple[str, str]
+    kind: Kind
+    view: View | None  # maps the demonstrations of the first onto the second's, if one view does
+    pairs: tuple[PairMatch, ...]
+
+    @property
+    def same_id(self) -> bool:
+        return self.ids[0] == self.ids[1]
+
+    @property
+    def heading(self) -> str:
+        """The one of COUNTS that counts this match."""
+        if self.same_id:
+            return "same id, identical" if self.kind == "identical" else "same id, changed"
+        return f"other id, {self.kind}"
+
+
+@dataclass(frozen=True)
+class AuditReport:
+    """Every match between the audited sources, and their number for every two sources."""
+
+    sources: tuple[dict[str, str | int], ...]  # `Source.summary` of each
+    matrix: dict[tuple[str, str], dict[str, int]]  # (source, source), in the order given -> COUNTS -> number
+    matches: tuple[Match, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "equal_up_to": "8 symmetries x permutations of colours 1..9, colour 0 fixed",
+            "sources": list(self.sources),
+            "matrix": [{"sources": list(names), "counts": counts} for names, counts in self.matrix.items()],
+            "matches": [
+                {
+                    "sources": list(match.sources),
+                    "ids": list(match.ids),
+                    "kind": match.kind,
+                    "view": None
+                    if match.view is None
+                    else {"dihedral": match.view.dihedral, "colors": list(match.view.colors)},
+                    "pairs": [
+                        {"first": pair.first, "second": pair.second, "identical": pair.identical}
+                        for pair in match.pairs
+                    ],
+                }
+                for match in self.matches
+            ],
+        }
+
+
+def audit(sources: Sequence[Source]) -> AuditReport:
+    """Compares every task with every other one, of the same source too."""
+    names = [source.name for source in sources]
+    if len(set(names)) < len(names):
+        raise CharmError(f"a source was given twice to the audit: {', '.join(names)}")
+    entries = [_Entry.of(source.name, task) for source in sources for task in source.tasks]
+
+    holders: dict[bytes, list[int]] = defaultdict(list)  # pair up to views -> the entries that hold it
+    namesakes: dict[str, list[int]] = defaultdict(list)
+    for number, entry in enumerate(entries):
+        namesakes[entry.task.id].append(number)
+        for key in dict.fromkeys(entry.keys):
+            holders[key].append(number)
+    candidates = {
+        both for group in (*holders.values(), *namesakes.values()) for both in combinations(group, 2)
+    }
+    matches = tuple(_match(entries[a], entries[b]) for a, b in sorted(candidates))
+
+    matrix = {both: dict.fromkeys(COUNTS, 0) for both in combinations_with_replacement(names, 2)}
+    for match in matches:
+        matrix[match.sources][match.heading] += 1
+    for group in holders.values():
+        for both in {(entries[a].source, entries[b].source) for a, b in combinations(group, 2)}:
+            matrix[both]["shared pairs"] += 1
+    return AuditReport(tuple(source.summary() for source in sources), matrix, matches)
+
+
+def canonical(pair: Pair) -> bytes:
+    """Bytes that are equal for two pairs exactly when some view maps one onto the other."""
+    present = set().union(*(grid.tobytes() for grid in pair.grids())) - {0}
+    forms = []
+    for dihedral in range(DIHEDRALS):
+        grids = [turn(grid, dihedral) for grid in pair.grids()]
+        cells = b"".join(grid.tobytes() for grid in grids)
+        names = bytearray(256)  # colours numbered by first appearance; 0 stays 0
+        for name, color in enumerate(sorted(present, key=cells.index), start=1):
+            names[color] = name
+        forms.append(bytes(side for grid in grids for side in grid.shape) + cells.translate(names))
+    return min(forms)
+
+
+def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
+    """One view that maps the first pairs onto the second ones, in any order; None where there is none."""
+    if len(first) != len(second):
+        return None
+    for dihedral in range(DIHEDRALS):
+        turned = [View(dihedral).apply_to_pair(pair) for pair in first]
+        for links in _assignments(turned, list(second), frozenset({(0, 0)})):
+            # Colours that occur in no grid may go anywhere; the smallest free one keeps the answer definite.
+            colors = dict(links)
+            free = [color for color in range(COLORS) if color not in colors.values()]
+            return View(dihedral, tuple(colors[c] if c in colors else free.pop(0) for c in range(COLORS)))
+    return None
+
+
+def audit_text(report: AuditReport) -> RenderableType:
+    """The report for the terminal: the matrix, then every match but the identical namesakes."""
+    matrix = Table(title="Tasks and pairs in common (up to views that keep colour 0)")
+    matrix.add_column("sources")
+    for heading in COUNTS:
+        matrix.add_column(heading, justify="right")
+    for (first, second), counts in report.matrix.items():
+        name = f"within {first}" if first == second else f"{first} · {second}"
+        matrix.add_row(Text(name), *(str(counts[heading] or "·") for heading in COUNTS))
+
+    listing = Table(title="All but the identical tasks of one id")
+    for heading in ("task", "task", "relation", "pairs in common", "view"):
+        listing.add_column(heading)
+    for match in report.matches:
+        if match.heading == "same id, identical":
+            continue
+        first, second = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
+        pairs = ", ".join(
+            f"{pair.first} {'=' if pair.identical else '~'} {pair.second}" for pair in match.pairs
+        )
+        listing.add_row(*map(Text, (first, second, match.kind, pairs, str(match.view or ""))))
+    return Group(matrix, listing) if listing.row_count else matrix
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A task with what the comparison needs of it, taken once."""
+
+    source: str
+    task: Task
+    content: str
+    keys: tuple[bytes, ...]  # of task.pairs, in their order
+    places: tuple[str, ...]
+
+    @staticmethod
+    def of(source: str, task: Task) -> _Entry:
+        keys = tuple(hashlib.blake2b(canonical(pair), digest_size=16).digest() for pair in task.pairs)
+        places = [f"{part} {n}" for part in ("train", "test") for n in range(len(getattr(task, part)))]
+        return _Entry(source, task, task.content(), keys, tuple(places))
+
+
+def _match(first: _Entry, second: _Entry) -> Match:
+    pairs = tuple(
+        PairMatch(first.places[a], second.places[b], first.task.pairs[a] == second.task.pairs[b])
+        for a in range(len(first.keys))
+        for b in range(len(second.keys))
+        if first.keys[a] == second.keys[b]
+    )
+    view = None
+    if first.content == second.content:
+        kind: Kind = "identical"
+        view = IDENTITY
+    else:
+        demonstrations = [Counter(entry.keys[: len(entry.task.train)]) for entry in (first, second)]
+        if demonstrations[0] == demonstrations[1]:
+            view = common_view(first.task.train, second.task.train)
+        kind = "equivalent" if view is not None else "overlapping" if pairs else "different"
+    return Match((first.source, second.source), (first.task.id, second.task.id), kind, view, pairs)
+
+
+def _assignments(
+    first: list[Pair], second: list[Pair], links: frozenset[tuple[int, int]]
+) -> Iterator[frozenset[tuple[int, int]]]:
+    """Every one-to-one map of colours, as (from, to), that makes the first pairs the second in some order."""
+    if not first:
+        yield links
+        return
+    head, rest = first[0], first[1:]
+    for number, pair in enumerate(second):
+        if [grid.shape for grid in head.grids()] != [grid.shape for grid in pair.grids()]:
+            continue
+        longer = links.union(
+            *(
+                zip(a.tobytes(), b.tobytes(), strict=True)
+                for a, b in zip(head.grids(), pair.grids(), strict=True)
+            )
+        )
+        if len(longer) == len({a for a, _ in longer}) == len({b for _, b in longer}):
+            yield from _assignments(rest, second[:number] + second[number + 1 :], longer)

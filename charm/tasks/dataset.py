@@ -1,0 +1,246 @@
+"""A dataset: everything a run trains on and is asked, assembled from sources. It holds no held-out answer.
+
+The answers live in `answer_key`, which training never calls: tasks to be evaluated are blinded as they are loaded,
+before a view is drawn or a pair is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from charm.errors import CharmError
+from charm.synthesis.pairs_file import PairBlock, load_pairs
+from charm.tasks.augment import color_pool, draw_views
+from charm.tasks.batch import Keys, PairBank
+from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, fitting_side
+from charm.tasks.instances import Instances, Rows
+from charm.tasks.sampling import Block, Mixture, Stream
+from charm.tasks.sources import Source, load_source
+from charm.tasks.task import Grid, Pair, Task, check_unique
+from charm.tasks.view import decode
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """What to train on and what to answer. Sources are names (see `charm data stats`) or paths."""
+
+    train: tuple[str, ...] = ("arc1/training",)
+    """Trained on whole: demonstrations and test pairs."""
+    evaluate: tuple[str, ...] = ("arc1/evaluation",)
+    """Trained on their demonstrations only; their test inputs are the questions."""
+    auxiliary: tuple[str, ...] = ("concept-arc",)
+    """Trained on whole, like `train`, with a repeat count of their own."""
+    synthetic: tuple[Literal["rearc", "rearc2"], ...] = ()
+    """Generated pairs for the tasks of `train`."""
+    tasks: tuple[str, ...] = ()
+    """If given, only the tasks with these ids."""
+    views: int = 1000
+    """Views of each puzzle at most, the original among them."""
+    synthetic_view_count: int = 100
+    """Views of each puzzle under which its synthetic pairs are shown."""
+    synthetic_views: Literal["shared", "own"] = "shared"
+    """Synthetic pairs use the puzzle's first views, or views drawn for them."""
+    evaluate_repeats: int = 2
+    """How often the pairs of evaluated tasks stand in the index."""
+    auxiliary_repeats: int = 2
+    """How often the pairs of auxiliary tasks stand in the index."""
+    color_pool: int = 0
+    """Draw colour permutations from a fixed pool of this size; 0 is all 9! of them."""
+    canvas: Literal["full", "fit"] = "full"
+    """30 x 30 always, or the smallest of a few sizes that holds the example."""
+    seed: int = 0
+    """Decides the views and the order of examples."""
+    data: Path | None = None
+    """Where downloaded and generated data lie; CHARM_DATA or the user's cache folder if not given."""
+
+    def __post_init__(self) -> None:
+        for name in ("views", "synthetic_view_count", "evaluate_repeats", "auxiliary_repeats"):
+            if getattr(self, name) < 1:
+                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        return FIT_SIDES if self.canvas == "fit" else (FULL_SIDE,)
+
+
+@dataclass(frozen=True, order=True)
+class Question:
+    """One test input to be answered."""
+
+    task_id: str
+    test_index: int
+
+
+@dataclass
+class Dataset:
+    """Pairs, rows and the index over them; and the questions, without answers."""
+
+    config: DataConfig
+    instances: Instances
+    bank: PairBank
+    mixtures: dict[int, Mixture]  # canvas side -> what is trained on at that size
+    questions: tuple[Question, ...]
+    question_bank: PairBank  # the inputs of the questions, outputs absent
+    question_sides: tuple[int, ...]
+    manifest: dict[str, Any] = field(default_factory=dict)
+
+    def stream(self, side: int, slots: int, seed: int | None = None) -> Stream:
+        seed = self.config.seed if seed is None else seed
+        dihedrals, _ = decode(self.instances.table()[1])
+        return Stream(self.mixtures[side], self.bank.shape.numpy(), dihedrals, side, slots, seed)
+
+    def keys(self) -> Keys:
+        return Keys.of(self.instances)
+
+    def question_rows(self, question: Question, views: int | None = None) -> Rows:
+        """The memory rows under which a question is asked: the first views of its puzzle."""
+        return self.instances.rows(question.task_id)[: self.config.views][:views]
+
+
+def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
+    """Load the sources, draw the views, and index every combination. Given instances keep their rows."""
+    instances = Instances() if instances is None else instances
+    pool = color_pool(config.color_pool, config.seed) if config.color_pool else None
+    roles = load_roles(config)
+    everything = check_unique((task for _, task in roles), "the chosen sources together")
+    pairs: list[Pair] = []
+    blocks: dict[int, list[Block]] = {side: [] for side in config.sides}
+    for role, task in roles:
+        rows = instances.add(task.id, draw_views(task, config.views, config.seed, pool))
+        visible = task.train if role == "evaluate" else task.pairs
+        repeats = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}[role]
+        for side, chosen in _by_side(visible, _bound(task) if role == "evaluate" else None, config.sides):
+            numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
+            pairs.extend(chosen)
+            blocks[side].append(Block(numbers, rows, repeats))
+    banks = [PairBank.of(pairs)]
+    first = len(pairs)
+    synthetic = dict(_synthetic(config, roles))
+    for task_id, block in synthetic.items():
+        banks.append(PairBank.of_cells(block.cells, block.shapes))
+        rows = _synthetic_rows(config, instances, task_id, block)
+        sides = _sides(block.shapes.max(axis=1), config.sides)
+        for side in np.unique(sides).tolist():
+            numbers = first + np.flatnonzero(sides == side).astype(np.int32)
+            blocks[side].append(Block(numbers.astype(np.int32), rows))
+        first += len(block.shapes)
+
+    asked = [task for role, task in roles if role == "evaluate"]
+    questions = tuple(Question(task.id, k) for task in asked for k in range(len(task.test)))
+    dataset = Dataset(
+        config,
+        instances,
+        PairBank.join(banks),
+        {side: Mixture(some) for side, some in blocks.items() if some},
+        questions,
+        PairBank.of(pair for task in asked for pair in task.test),
+        tuple(fitting_side(_bound(task), config.sides) for task in asked for _ in task.test),
+    )
+    dataset.manifest = _manifest(dataset, len(everything), synthetic)
+    return dataset
+
+
+Role = Literal["train", "evaluate", "auxiliary"]
+
+
+def load_roles(config: DataConfig) -> list[tuple[Role, Task]]:
+    """The tasks of a dataset with their roles; those to be evaluated come without test outputs."""
+    roles: list[tuple[Role, Task]] = []
+    for role, source in _sources(config):
+        for task in source.tasks:
+            if not config.tasks or task.id in config.tasks:
+                roles.append((role, task.blind() if role == "evaluate" else task))
+    missing = set(config.tasks) - {task.id for _, task in roles}
+    if missing:
+        raise CharmError(f"task {min(missing)} is in none of the chosen sources")
+    return roles
+
+
+def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
+    """The held-out outputs, None where the source does not tell. For scoring only."""
+    return {
+        Question(task.id, number): answer
+        for role, source in _sources(config)
+        if role == "evaluate"
+        for task in source.tasks
+        if not config.tasks or task.id in config.tasks
+        for number, answer in enumerate(task.answers())
+    }
+
+
+def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
+    for name in config.train:
+        yield "train", load_source(name, config.data)
+    for name in config.evaluate:
+        yield "evaluate", load_source(name, config.data)
+    for name in config.auxiliary:
+        yield "auxiliary", load_source(name, config.data)
+
+
+def _bound(task: Task) -> int:
+    """The longest side of all that a solver may see of the task."""
+    return max(max(grid.shape) for pair in task.blind().pairs for grid in pair.grids())
+
+
+def _by_side(
+    pairs: Sequence[Pair], bound: int | None, sides: Sequence[int]
+) -> Iterator[tuple[int, list[Pair]]]:
+    """Pairs grouped by the canvas they need: each its own, or all of them the puzzle's."""
+    needed = [bound or max(max(grid.shape) for grid in pair.grids()) for pair in pairs]
+    chosen = _sides(np.array(needed, np.int64), sides)
+    for side in np.unique(chosen).tolist():
+        yield side, [pair for pair, one in zip(pairs, chosen, strict=True) if one == side]
+
+
+def _sides(longest: np.ndarray[Any, Any], sides: Sequence[int]) -> np.ndarray[Any, Any]:
+    table = np.array([fitting_side(length, sides) for length in range(FULL_SIDE + 1)])
+    return table[longest]
+
+
+def _synthetic(config: DataConfig, roles: list[tuple[Role, Task]]) -> Iterator[tuple[str, PairBlock]]:
+    """Generated pairs of the trained tasks, without any whose input is a question of this dataset."""
+    trained = [task.id for role, task in roles if role == "train"]
+    asked = {pair.input.tobytes() for role, task in roles if role == "evaluate" for pair in task.test}
+    for provider in config.synthetic:
+        blocks = load_pairs(provider, config.data, trained)
+        for task_id, block in blocks.items():
+            fresh = [number for number in range(len(block)) if block.pair(number)[0].tobytes() not in asked]
+            yield task_id, block if len(fresh) == len(block) else block.take(fresh)
+
+
+def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, block: PairBlock) -> Rows:
+    if config.synthetic_views == "shared":
+        return instances.rows(task_id)[: config.synthetic_view_count]
+    # Views distinct in the content of the generated pairs; the original keeps the row that it has.
+    some = tuple(Pair(*block.pair(number)) for number in range(min(len(block), 8)))
+    generated = Task(task_id, some, ())
+    codes = draw_views(generated, config.synthetic_view_count, config.seed + 1)
+    return instances.add(task_id, codes)
+
+
+def _manifest(dataset: Dataset, tasks: int, synthetic: dict[str, PairBlock]) -> dict[str, Any]:
+    config = dataset.config
+    return {
+        "config": {**asdict(config), "data": None},
+        "sources": [
+            {
+                "role": role,
+                "name": source.name,
+                "version": source.version,
+                "sha256": source.sha256,
+                "tasks": len(source.tasks),
+            }
+            for role, source in _sources(config)
+        ],
+        "tasks": tasks,
+        "pairs": len(dataset.bank),
+        "synthetic_pairs": sum(len(block) for block in synthetic.values()),
+        "rows": len(dataset.instances),
+        "questions": len(dataset.questions),
+        "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},
+    }

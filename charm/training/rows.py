@@ -1,0 +1,151 @@
+"""Optimizers that work row by row, for tables of which a step reads only a few rows.
+
+They take the sparse gradients of `charm.memory` tables. In a process group the entries of all ranks are
+gathered and summed (the loss is expected to be divided by the global batch already), and every rank then makes
+the same update, bit for bit. For that, all ranks must bring gradients for the same parameters, with equally
+many entries.
+
+Shapes: N entries of the gradient over all ranks (one per read, duplicates included), C columns of a row.
+No size here depends on the data, and nothing is copied to the host, so a GPU never waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch import Tensor
+from torch.optim import Optimizer
+
+from charm.errors import CharmError
+
+
+class RowSignSGD(Optimizer):
+    """row <- row (1 - lr * weight_decay) - lr * sign(sum of the row's gradients), once per row that was read.
+
+    A row whose gradients sum to zero only decays; a row that was not read stays as it is.
+    """
+
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, weight_decay: float = 0.1) -> None:
+        _check(lr=lr, weight_decay=weight_decay)
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = _evaluate(closure)
+        for group in self.param_groups:
+            for table in group["params"]:
+                if table.grad is None:
+                    continue
+                ids_N, sums_NC = summed_rows(table.grad)
+                rows_NC = table[ids_N] * (1 - group["lr"] * group["weight_decay"])
+                table[ids_N] = rows_NC - group["lr"] * sums_NC.sign()
+        return loss
+
+
+class RowAdamW(Optimizer):
+    """AdamW for each row by itself: moments, step count and weight decay advance only where a row was read.
+
+    If every row is read at every step, this is AdamW. Tables may grow between steps: the moments of new rows
+    start at zero.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Any],
+        lr: float = 1e-2,
+        betas: tuple[float, float] = (0.9, 0.95),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        _check(lr=lr, eps=eps, weight_decay=weight_decay)
+        if not all(0 <= beta < 1 for beta in betas):
+            raise CharmError(f"betas {betas} are not both in [0, 1)")
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = _evaluate(closure)
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for table in group["params"]:
+                if table.grad is None:
+                    continue
+                ids_N, grads_NC = summed_rows(table.grad)
+                state = self._state_of(table)
+                steps_N = state["steps"][ids_N] + 1
+                mean_NC = torch.lerp(state["mean"][ids_N], grads_NC, 1 - beta1)
+                square_NC = state["square"][ids_N] * beta2 + grads_NC.square() * (1 - beta2)
+                state["steps"][ids_N] = steps_N
+                state["mean"][ids_N] = mean_NC
+                state["square"][ids_N] = square_NC
+                # 1 - beta^t loses most digits in float32 while t is small.
+                correction1_N1 = (1 - beta1 ** steps_N.double()).to(table.dtype).unsqueeze(1)
+                correction2_N1 = (1 - beta2 ** steps_N.double()).sqrt().to(table.dtype).unsqueeze(1)
+                change_NC = mean_NC / correction1_N1 / (square_NC.sqrt() / correction2_N1 + group["eps"])
+                rows_NC = table[ids_N] * (1 - group["lr"] * group["weight_decay"])
+                table[ids_N] = rows_NC - group["lr"] * change_NC
+        return loss
+
+    def _state_of(self, table: Tensor) -> dict[str, Tensor]:
+        """The table's state, with rows appended for those that the table has gained."""
+        state = self.state[table]
+        if not state:
+            # "steps" and not "step", which torch would leave on the wrong device when a state is loaded.
+            state["steps"] = table.new_zeros(0)
+            state["mean"] = table.new_zeros(0, table.shape[1])
+            state["square"] = table.new_zeros(0, table.shape[1])
+        missing = table.shape[0] - state["steps"].shape[0]
+        if missing > 0:
+            for name, old in state.items():
+                state[name] = torch.cat([old, old.new_zeros(missing, *old.shape[1:])])
+        return state
+
+
+def summed_rows(grad: Tensor) -> tuple[Tensor, Tensor]:
+    """Row ids [N] and, at each, the sum [N, C] of all gradients of that row on all ranks.
+
+    Sorted by id. A row with several entries appears as often, each time with the same complete sum: whoever
+    writes by these ids writes equal values, so that the order of the writes does not matter.
+    """
+    if not grad.is_sparse:
+        raise CharmError(
+            "a row optimizer was given a dense gradient; its tables must be read with sparse=True"
+        )
+    # The public accessors insist on coalescing, for which the host waits until the number of rows is known.
+    ids_N, grads_NC = _gather(grad._indices()[0]), _gather(grad._values())
+    ids_N, order_N = ids_N.sort(stable=True)
+    is_first_N = torch.ones_like(ids_N)
+    is_first_N[1:] = ids_N[1:] != ids_N[:-1]
+    run_N = is_first_N.cumsum(0) - 1  # which run of equal ids an entry belongs to
+    # Where each run starts; N for the runs that do not exist, which makes them empty.
+    starts_N = torch.searchsorted(run_N, torch.arange(len(run_N), device=run_N.device))
+    # embedding_bag adds each run in order. index_add_ would add in any order on a GPU, so that the last bits,
+    # hence a sign, could differ between ranks.
+    sums_NC = F.embedding_bag(order_N, grads_NC, starts_N, mode="sum")
+    return ids_N, sums_NC[run_N]
+
+
+def _gather(local: Tensor) -> Tensor:
+    """The tensors of all ranks one after the other; without a process group, the tensor itself."""
+    if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
+        return local
+    gathered = local.new_empty(dist.get_world_size() * local.shape[0], *local.shape[1:])
+    dist.all_gather_into_tensor(gathered, local.contiguous())
+    return gathered
+
+
+def _evaluate(closure: Callable[[], Any] | None) -> Any:
+    if closure is None:
+        return None
+    with torch.enable_grad():
+        return closure()
+
+
+def _check(**settings: float) -> None:
+    for name, value in settings.items():
+        if not value >= 0:
+            raise CharmError(f"{name} {value} is negative")

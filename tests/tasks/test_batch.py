@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+import torch
+
+from charm.tasks.batch import Keys, PairBank, view_tokens
+from charm.tasks.canvas import place
+from charm.tasks.instances import Instances
+from charm.tasks.task import Pair
+from charm.tasks.view import VIEWS
+
+DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
+
+
+def random_pairs(rng: np.random.Generator, count: int, longest: int) -> list[Pair]:
+    def grid() -> np.ndarray:
+        return rng.integers(0, 10, rng.integers(1, longest + 1, 2)).astype(np.uint8)
+
+    return [Pair(grid(), grid() if rng.random() < 0.8 else None) for _ in range(count)]
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("side", [30, 16])
+def test_batch_equals_the_plain_path_cell_by_cell(side: int, device: str) -> None:
+    rng = np.random.default_rng(side)
+    pairs = random_pairs(rng, 40, side)
+    instances = Instances()
+    codes = np.append(rng.choice(VIEWS, 99, replace=False), 0).astype(np.uint32)
+    rows = rng.choice(instances.add("p", codes), 300)
+    chosen = rng.integers(0, len(pairs), 300)
+    tops, lefts, expected_inputs, expected_outputs = [], [], [], []
+    for number, row in zip(chosen, rows, strict=True):
+        view = instances.key(int(row))[1]
+        grids = [view.apply(grid) for grid in pairs[number].grids()]
+        top = int(rng.integers(0, side - max(grid.shape[0] for grid in grids) + 1))
+        left = int(rng.integers(0, side - max(grid.shape[1] for grid in grids) + 1))
+        tops.append(top)
+        lefts.append(left)
+        canvases = [place(grid, side, top, left) for grid in grids] + [np.zeros((side, side), np.uint8)]
+        expected_inputs.append(canvases[0].ravel())
+        expected_outputs.append(canvases[1].ravel())
+    inputs, outputs = view_tokens(
+        PairBank.of(pairs).to(device),
+        Keys.of(instances).to(device),
+        *(torch.as_tensor(np.asarray(x), device=device).long() for x in (chosen, rows, tops, lefts)),
+        side,
+    )
+    assert outputs is not None
+    assert np.array_equal(inputs.cpu().numpy(), np.stack(expected_inputs))
+    assert np.array_equal(outputs.cpu().numpy(), np.stack(expected_outputs))
+
+
+def test_bank_gives_back_its_pairs_and_joins() -> None:
+    rng = np.random.default_rng(0)
+    first, second = random_pairs(rng, 20, 30), random_pairs(rng, 10, 30)
+    bank = PairBank.join([PairBank.of(first), PairBank.of(second)])
+    assert len(bank) == 30
+    assert [bank.pair(k) for k in range(30)] == first + second

@@ -1,0 +1,79 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from charm.errors import CharmError
+from charm.tasks.instances import Instances
+from charm.tasks.view import VIEWS, View
+
+
+def some_codes(count: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).choice(VIEWS, count, replace=False).astype(np.uint32)
+
+
+def test_row_and_key_are_inverse() -> None:
+    instances = Instances()
+    for number in range(5):
+        instances.add(f"p{number}", some_codes(20, number))
+    assert len(instances) == 101  # the blank row too
+    for row in range(1, len(instances)):
+        assert instances.row(*instances.key(row)) == row
+    puzzle, code = instances.table()
+    assert puzzle[0] == -1
+    assert code[0] == 0
+
+
+def test_rows_never_move_when_puzzles_join() -> None:
+    old, new = Instances(), Instances()
+    old.add("a", some_codes(10, 0))
+    old.add("b", some_codes(10, 1))
+    new.add("c", some_codes(10, 2))
+    new.add("b", np.append(some_codes(10, 1)[::-1], np.uint32(7)))
+    before = [old.key(row) for row in range(1, len(old))]
+    old.merge(new)
+    assert [old.key(row) for row in range(1, 21)] == before
+    assert len(old) == 1 + 20 + 10 + 1
+    assert old.puzzles == ["a", "b", "c"]
+    assert old.rows("b").tolist() == [*range(11, 21), 31]
+
+
+def test_known_views_keep_their_rows_in_the_order_asked() -> None:
+    instances = Instances()
+    codes = some_codes(6, 0)
+    rows = instances.add("a", codes)
+    assert instances.add("a", codes[::-1]).tolist() == rows[::-1].tolist()
+    assert len(instances) == 7
+
+
+def test_save_and_load(tmp_path: Path) -> None:
+    instances = Instances()
+    for number in range(40):
+        instances.add(f"puzzle {number}", some_codes(1000, number))
+    instances.add("puzzle 3", some_codes(5, 99))
+    instances.save(tmp_path / "instances.npz")
+    assert Instances.load(tmp_path / "instances.npz") == instances
+    assert (tmp_path / "instances.npz").stat().st_size < 4 * len(instances)
+    assert list(tmp_path.iterdir()) == [tmp_path / "instances.npz"]
+
+
+def test_bad_requests_are_named(tmp_path: Path) -> None:
+    instances = Instances()
+    instances.add("a", np.array([0, 5], np.uint32))
+    with pytest.raises(CharmError, match="puzzle b"):
+        instances.rows("b")
+    with pytest.raises(CharmError, match="no row"):
+        instances.row("a", View(3))
+    with pytest.raises(CharmError, match="row 0"):
+        instances.key(0)
+    with pytest.raises(CharmError, match="twice"):
+        instances.add("a", np.array([9, 9], np.uint32))
+    with pytest.raises(CharmError, match="not the code"):
+        instances.add("a", np.array([VIEWS], np.uint32))
+    instances.save(tmp_path / "whole.npz")
+    cut = tmp_path / "cut.npz"
+    cut.write_bytes((tmp_path / "whole.npz").read_bytes()[:-60])
+    with pytest.raises(CharmError, match=r"cut\.npz"):
+        Instances.load(cut)
+    with pytest.raises(CharmError, match=r"none\.npz"):
+        Instances.load(tmp_path / "none.npz")
