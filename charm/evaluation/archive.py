@@ -1,7 +1,7 @@
 """Votes on disk: votes/step_N/loops_K/rank_R.npz, compressed arrays and a JSON header, no pickle.
 
-A file holds what one process predicted with one checkpoint at one refinement depth. It says nothing of a protocol,
-so that any protocol can rank the same files later.
+A file holds what one process predicted with one checkpoint at one refinement depth. It says nothing of a
+protocol, so that any protocol can rank the same files later.
 """
 
 from __future__ import annotations
@@ -9,21 +9,35 @@ from __future__ import annotations
 import json
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from charm.errors import CharmError
-from charm.evaluation.questions import Question
 from charm.evaluation.votes import Candidates, Votes, merge
+from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, MAX_SIDE
 
 FORMAT = 1
+# What NumPy, zipfile and our own reading of the header raise on a file that is not what was written.
+DAMAGE = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    RuntimeError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 # The arrays of a file, with the number of dimensions each must have.
 COLUMNS = {
     "question": (np.int32, 1),
@@ -67,17 +81,8 @@ def pass_folder(votes_folder: Path, step: int, loops: int) -> Path:
 def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
     """Write one rank's votes, replacing an earlier file of the same rank in one move."""
     path = pass_folder(votes_folder, header.step, header.loops) / f"rank_{header.rank}.npz"
-    fields = {
-        "format": FORMAT,
-        "step": header.step,
-        "loops": header.loops,
-        "rank": header.rank,
-        "ranks": header.ranks,
-        "complete": header.complete,
-        "votes": len(votes),
-        "questions": [[question.task_id, question.test_index] for question in header.questions],
-    }
-    arrays = {
+    fields = {"format": FORMAT, "votes": len(votes), **asdict(header)}
+    arrays: dict[str, np.ndarray] = {
         "header": np.frombuffer(json.dumps(fields).encode(), np.uint8),
         "question": votes.candidates.question_K,
         "hash": votes.candidates.hash_K,
@@ -97,21 +102,16 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             fields = json.loads(arrays["header"].tobytes())
-            if fields["format"] != FORMAT:
-                raise CharmError(f"{path}: votes of format {fields['format']}; this version reads {FORMAT}")
+            version = fields.pop("format")
+            if version != FORMAT:
+                raise CharmError(f"{path}: the votes file has format {version}; this version reads {FORMAT}")
             columns = {name: arrays[name] for name in COLUMNS}
-        header = Header(
-            fields["step"],
-            fields["loops"],
-            fields["rank"],
-            fields["ranks"],
-            tuple(Question(task_id, index) for task_id, index in fields["questions"]),
-            fields["complete"],
-        )
-        count = fields["votes"]
+        questions = tuple(Question(**question) for question in fields.pop("questions"))
+        count = fields.pop("votes")
+        header = Header(questions=questions, **fields)
     except FileNotFoundError:
         raise CharmError(f"{path}: there is no such votes file") from None
-    except (OSError, EOFError, ValueError, TypeError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+    except DAMAGE as error:
         raise CharmError(
             f"{path}: the votes file is damaged or cut short; delete it and evaluate again"
         ) from error
@@ -125,7 +125,7 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
 
 
 def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
-    """The union of all ranks of one pass; ranks that are not there or not finished are listed in `missing`."""
+    """The union of all ranks of one pass; `missing` lists the ranks that are not there or not finished."""
     folder = pass_folder(votes_folder, step, loops)
     paths = sorted(folder.glob("rank_*.npz"))
     if not paths:
@@ -156,8 +156,8 @@ def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     return {step: tuple(sorted(found[step])) for step in sorted(found)}
 
 
-def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then move it there: a reader sees all of it or none."""
+def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
+    """Let `write` fill a temporary file and move it to `path`: a reader sees all of it or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:

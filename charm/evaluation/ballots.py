@@ -11,8 +11,8 @@ import numpy as np
 from charm.errors import CharmError
 from charm.evaluation.archive import pass_folder, passes, read_pass
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.questions import Question
 from charm.evaluation.votes import Votes
+from charm.tasks.questions import Question
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ def load_ballots(
 ) -> tuple[tuple[Question, ...], list[Ballot]]:
     """The questions, and the ballots of the checkpoints that the protocol selects among `steps`.
 
-    `steps` defaults to every checkpoint that has votes. A pass that the protocol needs and that is not there, or not
-    finished, is an error: a ranking over fewer votes than it claims would be no result.
+    `steps` defaults to every checkpoint that has votes. A pass that the protocol needs and that is not there,
+    or not finished, is an error: a ranking over fewer votes than it claims would be no result.
     """
     weights = protocol.weights(passes(votes_folder) if steps is None else steps)
     if not weights:
@@ -54,9 +54,7 @@ def load_ballots(
                 ranks = ", ".join(map(str, found.missing))
                 raise CharmError(f"{folder}: the votes of rank {ranks} are missing or not finished")
             if questions is not None and found.questions != questions:
-                raise CharmError(
-                    f"{folder}: these votes answer other questions than those of newer checkpoints"
-                )
+                raise CharmError(f"{folder}: these votes answer other questions than the newest")
             questions = found.questions
             votes = found.votes if protocol.views == "all" else first_views(found.votes, protocol.views)
             ballots.append(Ballot(votes, step, weight))

@@ -8,6 +8,7 @@ A batch of grids is a padded array [G, s, s] with each grid in the top-left corn
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
 
 import numpy as np
@@ -19,8 +20,8 @@ from charm.tasks.task import COLORS, MAX_SIDE, Grid
 FIRST_COLOR = 2  # token of colour 0; tokens below it are pad and boundary
 OUTSIDE = 255  # marks what lies beside a grid in a padded array; one more wraps to 0, which the hash uses
 
-# How the inverse of each symmetry (numbered as in charm.tasks.view) reads its source: x[i, j] comes from row r and
-# column c of the turned grid, where (r, c) is (i, j), swapped or not, each counted from the far end or not.
+# How the inverse of each symmetry (numbered as in charm.tasks.view) reads its source: x[i, j] comes from
+# row r and column c of the turned grid; (r, c) is (i, j), maybe swapped, each maybe counted from the far end.
 SWAPS = (False, True, False, True, False, False, True, True)
 REVERSES_ROWS = (False, True, True, False, False, True, False, True)
 REVERSES_COLUMNS = (False, False, True, True, True, False, False, True)
@@ -33,8 +34,9 @@ def crop_batch(tokens_NSS: Tensor) -> tuple[Tensor, Tensor]:
     """
     # In uint8 pad and boundary wrap to 254 and 255, so one comparison finds the colours.
     is_color_NSS = (tokens_NSS.to(torch.uint8) - FIRST_COLOR) < COLORS
-    run_NS = is_color_NSS.cumprod(2, dtype=torch.uint8).sum(2)  # colours at the start of each row
-    width_NS = run_NS.cummin(1).values  # of the rectangle that reaches down to this row
+    # Bytes in and out: this runs over every cell of every canvas, and wider types are several times slower.
+    run_NS = is_color_NSS.view(torch.uint8).cumprod(2, dtype=torch.uint8).sum(2, dtype=torch.uint8)
+    width_NS = run_NS.long().cummin(1).values  # of the rectangle that reaches down to this row
     area_NS = width_NS * torch.arange(1, width_NS.shape[1] + 1, device=width_NS.device)
     best_N = area_NS.argmax(1)  # the first of equal maxima
     width_N = width_NS.gather(1, best_N[:, None])[:, 0]
@@ -56,59 +58,60 @@ def invert_views(
     height_N, width_N = height_N.long(), width_N.long()
     side = int(torch.maximum(height_N, width_N).max()) if len(height_N) else 0
     # Beside the grid anything may stand; clamped, it is at least a valid index, and is overwritten below.
-    cells_NP = grids_NSS[:, :side, :side].reshape(-1, side * side).clamp(max=COLORS - 1).long()
+    cells_NP = grids_NSS[:, :side, :side].flatten(1).clamp(max=COLORS - 1).long()
 
-    inverse_NC = torch.empty_like(colors_NC, dtype=torch.uint8)
-    inverse_NC.scatter_(
-        1, colors_NC.long(), torch.arange(COLORS, dtype=torch.uint8, device=device).expand_as(colors_NC)
-    )
+    color_NC = torch.arange(COLORS, dtype=torch.uint8, device=device).expand(len(colors_NC), COLORS)
+    inverse_NC = torch.empty_like(color_NC).scatter_(1, colors_NC.long(), color_NC)
     cells_NP = inverse_NC.gather(1, cells_NP)
 
     symmetry = torch.tensor([SWAPS, REVERSES_ROWS, REVERSES_COLUMNS], device=device)
     swaps_N1, rows_N1, columns_N1 = symmetry[:, dihedral_N.long()][:, :, None]
     place = torch.arange(side, device=device)
-    row_Ns = torch.where(rows_N1, height_N[:, None] - 1 - place, place) * side
-    column_Ns = torch.where(columns_N1, width_N[:, None] - 1 - place, place)
+    # Beside the grid the far end would lie below 0; there any valid place does.
+    row_Ns = torch.where(rows_N1, height_N[:, None] - 1 - place, place).clamp_(min=0) * side
+    column_Ns = torch.where(columns_N1, width_N[:, None] - 1 - place, place).clamp_(min=0)
     # The source of cell (i, j) splits into a part that depends on i and one that depends on j.
     from_i_Ns = torch.where(swaps_N1, column_Ns, row_Ns)
     from_j_Ns = torch.where(swaps_N1, row_Ns, column_Ns)
-    source_Nss = (from_i_Ns[:, :, None] + from_j_Ns[:, None, :]).clamp_(min=0)  # below 0 only beside the grid
-    cells_Nss = cells_NP.gather(1, source_Nss.flatten(1)).view(-1, side, side)
+    source_Nss = from_i_Ns[:, :, None] + from_j_Ns[:, None, :]
+    cells_Nss = cells_NP.gather(1, source_Nss.flatten(1)).view_as(source_Nss)
 
     swaps_N = swaps_N1[:, 0]
     height_N, width_N = torch.where(swaps_N, width_N, height_N), torch.where(swaps_N, height_N, width_N)
-    return cells_Nss.masked_fill_(~inside(height_N, width_N, side), OUTSIDE), height_N, width_N
-
-
-def inside(height_G: Tensor, width_G: Tensor, side: int) -> Tensor:
-    """True on the cells [G, side, side] that belong to a grid of that height and width."""
-    place = torch.arange(side, device=height_G.device)
-    return (place < height_G[:, None])[:, :, None] & (place < width_G[:, None])[:, None, :]
+    inside_Nss = (place < height_N[:, None])[:, :, None] & (place < width_N[:, None])[:, None, :]
+    # True - 1 is 0 and False - 1 is OUTSIDE in bytes: "or" leaves the grid and marks the rest.
+    return cells_Nss.bitwise_or_(inside_Nss.view(torch.uint8) - 1), height_N, width_N
 
 
 def hash_grids(grids_Gss: Tensor) -> Tensor:
-    """64-bit content hashes (int64, wrapping) of padded grids; the same on every device and for every padding.
+    """64-bit content hashes (wrapping int64) of padded grids, the same on every device and for every padding.
 
-    The hash is the sum over cells of (colour + 1) x key[row, column] modulo 2^64, with 0 for what lies outside, so
-    it also covers the shape. Two given grids differ somewhere by at most 10, which has at most 3 factors of two, so
-    over random keys they collide with probability 2^-61 or less: for a question with 100,000 distinct candidates the
-    chance of any collision is below 2^-28.
+    The hash is the sum over cells of (colour + 1) x key[row, column] modulo 2^64, with 0 for what lies
+    outside, so it also covers the shape. Two different grids differ somewhere by 1 to 10, which has at most 3
+    factors of two, so over random keys they collide with probability 2^-61 or less: for a question with
+    100,000 distinct candidates the chance of any collision is below 2^-28.
     """
     side = grids_Gss.shape[1]
-    keys_ss = torch.from_numpy(_hash_keys()[:side, :side].copy()).to(grids_Gss.device)
-    return ((grids_Gss + 1).long() * keys_ss).flatten(1).sum(1)
+    keys_ss = np.ascontiguousarray(_hash_keys()[:side, :side])
+    # A matrix product with each half of the keys, which is fast everywhere. In float64 it is exact, whatever
+    # the order of summation: all sums are whole numbers below 900 x 10 x 2^32 < 2^53. Autocast leaves it alone.
+    halves_P2 = torch.from_numpy(keys_ss.reshape(-1, 1).view("<u4").astype(np.float64)).to(grids_Gss.device)
+    low_G, high_G = ((grids_Gss + 1).flatten(1).double() @ halves_P2).long().unbind(1)
+    return low_G + (high_G << 32)
 
 
 def hash_grid(grid: Grid) -> int:
     """`hash_grids` of one plain grid, unsigned as it stands in a votes file."""
     keys = _hash_keys()[: grid.shape[0], : grid.shape[1]]
-    return int(((grid.astype(np.int64) + 1) * keys).sum().astype(np.uint64))
+    return int(((grid.astype(np.uint64) + 1) * keys).sum())
 
 
 @lru_cache(maxsize=1)
 def _hash_keys() -> np.ndarray:
-    """Keys [30, 30] int64: SplitMix64 from seed 0, row by row. Votes files depend on them: they never change."""
-    state = np.arange(1, MAX_SIDE**2 + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return (state ^ (state >> np.uint64(31))).view(np.int64).reshape(MAX_SIDE, MAX_SIDE)
+    """Keys [30, 30], drawn once from SHAKE-128 by row and column. Votes files depend on them, so they stay.
+
+    A cryptographic stream, because simple generators relate their values: with SplitMix64 some keys are exactly
+    twice another, and grids that differ in just those two cells collide.
+    """
+    stream = hashlib.shake_128(b"charm grid hash").digest(8 * MAX_SIDE**2)
+    return np.frombuffer(stream, "<u8").reshape(MAX_SIDE, MAX_SIDE)

@@ -1,4 +1,4 @@
-"""Evaluation protocols: which views, checkpoints and refinement depths vote, and how much each vote weighs."""
+"""Evaluation protocols: which views, checkpoints and refinement depths vote, and what a vote weighs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from typing import Literal
 from charm.errors import CharmError
 
 BASE_LOOPS = 16  # refinement steps of a prediction that costs 1
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _is_depth(value: int) -> bool:
+    return _is_count(value) and value <= 255  # votes store it in a byte
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Protocol:
         }
 
     def relative_compute(self, views: int, checkpoints: int) -> float:
-        """Inference cost against one view of one checkpoint at 16 steps, each refinement depth run on its own.
+        """Inference cost against one view of one checkpoint at 16 steps; each refinement depth runs alone.
 
         `views` is what a puzzle has on average and `checkpoints` how many the run has saved.
         """
@@ -69,11 +77,3 @@ def protocol_named(name: str) -> Protocol:
     if name not in PROTOCOLS:
         raise CharmError(f"there is no protocol {name!r}; the names are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def _is_depth(value: object) -> bool:
-    return _is_count(value) and value <= 255  # type: ignore[operator]

@@ -1,8 +1,8 @@
 """Ranking: the candidates of every question, best first.
 
-Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash. Sums are
-taken in an order that the votes' content alone decides, so the ranking is bit for bit the same whatever the order of
-files, ranks or batches.
+Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash. Sums
+are taken in an order that the votes' content alone decides, so the ranking is bit for bit the same whatever
+the order of files, ranks or batches.
 
     K  candidates of all questions, each question's best first      V  votes of one ballot
 """
@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot
-from charm.evaluation.questions import Question
 from charm.evaluation.votes import distinct
+from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 
 
@@ -84,34 +85,38 @@ class Ranking:
         for ballot, places in zip(self.ballots, self.places, strict=True):
             votes = ballot.votes
             for v in np.flatnonzero(places[votes.candidate_V] == place):
-                loops, row, confidence = (
+                voter = Voter(
+                    ballot.step,
                     int(votes.loops_V[v]),
                     int(votes.row_V[v]),
                     float(votes.confidence_V[v]),
+                    ballot.weight,
                 )
-                found.append(Voter(ballot.step, loops, row, confidence, ballot.weight))
+                found.append(voter)
         return sorted(found, key=lambda voter: (-voter.step, voter.loops, voter.row, -voter.confidence))
 
 
 def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
-    """Pool the ballots and order the candidates of each question; predictions without a grid are only counted."""
+    """Pool the ballots and order candidates by question; predictions without a grid are only counted."""
+    if not ballots:
+        raise CharmError("there are no votes to rank")
     tables = [ballot.votes.candidates for ballot in ballots]
-    question = _concatenate([table.question_K for table in tables], np.int32)
-    hashes = _concatenate([table.hash_K for table in tables], np.uint64)
-    shape = _concatenate([table.shape_K2.reshape(-1, 2) for table in tables], np.uint8).reshape(-1, 2)
-    first, pooled = distinct(question, hashes)
     sizes = [len(table) for table in tables]
-    pooled_of = np.split(pooled, np.cumsum(sizes)[:-1]) if tables else []
+    question = np.concatenate([table.question_K for table in tables])
+    hashes = np.concatenate([table.hash_K for table in tables])
+    shape = np.concatenate([table.shape_K2 for table in tables])
     origin = np.stack(
-        [np.repeat(np.arange(len(tables)), sizes), _concatenate(map(np.arange, sizes), np.int64)], axis=1
+        [np.repeat(np.arange(len(sizes)), sizes), np.concatenate([*map(np.arange, sizes)])], axis=1
     )
+    first, pooled = distinct(question, hashes)
+    pooled_of = np.split(pooled, np.cumsum(sizes)[:-1])
     question, hashes, shape, origin = question[first], hashes[first], shape[first], origin[first]
 
     votes = np.zeros(len(question), np.int64)
     weight = np.zeros(len(question))
     confidence = np.zeros(len(question))
-    # Counts of equal weight are added before they are multiplied, and confidences are added from the smallest up:
-    # both sums then depend on what was voted and not on the order in which it is read.
+    # Counts of equal weight are added before they are multiplied, and confidences are added from the smallest
+    # up: both sums then depend on what was voted and not on the order in which it is read.
     for value in sorted({ballot.weight for ballot in ballots}):
         chosen = [b for b, ballot in enumerate(ballots) if ballot.weight == value]
         voted = np.concatenate([pooled_of[b][ballots[b].votes.candidate_V] for b in chosen])
@@ -124,9 +129,8 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
     confidence /= weight
 
     answered = shape[:, 0] > 0
-    no_answer = np.bincount(question[~answered], weights=votes[~answered], minlength=len(questions)).astype(
-        np.int64
-    )
+    no_answer = np.zeros(len(questions), np.int64)
+    no_answer[question[~answered]] = votes[~answered]  # a question has one 0 x 0 candidate at most
     best_first = np.lexsort((hashes, -confidence, -weight, question))
     best_first = best_first[answered[best_first]]
     place = np.full(len(question), -1, np.int64)
@@ -144,8 +148,3 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
         tuple(place[pooled] for pooled in pooled_of),
         origin[best_first],
     )
-
-
-def _concatenate(arrays: Iterable[npt.NDArray[Any]], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """np.concatenate that also takes no arrays at all."""
-    return np.concatenate([np.empty(0, dtype), *arrays])

@@ -1,9 +1,10 @@
 """pass@k in two conventions, and what became of each task.
 
-A question is passed at k when its answer is among the first k candidates. `pass@k` averages over a puzzle's test
-outputs, then over puzzles; `pass@k/outputs` averages over test outputs. Every puzzle of the answer key counts, and a
-question without candidates is wrong. Blind questions, whose answer nobody has told, cannot be scored: they are left
-out of both averages and counted in `blind_outputs`; a puzzle with only blind questions counts in `blind_puzzles`.
+A question is passed at k when its answer is among the first k candidates. `pass@k` averages over a puzzle's
+test outputs, then over puzzles; `pass@k/outputs` averages over test outputs. Every puzzle of the answer key
+counts, and a question without candidates is wrong. Blind questions, whose answer nobody has told, cannot be
+scored: they are left out of both averages and counted in `blind_outputs`; a puzzle with only blind questions
+counts in `blind_puzzles`.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from charm.evaluation.decode import hash_grid
-from charm.evaluation.questions import Question
 from charm.evaluation.ranking import Ranking
+from charm.tasks.questions import Question
 from charm.tasks.task import Grid, Task
 
 KS = (1, 2, 5, 10, 100, 1000)
@@ -25,7 +26,7 @@ SOLVED_AT = 2  # ARC allows two attempts
 
 AnswerKey = Mapping[Question, Grid | None]  # every question of the split; None where it is blind
 
-# From best to worst; a task's outcome is its worst output's.
+# From best to worst. A task's outcome is the worst of its outputs'; only a task with nothing to score is blind.
 OUTCOMES = (
     "solved",  # among the first two candidates
     "near miss",  # proposed, but ranked lower
@@ -79,7 +80,7 @@ def score(ranking: Ranking, answers: AnswerKey) -> Scores:
         result = _judge(ranking, number.get(question), question.test_index, answer)
         outputs_of.setdefault(question.task_id, []).append(result)
     tasks = tuple(
-        TaskResult(task_id, max((output.outcome for output in outputs), key=OUTCOMES.index), tuple(outputs))
+        TaskResult(task_id, _worst([output.outcome for output in outputs]), tuple(outputs))
         for task_id, outputs in outputs_of.items()
     )
 
@@ -114,3 +115,7 @@ def _judge(ranking: Ranking, question: int | None, test_index: int, answer: Grid
             right_size = (ranking.shape_K2[places] == answer.shape).all(axis=1).any()
             outcome = "wrong cells" if right_size else "wrong size"
     return OutputResult(test_index, outcome, rank, len(span), no_answer_votes)
+
+
+def _worst(outcomes: list[str]) -> str:
+    return max((outcome for outcome in outcomes if outcome != "blind"), key=OUTCOMES.index, default="blind")

@@ -1,4 +1,4 @@
-"""Submissions in the ARC Prize format: {task id: [{"attempt_1": grid, "attempt_2": grid}, ...]}, in test order."""
+"""Submissions in ARC Prize format: {task: [{"attempt_1": grid, "attempt_2": grid}, ...]} in test order."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from pathlib import Path
 
 from charm.errors import CharmError
 from charm.evaluation.archive import write_atomically
-from charm.evaluation.questions import Question
 from charm.evaluation.ranking import Ranking
+from charm.tasks.questions import Question
 
 Rows = list[list[int]]
 Submission = dict[str, list[dict[str, Rows]]]
 
 ATTEMPTS = ("attempt_1", "attempt_2")
-NO_ANSWER: Rows = [[0]]  # the format demands a grid; this one is never taken for a real proposal by us
+NO_ANSWER: Rows = [[0]]  # the format demands a grid
 
 
 def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submission:
     """Two attempts for every question of every task.
 
-    A missing second attempt repeats the first; a question without any candidate gets a single black cell twice.
+    A missing second attempt repeats the first; a question without candidates gets a single black cell twice.
     """
     number = {question: q for q, question in enumerate(ranking.questions)}
     submission: Submission = {}
@@ -46,8 +46,8 @@ def score_submission(
 ) -> dict[str, float]:
     """pass@2 of a submission, as plain as can be: it shares nothing with the ranking and checks it.
 
-    `solutions` is {task id: [output, ...]}, the form in which ARC Prize publishes them. Every task of the solutions
-    must be answered. Returns "pass@2" (mean over puzzles) and "pass@2/outputs".
+    `solutions` is {task id: [output, ...]}, the form in which ARC Prize publishes them. Every task of the
+    solutions must be answered. Returns "pass@2" (mean over puzzles) and "pass@2/outputs".
     """
     if not solutions:
         raise CharmError("submission: there are no solutions to score against")

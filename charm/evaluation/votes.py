@@ -1,6 +1,6 @@
 """Votes: which view of which question proposed which grid, and how sure the model was.
 
-Every prediction is one vote. Equal grids for the same question are one candidate, stored once; votes point to it.
+Every prediction is one vote. Equal grids for the same question are one candidate, stored once.
 
     V  votes      K  candidates      N  predictions of one batch      T  cells of the token canvas
 """
@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError
-from charm.evaluation.decode import FIRST_COLOR, crop_batch, hash_grids, inside, invert_views
+from charm.evaluation.decode import FIRST_COLOR, OUTSIDE, crop_batch, hash_grids, invert_views
 from charm.tasks.task import Grid
 from charm.tasks.view import decode
 
@@ -110,11 +110,11 @@ def collect(
     distinct_N, candidate_N = distinct(question, hashes)
     # Only distinct grids leave the device.
     kept_K = torch.from_numpy(np.flatnonzero(distinct_N)).to(device)
-    grids_Kss, height_K, width_K = grids_Nss[kept_K], height_N[kept_K], width_N[kept_K]
-    cells = grids_Kss[inside(height_K, width_K, grids_Kss.shape[1])]
-    shape_K2 = torch.stack([height_K, width_K], dim=1).to(torch.uint8)
+    grids_Kss = grids_Nss[kept_K].cpu().numpy()
+    shape_K2 = torch.stack([height_N[kept_K], width_N[kept_K]], dim=1).to(torch.uint8).cpu().numpy()
+    cells = grids_Kss[grids_Kss != OUTSIDE]
     return Votes(
-        Candidates(question[distinct_N], hashes[distinct_N], shape_K2.cpu().numpy(), cells.cpu().numpy()),
+        Candidates(question[distinct_N], hashes[distinct_N], shape_K2, cells),
         candidate_N,
         row_N.cpu().numpy().astype(np.int32),
         confidence_N.detach().float().cpu().numpy(),
@@ -149,7 +149,7 @@ def merge(parts: Sequence[Votes]) -> Votes:
 def distinct(
     question: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-    """Which entries are the first of their (question, hash), and for each entry its place among those firsts."""
+    """Which entries are the first of their (question, hash), and each entry's place among those firsts."""
     order = np.lexsort((hashes, question))  # stable: of equal entries the first comes first
     starts_group = np.ones(len(order), bool)
     starts_group[1:] = (np.diff(question[order]) != 0) | (np.diff(hashes[order]) != 0)

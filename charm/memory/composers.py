@@ -80,7 +80,7 @@ class FilmHeads(Composer):
 
 
 class Hypernetwork(Composer):
-    """base + up down base + shift: the modifiers write a low-rank linear map, and the base passes through it."""
+    """base + up down base + shift: the modifiers write a low-rank linear map for the base."""
 
     def __init__(self, width: int, modifiers: int = 2, rank: int = 4) -> None:
         super().__init__()

@@ -43,9 +43,7 @@ class CoSE(MemoryModule):
             if width != self.width:
                 raise CharmError(f"CoSE: the {name} has width {width}, the base {self.width}")
         if composer.modifiers not in (None, len(modifiers)):
-            raise CharmError(
-                f"CoSE: the composer expects {composer.modifiers} modifiers, not {len(modifiers)}"
-            )
+            raise CharmError(f"CoSE: the composer takes {composer.modifiers} modifiers, not {len(modifiers)}")
         if gate and residual is None:
             raise CharmError("CoSE: a gate without a residual gates nothing")
         self.base = base
@@ -61,9 +59,7 @@ class CoSE(MemoryModule):
         """The compositional branch alone, [B, D]."""
         base_BD = self.base(key)
         modifiers = [modifier(key) for modifier in self.modifiers]
-        batches = sorted({len(vectors_BD) for vectors_BD in [base_BD, *modifiers]})
-        if len(batches) > 1:  # some composers would broadcast a batch of one without a word
-            raise CharmError(f"the fields of a key have different batch sizes: {batches}")
+        _check_batch(base_BD, *modifiers)
         return self.composer(base_BD, modifiers)
 
     def open(self, composed_BD: Tensor) -> Tensor:
@@ -75,6 +71,7 @@ class CoSE(MemoryModule):
         if self.residual is None:
             return composed_BD
         residual_BD = self.residual(key, composed_BD)
+        _check_batch(composed_BD, residual_BD)
         if self.gate is not None:
             residual_BD = self.open(composed_BD) * residual_BD
         return composed_BD + residual_BD
@@ -90,3 +87,10 @@ class TableMemory(MemoryModule):
 
     def forward(self, key: Key) -> Tensor:
         return self.residual(key)
+
+
+def _check_batch(*vectors: Tensor) -> None:
+    """Refuse fields of different length: torch would repeat a batch of one without a word."""
+    batches = sorted({len(vectors_BD) for vectors_BD in vectors})
+    if len(batches) > 1:
+        raise CharmError(f"the fields of a key have different batch sizes: {batches}")

@@ -87,7 +87,7 @@ class Rows(MemoryModule):
     def forward(self, ids: Tensor) -> Tensor:
         values = F.embedding(ids, self.weight, sparse=self.sparse)
         if self.reserved_row:
-            # Not embedding's padding_idx: that filters the sparse gradient, and a GPU stalls to learn its size.
+            # Not embedding's padding_idx: filtering the sparse gradient stalls a GPU until its size is known.
             values = values.masked_fill((ids == 0).unsqueeze(-1), 0)
         return values
 
@@ -100,8 +100,12 @@ class Rows(MemoryModule):
         if count < 0:
             raise CharmError(f"a table cannot grow by {count} rows")
         first, columns = self.weight.shape
+        larger = torch.cat([self.weight.data, self.weight.new_zeros(count, columns)])
         self.weight.grad = None
-        self.weight.data = torch.cat([self.weight.data, self.weight.new_zeros(count, columns)])
+        # While an earlier result is still held, autograd expects gradients of the old shape and would refuse
+        # the new one. It forgets the shape when the type changes, so the type changes for a moment.
+        self.weight.data = torch.empty(0, dtype=torch.complex64, device=larger.device)
+        self.weight.data = larger
         return first
 
     def extra_repr(self) -> str:

@@ -51,9 +51,9 @@ class KeyedTable(MemoryModule):
     """Rows found by hashing parts of the key, gated by how well they fit the composed vector (after Engram).
 
     `fields` gives each field's number of columns (1 for an id, n for a permutation). Every sub-key in `keys`
-    is hashed once and read through `heads` tables, whose sizes are distinct primes from `rows` up, so that two
-    keys rarely collide in all of them. What is read is concatenated to `rank` columns, the first tables taking
-    one more where the rank does not divide evenly. `seed` draws the hash, which is saved with the weights.
+    is hashed once and read through `heads` tables, whose sizes are distinct primes from `rows` up, so that
+    two keys rarely collide in all of them. What is read is concatenated to `rank` columns, the first tables
+    taking one more where the rank does not divide evenly. `seed` draws the hash, saved with the weights.
     """
 
     multipliers: Tensor

@@ -19,9 +19,7 @@ from charm.reasoner.layers import Block, Linear, rotation, truncated_normal_
 
 HALT_BIAS = -5.0  # nobody halts before having learned to: sigmoid(-5) is 0.7 %
 
-Apply = Callable[
-    [Tensor, Tensor], Tensor
-]  # one application of a block: (state, injected) -> state, [B, L, D]
+Apply = Callable[[Tensor, Tensor], Tensor]  # one application of a block: (state, injected) -> state
 
 
 # The three recurrences. Each takes the states of the last step (the one that is read out first), the
@@ -109,14 +107,12 @@ class Reasoner(nn.Module):
             side, config.prefix, config.rope, config.rope_base, config.head_width, tokens_BT.device
         )
         apply: list[Apply] = [partial(block, turn=turn) for block in self.blocks]
-        states = RECUR[config.kind](
-            list(state_SBLD.detach().unbind(0)), self.embed(tokens_BT, task_BD), apply, config
-        )
+        x_BLD = self.embed(tokens_BT, task_BD)
+        states = RECUR[config.kind](list(state_SBLD.detach()), x_BLD, apply, config)
         answer_BLD = states[0]
         logits_BTV = self.head(answer_BLD[:, config.prefix :]).float()
-        halt_BQ = F.linear(
-            answer_BLD[:, 0], self.halt_weight.to(self.compute_dtype), self.halt_bias.to(self.compute_dtype)
-        ).float()
+        weights = (self.halt_weight.to(self.compute_dtype), self.halt_bias.to(self.compute_dtype))
+        halt_BQ = F.linear(answer_BLD[:, 0], *weights).float()
         next_SBLD = torch.stack([state.detach() for state in states])
         return next_SBLD, logits_BTV, halt_BQ.squeeze(1) if config.halt_outputs == 1 else halt_BQ
 
@@ -143,10 +139,14 @@ class Reasoner(nn.Module):
     def compile_blocks(self, **options: Any) -> None:
         """Compiles one application of each block in place with torch.compile; parameter names stay.
 
-        The same compiled code then serves all recurrences. Shapes are static unless `options` say otherwise.
+        The same compiled code serves all recurrences. Shapes are static, and a graph break or too many
+        recompilations are errors, unless `options` (torch.compile's) say otherwise.
         """
+        # Each canvas size and batch size needs up to three graphs to train and one to infer; torch's limit of
+        # 8 would be met with the third size.
+        torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
         for block in self.blocks:
-            block.compile(**{"dynamic": False, **options})
+            block.compile(**{"dynamic": False, "fullgraph": True, **options})
 
 
 def count_parameters(module: nn.Module, initial_state: bool = True) -> int:

@@ -29,7 +29,7 @@ class ReasonerConfig:
     layers: int = 4
     """U: distinct layers in a block. HRM has two such blocks, the others one."""
     recurrences: int = 12
-    """R: applications of the block in a refinement step (urm), or cycles of `inner` + 1 of them (trm, hrm)."""
+    """R: applications of the block per refinement step (urm), or cycles of `inner` + 1 of them (trm, hrm)."""
     horizon: int = 6
     """H: the last recurrences that carry gradients, 1..R. HRM's is 1 and means its last two applications."""
     inner: int = 1
@@ -67,9 +67,7 @@ class ReasonerConfig:
             if not isinstance(value, int) or value < 1:
                 raise CharmError(f"reasoner {name} must be a whole number of at least 1, not {value!r}")
         if self.horizon > self.recurrences:
-            raise CharmError(
-                f"reasoner horizon {self.horizon} is longer than its {self.recurrences} recurrences"
-            )
+            raise CharmError(f"reasoner horizon {self.horizon} exceeds its {self.recurrences} recurrences")
         if self.kind == "urm" and self.inner != 1:
             raise CharmError(f"reasoner kind urm has no inner cycles, so inner must be 1, not {self.inner}")
         if self.kind == "hrm" and self.horizon != 1:

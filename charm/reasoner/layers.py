@@ -58,9 +58,8 @@ def coordinates(side: int, prefix: int, rope: str) -> Tensor:
     if not 1 <= side <= MAX_SIDE:
         raise CharmError(f"a canvas of side {side} is outside 1..{MAX_SIDE}")
     slots = torch.arange(prefix, device="cpu")
-    row, column = torch.cartesian_prod(
-        torch.arange(side, device="cpu"), torch.arange(side, device="cpu")
-    ).unbind(1)
+    cells = torch.arange(side * side, device="cpu")
+    row, column = cells // side, cells % side
     if rope == "1d":
         return torch.cat([slots, prefix + MAX_SIDE * row + column])[:, None]
     return torch.cat([slots[:, None].expand(-1, 2), prefix + torch.stack([row, column], 1)])

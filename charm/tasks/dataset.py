@@ -14,11 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from charm.errors import CharmError
-from charm.synthesis.pairs_file import PairBlock, load_pairs
+from charm.paths import data_dir
+from charm.synthesis.pairs_file import PairBlock, load_pairs, read_manifest
 from charm.tasks.augment import color_pool, draw_views
 from charm.tasks.batch import Keys, PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, fitting_side
 from charm.tasks.instances import Instances, Rows
+from charm.tasks.questions import Question, questions_of
 from charm.tasks.sampling import Block, Mixture, Stream
 from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Grid, Pair, Task, check_unique
@@ -68,14 +70,6 @@ class DataConfig:
         return FIT_SIDES if self.canvas == "fit" else (FULL_SIDE,)
 
 
-@dataclass(frozen=True, order=True)
-class Question:
-    """One test input to be answered."""
-
-    task_id: str
-    test_index: int
-
-
 @dataclass
 class Dataset:
     """Pairs, rows and the index over them; and the questions, without answers."""
@@ -113,25 +107,29 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
     for role, task in roles:
         rows = instances.add(task.id, draw_views(task, config.views, config.seed, pool))
         visible = task.train if role == "evaluate" else task.pairs
-        repeats = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}[role]
+        repeats = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}[
+            role
+        ]
         for side, chosen in _by_side(visible, _bound(task) if role == "evaluate" else None, config.sides):
             numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
             pairs.extend(chosen)
             blocks[side].append(Block(numbers, rows, repeats))
     banks = [PairBank.of(pairs)]
     first = len(pairs)
-    synthetic = dict(_synthetic(config, roles))
-    for task_id, block in synthetic.items():
-        banks.append(PairBank.of_cells(block.cells, block.shapes))
-        rows = _synthetic_rows(config, instances, task_id, block)
-        sides = _sides(block.shapes.max(axis=1), config.sides)
-        for side in np.unique(sides).tolist():
-            numbers = first + np.flatnonzero(sides == side).astype(np.int32)
-            blocks[side].append(Block(numbers.astype(np.int32), rows))
-        first += len(block.shapes)
-
     asked = [task for role, task in roles if role == "evaluate"]
-    questions = tuple(Question(task.id, k) for task in asked for k in range(len(task.test)))
+    forbidden = {_cells(pair.input) for task in asked for pair in task.test}
+    for task_id, made in _synthetic(config, [task.id for role, task in roles if role == "train"]):
+        banks.append(PairBank.of_cells(made.cells, made.shapes))
+        rows = _synthetic_rows(config, instances, task_id, made)
+        # A generator may happen to draw a question of this dataset; its answer must not be trained on.
+        allowed = np.array([_cells(made.pair(k)[0]) not in forbidden for k in range(len(made))], bool)
+        sides = _sides(made.shapes.max(axis=1), config.sides)
+        for side in np.unique(sides).tolist():
+            numbers = np.flatnonzero((sides == side) & allowed).astype(np.int32) + np.int32(first)
+            blocks[side].append(Block(numbers, rows))
+        first += len(made)
+
+    questions = questions_of(asked)
     dataset = Dataset(
         config,
         instances,
@@ -141,7 +139,7 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
         PairBank.of(pair for task in asked for pair in task.test),
         tuple(fitting_side(_bound(task), config.sides) for task in asked for _ in task.test),
     )
-    dataset.manifest = _manifest(dataset, len(everything), synthetic)
+    dataset.manifest = _manifest(dataset, len(everything), first - len(pairs))
     return dataset
 
 
@@ -182,6 +180,10 @@ def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
         yield "auxiliary", load_source(name, config.data)
 
 
+def _cells(grid: Grid) -> bytes:
+    return bytes(grid.shape) + grid.tobytes()
+
+
 def _bound(task: Task) -> int:
     """The longest side of all that a solver may see of the task."""
     return max(max(grid.shape) for pair in task.blind().pairs for grid in pair.grids())
@@ -202,15 +204,16 @@ def _sides(longest: np.ndarray[Any, Any], sides: Sequence[int]) -> np.ndarray[An
     return table[longest]
 
 
-def _synthetic(config: DataConfig, roles: list[tuple[Role, Task]]) -> Iterator[tuple[str, PairBlock]]:
-    """Generated pairs of the trained tasks, without any whose input is a question of this dataset."""
-    trained = [task.id for role, task in roles if role == "train"]
-    asked = {pair.input.tobytes() for role, task in roles if role == "evaluate" for pair in task.test}
+def _synthetic(config: DataConfig, trained: list[str]) -> Iterator[tuple[str, PairBlock]]:
+    """Generated pairs of the trained tasks, for as many of them as the providers cover."""
     for provider in config.synthetic:
-        blocks = load_pairs(provider, config.data, trained)
-        for task_id, block in blocks.items():
-            fresh = [number for number in range(len(block)) if block.pair(number)[0].tobytes() not in asked]
-            yield task_id, block if len(fresh) == len(block) else block.take(fresh)
+        folder = data_dir(config.data) / provider
+        covered = load_pairs(folder, set(trained) & set(read_manifest(folder).tasks))
+        if not covered:
+            raise CharmError(
+                f"{folder}: has no pairs for any of the {len(trained)} tasks that are trained on"
+            )
+        yield from covered.items()
 
 
 def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, block: PairBlock) -> Rows:
@@ -223,7 +226,7 @@ def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, bloc
     return instances.add(task_id, codes)
 
 
-def _manifest(dataset: Dataset, tasks: int, synthetic: dict[str, PairBlock]) -> dict[str, Any]:
+def _manifest(dataset: Dataset, tasks: int, synthetic: int) -> dict[str, Any]:
     config = dataset.config
     return {
         "config": {**asdict(config), "data": None},
@@ -239,7 +242,7 @@ def _manifest(dataset: Dataset, tasks: int, synthetic: dict[str, PairBlock]) -> 
         ],
         "tasks": tasks,
         "pairs": len(dataset.bank),
-        "synthetic_pairs": sum(len(block) for block in synthetic.values()),
+        "synthetic_pairs": synthetic,
         "rows": len(dataset.instances),
         "questions": len(dataset.questions),
         "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},

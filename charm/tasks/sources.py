@@ -296,3 +296,23 @@ def _parse_json(content: bytes, where: str) -> Any:
         return json.loads(content, object_pairs_hook=object_without_repeats)
     except (ValueError, RecursionError) as error:
         raise CharmError(f"{where}: broken JSON ({error})") from error
+
+
+def load_available(data: Path | None = None) -> list[Source]:
+    """All named sources that are there: ARC-AGI-1 and -2, and ConceptARC if it was fetched."""
+    names = [name for name in SOURCE_NAMES if name != CONCEPT_ARC or (data_dir(data) / CONCEPT_ARC).is_dir()]
+    return [load_source(name, data) for name in names]
+
+
+def find_task(name: str, data: Path | None = None) -> Task:
+    """A task by its id, looked for in the named sources, or the only task of a JSON file."""
+    if Path(name).is_file():
+        tasks = load_source(name, data).tasks
+        if len(tasks) > 1:
+            raise CharmError(f"{name} holds {len(tasks)} tasks; name one of them by its id")
+        return tasks[0]
+    for source in load_available(data):
+        for task in source.tasks:
+            if task.id == name:
+                return task
+    raise CharmError(f"there is no task {name} in ARC-AGI-1, ARC-AGI-2 or the ConceptARC that is here")

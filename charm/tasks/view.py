@@ -134,4 +134,3 @@ def decode(codes_N: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.uint8], npt
     colors = np.zeros((len(symbols), COLORS), np.uint8)
     colors[:, 1:] = symbols + 1
     return dihedral.astype(np.uint8), colors
-

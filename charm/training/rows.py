@@ -1,9 +1,9 @@
 """Optimizers that work row by row, for tables of which a step reads only a few rows.
 
 They take the sparse gradients of `charm.memory` tables. In a process group the entries of all ranks are
-gathered and summed (the loss is expected to be divided by the global batch already), and every rank then makes
-the same update, bit for bit. For that, all ranks must bring gradients for the same parameters, with equally
-many entries.
+gathered and summed (the loss is expected to be divided by the global batch already), and every rank then
+makes the same update, bit for bit. For that, all ranks must bring gradients for the same parameters and, on
+GPUs, equally many entries.
 
 Shapes: N entries of the gradient over all ranks (one per read, duplicates included), C columns of a row.
 No size here depends on the data, and nothing is copied to the host, so a GPU never waits.
@@ -112,11 +112,9 @@ def summed_rows(grad: Tensor) -> tuple[Tensor, Tensor]:
     writes by these ids writes equal values, so that the order of the writes does not matter.
     """
     if not grad.is_sparse:
-        raise CharmError(
-            "a row optimizer was given a dense gradient; its tables must be read with sparse=True"
-        )
+        raise CharmError("a row optimizer was given a dense gradient: read its tables with sparse=True")
     # The public accessors insist on coalescing, for which the host waits until the number of rows is known.
-    ids_N, grads_NC = _gather(grad._indices()[0]), _gather(grad._values())
+    ids_N, grads_NC = _gather(grad._indices()[0], grad._values())
     ids_N, order_N = ids_N.sort(stable=True)
     is_first_N = torch.ones_like(ids_N)
     is_first_N[1:] = ids_N[1:] != ids_N[:-1]
@@ -129,10 +127,27 @@ def summed_rows(grad: Tensor) -> tuple[Tensor, Tensor]:
     return ids_N, sums_NC[run_N]
 
 
-def _gather(local: Tensor) -> Tensor:
-    """The tensors of all ranks one after the other; without a process group, the tensor itself."""
+def _gather(ids: Tensor, grads: Tensor) -> tuple[Tensor, Tensor]:
+    """The entries of all ranks, one rank after the other; without a process group, our own."""
     if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
-        return local
+        return ids, grads
+    ranks = dist.get_world_size()
+    lengths = [len(ids)] * ranks
+    if ids.device.type == "cpu":
+        # Accumulating sparse gradients on the CPU may merge entries, so lengths differ even for like batches.
+        # On a GPU entries are only ever appended, and asking for the lengths would make the host wait.
+        lengths = _all_gather(ids.new_tensor([len(ids)])).tolist()
+    missing = max(lengths) - len(ids)
+    filled = _all_gather(F.pad(ids, (0, missing))), _all_gather(F.pad(grads, (0, 0, 0, missing)))
+    ids_RN, grads_RNC = (entries.unflatten(0, (ranks, -1)) for entries in filled)
+    kept = [slice(length) for length in lengths]
+    return (
+        torch.cat([ids_N[keep] for ids_N, keep in zip(ids_RN, kept, strict=True)]),
+        torch.cat([grads_NC[keep] for grads_NC, keep in zip(grads_RNC, kept, strict=True)]),
+    )
+
+
+def _all_gather(local: Tensor) -> Tensor:
     gathered = local.new_empty(dist.get_world_size() * local.shape[0], *local.shape[1:])
     dist.all_gather_into_tensor(gathered, local.contiguous())
     return gathered

@@ -1,0 +1,62 @@
+"""Typed configurations as JSON and back, strictly: a field nobody knows is an error, not a shrug."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from pathlib import Path
+from typing import Any, TypeVar, Union
+
+from charm.errors import CharmError
+
+T = TypeVar("T")
+
+
+def to_json(config: Any) -> Any:
+    """Plain JSON values of a dataclass, nested ones included."""
+    if dataclasses.is_dataclass(config) and not isinstance(config, type):
+        return {field.name: to_json(getattr(config, field.name)) for field in dataclasses.fields(config)}
+    if isinstance(config, tuple | list):
+        return [to_json(item) for item in config]
+    return str(config) if isinstance(config, Path) else config
+
+
+def from_json(kind: type[T], data: Any, where: str = "config") -> T:
+    """The dataclass `kind` from JSON values; its own checks run as always."""
+    if not isinstance(data, dict):
+        raise CharmError(f"{where}: expected an object with the fields of {kind.__name__}")
+    hints = typing.get_type_hints(kind)
+    known = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    unknown = sorted(set(data) - known)
+    if unknown:
+        raise CharmError(f"{where}: {kind.__name__} has no field '{unknown[0]}'")
+    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()})
+
+
+def _value(hint: Any, value: Any, where: str) -> Any:
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return from_json(hint, value, where)
+    origin, args = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        if value is None and type(None) in args:
+            return None
+        return _value(next(arg for arg in args if arg is not type(None)), value, where)
+    if origin is typing.Literal:
+        if value not in args:
+            raise CharmError(f"{where}: {value!r} is none of {', '.join(map(str, args))}")
+        return value
+    if origin is tuple:
+        if not isinstance(value, list | tuple):
+            raise CharmError(f"{where}: expected a list, not {value!r}")
+        inner = args[0] if args[-1] is Ellipsis else None
+        if inner is None and len(args) != len(value):
+            raise CharmError(f"{where}: expected {len(args)} values, not {len(value)}")
+        return tuple(_value(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
+    if hint is Path:
+        return Path(value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
+        raise CharmError(f"{where}: expected {hint.__name__}, not {value!r}")
+    return value

@@ -1,0 +1,95 @@
+"""Where a run computes, and with whom: one process on anything torch supports, or many under torchrun."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+
+from charm.errors import CharmError
+
+
+@dataclass(frozen=True)
+class Place:
+    """This process: its device, its rank and how many processes there are."""
+
+    device: torch.device
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def is_main(self) -> bool:
+        return self.rank == 0
+
+    def share(self, batch: int) -> tuple[int, int]:
+        """This process's slots of a global batch: from, to."""
+        if batch % self.world:
+            raise CharmError(f"a batch of {batch} cannot be shared equally by {self.world} processes")
+        size = batch // self.world
+        return self.rank * size, (self.rank + 1) * size
+
+    def any(self, flag: bool) -> bool:
+        """Whether the flag is raised in any process; all must ask together."""
+        if self.world == 1:
+            return flag
+        raised = torch.tensor(int(flag), device=self.device)
+        dist.all_reduce(raised, dist.ReduceOp.MAX)
+        return bool(raised.item())
+
+    def barrier(self) -> None:
+        if self.world > 1:
+            dist.barrier()
+
+    def describe(self) -> str:
+        name = str(self.device)
+        if self.device.type == "cuda":
+            name = torch.cuda.get_device_name(self.device)
+        elif self.device.type == "cpu":
+            name = f"CPU, {torch.get_num_threads()} threads"
+        return name if self.world == 1 else f"{self.world} x {name}"
+
+
+def choose_device(wanted: str, local_rank: int = 0) -> torch.device:
+    """The device by name, or the accelerator torch finds (CUDA/ROCm, XPU, MPS), or the CPU."""
+    if wanted == "auto":
+        found = torch.accelerator.current_accelerator(check_available=True)
+        wanted = found.type if found is not None else "cpu"
+    try:
+        device = torch.device(wanted)
+    except RuntimeError as error:
+        raise CharmError(f"{wanted} is not a device torch knows") from error
+    if device.type != "cpu":
+        found = torch.accelerator.current_accelerator(check_available=True)
+        if found is None or found.type != device.type:
+            there = "the CPU only" if found is None else f"{found.type} and the CPU"
+            raise CharmError(f"there is no {device.type} device here; torch sees {there}")
+        if device.type in ("cuda", "xpu") and device.index is None:
+            device = torch.device(device.type, local_rank % torch.accelerator.device_count())
+    return device
+
+
+@contextmanager
+def place(wanted: str = "auto") -> Iterator[Place]:
+    """The place of this process; under torchrun also the process group, gloo on the CPU, NCCL or XCCL on GPUs."""
+    if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
+        yield Place(_entered(choose_device(wanted)))
+        return
+    device = _entered(choose_device(wanted, int(os.environ.get("LOCAL_RANK", "0"))))
+    backend = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}.get(device.type)
+    if backend is None:
+        raise CharmError(f"torch has no way to run several processes on {device.type}")
+    dist.init_process_group(backend, device_id=device if device.type != "cpu" else None)
+    try:
+        yield Place(device, dist.get_rank(), dist.get_world_size())
+    finally:
+        dist.destroy_process_group()
+
+
+def _entered(device: torch.device) -> torch.device:
+    if device.type in ("cuda", "xpu"):
+        torch.accelerator.set_device_index(device.index)
+    return device

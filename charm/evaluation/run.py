@@ -1,0 +1,107 @@
+"""Evaluating a run: votes for its checkpoints, then a ranking under a protocol, scores and a submission."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from charm.devices import Place
+from charm.evaluation.archive import passes, write_atomically
+from charm.evaluation.ballots import load_ballots
+from charm.evaluation.predict import predict_votes
+from charm.evaluation.protocols import Protocol, protocol_named
+from charm.evaluation.ranking import Ranking, rank
+from charm.evaluation.scoring import Scores, score
+from charm.evaluation.submission import make_submission, write_submission
+from charm.model import CharmModel
+from charm.tasks.dataset import DataConfig, Dataset, answer_key
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A ranking and what it is worth."""
+
+    protocol: Protocol
+    step: int
+    ranking: Ranking
+    scores: Scores
+
+
+def evaluate_votes(
+    votes_folder: Path, protocol: Protocol, data: DataConfig, steps: Sequence[int] | None = None
+) -> Evaluation:
+    """Rank and score votes on disk; no model and no accelerator needed."""
+    known = passes(votes_folder)
+    available = [step for step, loops in known.items() if set(protocol.loops) <= set(loops)]
+    chosen = [step for step in available if steps is None or step in steps]
+    questions, ballots = load_ballots(votes_folder, protocol, chosen)
+    ranking = rank(ballots, questions)
+    return Evaluation(protocol, max(chosen), ranking, score(ranking, answer_key(data)))
+
+
+def write_evaluation(out: Path, name: str, evaluation: Evaluation) -> dict[str, Any]:
+    """eval/NAME.json with the scores and eval/NAME.submission.json; returns the former."""
+    found = {
+        "protocol": {"name": name, **asdict(evaluation.protocol)},
+        "step": evaluation.step,
+        **evaluation.scores.to_json(),
+    }
+    content = (json.dumps(found, indent=2) + "\n").encode()
+    write_atomically(out / "eval" / f"{name}.json", lambda file: file.write(content))
+    submission = make_submission(evaluation.ranking, evaluation.ranking.questions)
+    write_submission(out / "eval" / f"{name}.submission.json", submission)
+    return found
+
+
+def evaluate_checkpoint(
+    model: CharmModel,
+    data: Dataset,
+    out: Path,
+    step: int,
+    loops: Sequence[int],
+    views: int | None,
+    place: Place,
+) -> dict[str, float] | None:
+    """Votes of a checkpoint, then the scores of the run so far under the standard protocol (main process)."""
+    vote(model, data, out / "votes", step, loops, views, place)
+    place.barrier()
+    if not place.is_main:
+        return None
+    protocol = replace(protocol_named("standard"), loops=tuple(loops))
+    evaluation = evaluate_votes(out / "votes", protocol, data.config)
+    write_evaluation(out, f"step_{step:09d}", evaluation)
+    return {name: value for name, value in evaluation.scores.metrics.items() if name in ("pass@1", "pass@2")}
+
+
+def vote(
+    model: CharmModel,
+    data: Dataset,
+    votes_folder: Path,
+    step: int,
+    loops: Sequence[int],
+    views: int | None,
+    place: Place,
+    batch: int = 512,
+    blank_memory: bool = False,
+) -> None:
+    """`predict_votes` with a progress bar on the main process."""
+    columns = (TextColumn("votes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, transient=True, disable=not place.is_main) as progress:
+        bar = progress.add_task("votes", total=None)
+        predict_votes(
+            model,
+            data,
+            votes_folder,
+            step,
+            loops,
+            views,
+            place,
+            batch,
+            blank_memory,
+            lambda done, total: progress.update(bar, completed=done, total=total),
+        )

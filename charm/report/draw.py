@@ -1,0 +1,420 @@
+"""Grids, tasks and canvases as pictures: for the terminal, as SVG and as PNG.
+
+A picture is laid out once as a Panel, in pixels; `panel_svg` and `panel_png` draw any panel. The terminal has
+its own layout, in characters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from charm.errors import CharmError
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, VOCABULARY
+from charm.tasks.task import Grid, Pair, Task
+from charm.tasks.view import IDENTITY, View
+
+# Indexed by token: pad, boundary, then the ten colours of ARC's own editor. The boundary is also hatched, so
+# that no eye has to tell a twelfth shade from the others.
+PALETTE = (
+    "#f4f1ea",  # pad
+    "#dccba6",  # boundary
+    "#000000",  # 0 black
+    "#0074d9",  # 1 blue
+    "#ff4136",  # 2 red
+    "#2ecc40",  # 3 green
+    "#ffdc00",  # 4 yellow
+    "#aaaaaa",  # 5 grey
+    "#f012be",  # 6 magenta
+    "#ff851b",  # 7 orange
+    "#7fdbff",  # 8 sky blue
+    "#870c25",  # 9 maroon
+)
+LINE = "#555555"  # between cells
+INK = "#222222"
+HATCH = "#5c4f33"
+# Digits are white where that is easier to read than black: on black, blue, red, magenta and maroon.
+LIGHT_INK = frozenset(FIRST_COLOR + color for color in (0, 1, 2, 6, 9))
+
+MARGIN, GAP, ARROW = 16, 24, 36  # pixels: around the picture, between pairs, between input and output
+FONT = 13
+LETTER = 0.62 * FONT  # a generous mean width; there is no text measuring here
+WIDTH = 1200  # pairs wrap here; a single wide pair may exceed it
+
+Tokens = npt.NDArray[np.uint8]  # [height, width], 0..11
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A block of cells with its upper left corner at (x, y)."""
+
+    x: int
+    y: int
+    cell: int  # pixels on a side
+    tokens: Tokens
+
+
+@dataclass(frozen=True)
+class Label:
+    """A line of text whose left end (or middle) is at x and whose vertical middle is at y."""
+
+    x: float
+    y: float
+    text: str
+    size: int = FONT
+    color: str = INK
+    centered: bool = False
+    bold: bool = False
+
+
+@dataclass
+class Panel:
+    """A picture: cells and text at pixel places."""
+
+    width: int
+    height: int
+    tiles: list[Tile] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+
+
+# The terminal
+
+
+def grid_text(grid: Grid, digits: bool = False) -> Text:
+    """The grid in coloured cells two characters wide. Digits show with `digits`, or where colour is off."""
+    return _cells_text(grid + FIRST_COLOR, digits)
+
+
+def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
+    """A token canvas: colours as in `grid_text`, pad as dots, boundary as hatching."""
+    return _cells_text(_canvas(tokens, side), digits)
+
+
+def task_text(task: Task, view: View = IDENTITY, answers: bool = True, digits: bool = False) -> TaskText:
+    """The task for a rich console; pairs flow over its width. Without `answers` the tests end in a "?"."""
+    return TaskText(task, view, answers, digits)
+
+
+@dataclass(frozen=True)
+class TaskText:
+    """What `task_text` returns: laid out only when the console's width is known."""
+
+    task: Task
+    view: View
+    answers: bool
+    digits: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(_title(self.task, self.view), style="bold")
+        for group in _groups(self.task, self.view, self.answers):
+            row: list[Table] = []
+            used = 0
+            for caption, pair in group:
+                block, width = self._block(caption, pair, options.max_width)
+                if row and used + width > options.max_width:
+                    yield Text()
+                    yield _side_by_side(row)
+                    row, used = [], 0
+                row.append(block)
+                used += width
+            yield Text()
+            yield _side_by_side(row)
+
+    def _block(self, caption: str, pair: Pair, limit: int) -> tuple[Table, int]:
+        """A captioned pair, its output beside its input or, if too wide, below; and the columns it takes."""
+        left = grid_text(pair.input, self.digits)
+        right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
+        grids = Table.grid(padding=(0, 1))
+        width = 2 * pair.input.shape[1] + (1 if pair.output is None else 2 * pair.output.shape[1]) + 5
+        if width <= limit:
+            grids.add_row(left, "→", right)
+        else:
+            grids.add_row(left)
+            grids.add_row("↓")
+            grids.add_row(right)
+            width = 2 * max(grid.shape[1] for grid in pair.grids())
+        block = Table.grid()
+        block.add_row(Text(caption, style="dim"))
+        block.add_row(grids)
+        return block, max(width, len(caption)) + 3
+
+
+def _side_by_side(blocks: list[Table]) -> Table:
+    row = Table.grid(padding=(0, 3, 0, 0))
+    row.add_row(*blocks)
+    return row
+
+
+def _cells_text(tokens: Tokens, digits: bool) -> Text:
+    text = Text(no_wrap=True, overflow="crop")
+    for number, row in enumerate(tokens):
+        text.append("\n" if number else "")
+        for token in row:
+            text.append(*_cell_text(int(token), digits))
+    return text
+
+
+def _cell_text(token: int, digits: bool) -> tuple[str, str]:
+    if token == PAD:
+        return "· ", "dim"
+    if token == BOUNDARY:
+        return "▒▒", "dim"
+    # A digit in the colour of its cell: unseen in colour, still there when colours are off or text is copied.
+    ink = PALETTE[token] if not digits else _ink(token)
+    return f"{token - FIRST_COLOR} ", f"{ink} on {PALETTE[token]}"
+
+
+# Panels
+
+
+def grid_panel(grid: Grid, cell: int | None = None) -> Panel:
+    """The bare grid."""
+    return _bare(grid + FIRST_COLOR, cell)
+
+
+def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
+    """A token canvas, given as [side, side] or flat, with pad, boundary and colours to be told apart."""
+    return _bare(_canvas(tokens, side), cell)
+
+
+def task_panel(
+    task: Task, view: View = IDENTITY, answers: bool = True, width: int = WIDTH, cell: int | None = None
+) -> Panel:
+    """Title, demonstrations, tests. Pairs are input → output, wrapped at `width`; no output is a "?"."""
+    cell = cell or _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
+    title = Label(MARGIN, MARGIN + FONT / 2, _title(task, view), FONT + 2, bold=True)
+    panel = Panel(0, 0, [], [title])
+    right = MARGIN + int(len(title.text) * 1.2 * LETTER)
+    y = MARGIN + 2 * FONT
+    for group in _groups(task, view, answers):
+        x, bottom = MARGIN, y
+        for caption, pair in group:
+            block_width, block_height = _block_size(caption, pair, cell)
+            if x > MARGIN and x + block_width > width - MARGIN:
+                x, y = MARGIN, bottom + GAP
+            _add_block(panel, x, y, caption, pair, cell)
+            right, bottom = max(right, x + block_width), max(bottom, y + block_height)
+            x += block_width + GAP
+        y = bottom + GAP
+    panel.width, panel.height = right + MARGIN, y - GAP + MARGIN
+    return panel
+
+
+def _block_size(caption: str, pair: Pair, cell: int) -> tuple[int, int]:
+    columns = sum(grid.shape[1] for grid in pair.grids())
+    rows = max(grid.shape[0] for grid in pair.grids())
+    cells_width = columns * cell + ARROW + (ARROW if pair.output is None else 0) + 1
+    return max(cells_width, int(len(caption) * LETTER)), 2 * FONT + rows * cell + 1
+
+
+def _add_block(panel: Panel, x: int, y: int, caption: str, pair: Pair, cell: int) -> None:
+    panel.labels.append(Label(x, y + FONT / 2, caption))
+    top = y + 2 * FONT
+    middle = top + max(grid.shape[0] for grid in pair.grids()) * cell // 2
+    panel.tiles.append(_centered(pair.input, x, middle, cell))
+    x += pair.input.shape[1] * cell
+    panel.labels.append(Label(x + ARROW / 2, middle, "→", 20, centered=True))
+    x += ARROW
+    if pair.output is None:
+        panel.labels.append(Label(x + ARROW / 2, middle, "?", 28, centered=True, bold=True))
+    else:
+        panel.tiles.append(_centered(pair.output, x, middle, cell))
+
+
+def _centered(grid: Grid, x: int, middle: int, cell: int) -> Tile:
+    return Tile(x, middle - grid.shape[0] * cell // 2, cell, grid + FIRST_COLOR)
+
+
+def _bare(tokens: Tokens, cell: int | None) -> Panel:
+    cell = cell or _cell_size(max(tokens.shape))
+    return Panel(tokens.shape[1] * cell + 1, tokens.shape[0] * cell + 1, [Tile(0, 0, cell, tokens)])
+
+
+def _cell_size(longest_side: int) -> int:
+    return min(28, max(10, 240 // longest_side))
+
+
+# SVG
+
+
+def grid_svg(grid: Grid, digits: bool = False, cell: int | None = None) -> str:
+    return panel_svg(grid_panel(grid, cell), digits)
+
+
+def canvas_svg(tokens: npt.ArrayLike, side: int, digits: bool = False, cell: int | None = None) -> str:
+    return panel_svg(canvas_panel(tokens, side, cell), digits)
+
+
+def task_svg(task: Task, view: View = IDENTITY, answers: bool = True, digits: bool = False) -> str:
+    return panel_svg(task_panel(task, view, answers), digits)
+
+
+def panel_svg(panel: Panel, digits: bool = False) -> str:
+    """A self-contained SVG element. One path for each colour of a tile keeps a page with hundreds small."""
+    size = f'width="{panel.width}" height="{panel.height}" viewBox="0 0 {panel.width} {panel.height}"'
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">']
+    parts += [_tile_svg(tile) for tile in panel.tiles]
+    parts += [_label_svg(label) for label in _all_labels(panel, digits)]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _tile_svg(tile: Tile) -> str:
+    height, width = tile.tokens.shape
+    paths = []
+    for token in np.unique(tile.tokens):
+        runs = "".join(f"M{c} {r}h{n}v1h-{n}z" for r, c, n in _runs(tile.tokens == token))
+        paths.append(f'<path fill="{PALETTE[token]}" d="{runs}"/>')
+    hatch = "".join(f"M{c} {r + 1}l1-1" for r, c in np.argwhere(tile.tokens == BOUNDARY))
+    stroke = f'fill="none" stroke-width="{1 / tile.cell:.4g}"'  # one pixel, since the tile is drawn in cells
+    if hatch:
+        paths.append(f'<path stroke="{HATCH}" {stroke} d="{hatch}"/>')
+    lines = "".join(f"M0 {r}h{width}" for r in range(height + 1))
+    lines += "".join(f"M{c} 0v{height}" for c in range(width + 1))
+    paths.append(f'<path stroke="{LINE}" {stroke} d="{lines}"/>')
+    # Half a pixel, so that lines one pixel wide cover whole pixels.
+    place = f"translate({tile.x + 0.5} {tile.y + 0.5}) scale({tile.cell})"
+    return f'<g transform="{place}" shape-rendering="crispEdges">{"".join(paths)}</g>'
+
+
+def _runs(mask: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
+    """(row, column, length) of every horizontal run of the mask."""
+    padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
+    row, column = np.nonzero(np.diff(padded) == 1)
+    end = np.nonzero(np.diff(padded) == -1)[1]
+    yield from zip(row.tolist(), column.tolist(), (end - column).tolist(), strict=True)
+
+
+def _label_svg(label: Label) -> str:
+    style = ' text-anchor="middle"' if label.centered else ""
+    style += ' font-weight="bold"' if label.bold else ""
+    # 0.35 of the size lowers the baseline so that capitals and digits are centred on y.
+    place = f'x="{label.x:g}" y="{label.y + 0.35 * label.size:g}"'
+    text = escape(_printable(label.text))
+    return f'<text {place} font-size="{label.size}" fill="{label.color}"{style}>{text}</text>'
+
+
+# PNG
+
+
+def canvas_png(
+    tokens: npt.ArrayLike, side: int, path: Path, digits: bool = False, cell: int | None = None
+) -> None:
+    panel_png(canvas_panel(tokens, side, cell), path, digits)
+
+
+def task_png(
+    task: Task, path: Path, view: View = IDENTITY, answers: bool = True, digits: bool = False
+) -> None:
+    panel_png(task_panel(task, view, answers), path, digits)
+
+
+def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
+    """Writes the panel: every cell is whole pixels of its exact colour, matplotlib sets the text."""
+    from matplotlib.figure import Figure
+
+    dpi = 128  # a power of two: sizes in inches are exact, so cells fall on whole pixels
+    figure = Figure(figsize=(panel.width / dpi, panel.height / dpi), dpi=dpi)
+    figure.figimage(_pixels(panel))
+    for label in _all_labels(panel, digits):
+        figure.text(
+            label.x / panel.width,
+            1 - label.y / panel.height,
+            _printable(label.text).replace("$", r"\$"),  # matplotlib would set mathematics between dollars
+            fontsize=label.size * 72 / dpi,
+            color=label.color,
+            ha="center" if label.centered else "left",
+            va="center_baseline" if label.centered else "center",
+            weight="bold" if label.bold else "normal",
+        )
+    partial = path.with_name(path.name + ".tmp")
+    try:
+        figure.savefig(partial, format="png", dpi=dpi)
+        os.replace(partial, path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise CharmError(f"{path}: the picture cannot be written ({error.strerror})") from error
+
+
+def _pixels(panel: Panel) -> npt.NDArray[np.uint8]:
+    """The cells of the panel on white, [height, width, 3]."""
+    palette = np.array([_rgb(color) for color in PALETTE], np.uint8)
+    pixels = np.full((panel.height, panel.width, 3), 255, np.uint8)
+    for tile in panel.tiles:
+        tokens = tile.tokens.repeat(tile.cell, axis=0).repeat(tile.cell, axis=1)
+        height, width = tokens.shape
+        block = np.full((height + 1, width + 1, 3), _rgb(LINE), np.uint8)
+        block[:height, :width] = palette[tokens]
+        row, column = np.indices(tokens.shape)
+        block[:height, :width][(tokens == BOUNDARY) & ((row + column) % tile.cell == 0)] = _rgb(HATCH)
+        block[:: tile.cell] = block[:, :: tile.cell] = _rgb(LINE)
+        pixels[tile.y : tile.y + height + 1, tile.x : tile.x + width + 1] = block
+    return pixels
+
+
+# Shared
+
+
+def _all_labels(panel: Panel, digits: bool) -> list[Label]:
+    labels = list(panel.labels)
+    for tile in panel.tiles if digits else []:
+        for (row, column), token in np.ndenumerate(tile.tokens):
+            if token >= FIRST_COLOR:
+                x, y = tile.x + (column + 0.5) * tile.cell, tile.y + (row + 0.5) * tile.cell
+                size = max(7, tile.cell // 2)
+                labels.append(Label(x, y, str(token - FIRST_COLOR), size, _ink(int(token)), centered=True))
+    return labels
+
+
+def _groups(task: Task, view: View, answers: bool) -> list[list[tuple[str, Pair]]]:
+    """Demonstrations, then tests, each pair with its caption."""
+    shown = view.apply_to_task(task if answers else task.blind())
+    return [
+        [(_caption(f"{name} {number}", pair), pair) for number, pair in enumerate(pairs)]
+        for name, pairs in (("train", shown.train), ("test", shown.test))
+    ]
+
+
+def _caption(name: str, pair: Pair) -> str:
+    sizes = [
+        "?" if grid is None else f"{grid.shape[0]}x{grid.shape[1]}" for grid in (pair.input, pair.output)
+    ]
+    return f"{name}: {sizes[0]} → {sizes[1]}"
+
+
+def _title(task: Task, view: View) -> str:
+    def count(number: int, noun: str) -> str:
+        return f"{number} {noun}{'' if number == 1 else 's'}"
+
+    title = f"{task.id}: {count(len(task.train), 'demonstration')}, {count(len(task.test), 'test')}"
+    return title if view == IDENTITY else f"{title} ({view})"
+
+
+def _canvas(tokens: npt.ArrayLike, side: int) -> Tokens:
+    values = np.asarray(tokens)
+    if values.shape not in ((side, side), (side * side,)):
+        raise CharmError(f"a canvas of side {side} cannot be drawn from an array of shape {values.shape}")
+    if values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= VOCABULARY:
+        raise CharmError(f"a canvas holds something other than tokens 0..{VOCABULARY - 1}")
+    return values.reshape(side, side).astype(np.uint8)
+
+
+def _ink(token: int) -> str:
+    return "#ffffff" if token in LIGHT_INK else "#000000"
+
+
+def _rgb(color: str) -> tuple[int, int, int]:
+    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+
+
+def _printable(text: str) -> str:
+    """Control characters and broken Unicode, which XML forbids and fonts lack, become question marks."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

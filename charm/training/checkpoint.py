@@ -1,0 +1,139 @@
+"""Checkpoints: written whole or not at all, checked when read.
+
+    step_N/ config.json, model.safetensors, instances.npz   the model to evaluate: averaged weights, current rows
+            raw.safetensors                                  dense weights before averaging
+            optimizers.safetensors                           moments and step counts
+            slots_<rank>.safetensors                         carried states, examples in flight, data position
+            checkpoint.json                                  step, metrics in the making, size and hash of every file
+
+There is no state of random generators to save: all randomness is keyed by seed and position.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.optim import Optimizer
+
+from charm.errors import CharmError
+
+RECORD = "checkpoint.json"
+
+
+def folder_of(run: Path, step: int) -> Path:
+    return run / "checkpoints" / f"step_{step:09d}"
+
+
+def steps_of(run: Path) -> list[int]:
+    """Steps of all checkpoints, oldest first; half-written ones do not count."""
+    folders = (run / "checkpoints").glob("step_*")
+    return sorted(int(one.name[5:]) for one in folders if one.name[5:].isdigit())
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
+    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+
+
+class Writer:
+    """A checkpoint in the making: `path` is a temporary folder until `commit` gives it its name."""
+
+    def __init__(self, run: Path, step: int, is_main: bool) -> None:
+        self.final = folder_of(run, step)
+        self.path = self.final.with_name(self.final.name + ".tmp")
+        if is_main:
+            shutil.rmtree(self.path, ignore_errors=True)
+            self.path.mkdir(parents=True)
+
+    def commit(self, record: dict[str, Any]) -> None:
+        """Called by the main process once every process has written its files."""
+        files = sorted(self.path.iterdir())
+        record = {**record, "files": {file.name: _fingerprint(file) for file in files}}
+        (self.path / RECORD).write_text(json.dumps(record, indent=2) + "\n")
+        for file in [*files, self.path / RECORD]:
+            _sync(file)
+        if self.final.exists():  # a run that was resumed from before this step makes it again
+            shutil.rmtree(self.final)
+        os.replace(self.path, self.final)
+        _sync(self.final.parent)
+
+
+def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any]] | None:
+    """The newest checkpoint whose files are all whole, and its record; damaged ones are named and passed over."""
+    for step in reversed(steps_of(run)):
+        try:
+            return step, verify(folder_of(run, step))
+        except CharmError as error:
+            say(f"passed over: {error}")
+    return None
+
+
+def verify(folder: Path) -> dict[str, Any]:
+    """The record of a checkpoint, after checking every file it lists."""
+    try:
+        record: dict[str, Any] = json.loads((folder / RECORD).read_text())
+        listed = record["files"]
+    except (OSError, ValueError, KeyError) as error:
+        raise CharmError(f"checkpoint {folder} has no readable {RECORD} ({error})") from error
+    for name, fingerprint in listed.items():
+        file = folder / name
+        if not file.is_file():
+            raise CharmError(f"checkpoint {folder} lacks {name}")
+        if file.stat().st_size != fingerprint["bytes"] or _fingerprint(file) != fingerprint:
+            raise CharmError(f"checkpoint {folder}: {name} is truncated or damaged")
+    return record
+
+
+def read_tensors(path: Path, device: torch.device | str = "cpu") -> dict[str, Tensor]:
+    try:
+        return load_file(path, device=str(device))
+    except (OSError, SafetensorError) as error:
+        raise CharmError(f"{path}: not readable ({error})") from error
+
+
+def prune(run: Path, keep: int) -> None:
+    """Remove all but the newest `keep` checkpoints; 0 keeps all."""
+    for step in steps_of(run)[:-keep] if keep else []:
+        shutil.rmtree(folder_of(run, step))
+
+
+def optimizer_tensors(optimizers: list[Optimizer]) -> dict[str, Tensor]:
+    """The state of optimizers as named tensors; learning rates are not state here, the step decides them."""
+    tensors = {}
+    for number, optimizer in enumerate(optimizers):
+        for parameter, state in optimizer.state_dict()["state"].items():
+            for name, value in state.items():
+                tensors[f"{number}/{parameter}/{name}"] = torch.as_tensor(value)
+    return tensors
+
+
+def restore_optimizers(optimizers: list[Optimizer], tensors: dict[str, Tensor]) -> None:
+    states: list[dict[int, dict[str, Tensor]]] = [{} for _ in optimizers]
+    for key, tensor in tensors.items():
+        number, parameter, name = key.split("/")
+        states[int(number)].setdefault(int(parameter), {})[name] = tensor
+    for optimizer, state in zip(optimizers, states, strict=True):
+        optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+
+
+def _fingerprint(file: Path) -> dict[str, Any]:
+    with file.open("rb") as stream:
+        return {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+
+
+def _sync(path: Path) -> None:
+    """Onto the disk itself: a rename must not survive a power cut that its content did not."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,105 @@
+"""Everything that decides a training run, in one typed record; also its command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from charm.errors import CharmError
+from charm.model import MemoryConfig, ModelConfig
+from charm.reasoner.config import ReasonerConfig
+from charm.tasks.dataset import DataConfig
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """Which optimizer moves which weights, and how fast."""
+
+    dense: Literal["muon", "adamw"] = "muon"
+    """For 2-D dense tensors; everything else dense is AdamW's."""
+    lr: float = 1e-4
+    """Learning rate of all dense weights."""
+    weight_decay: float = 0.1
+    """Decoupled weight decay of all dense weights."""
+    betas: tuple[float, float] = (0.9, 0.95)
+    """AdamW's averages."""
+    momentum: float = 0.95
+    """Muon's Nesterov momentum."""
+    factors: Literal["muon", "adamw", "rows"] = "muon"
+    """For the memory's factor tables; "rows" is AdamW row by row, with sparse gradients for the puzzle table."""
+    factor_lr: float = 1e-4
+    """Learning rate of the factor tables."""
+    factor_weight_decay: float = 0.1
+    """Decoupled weight decay of the factor tables."""
+    row_lr: float = 1e-2
+    """Learning rate of instance rows (SignSGD)."""
+    row_weight_decay: float = 0.1
+    """Decoupled weight decay of instance rows that are touched."""
+    warmup: int = 2000
+    """Updates over which all learning rates rise linearly."""
+    cooldown: float = 0.0
+    """Last share of the run over which all learning rates fall linearly to zero; 0 keeps them constant."""
+    ema: float = 0.999
+    """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
+
+    def __post_init__(self) -> None:
+        if self.warmup < 0 or not 0 <= self.cooldown <= 1 or not 0 <= self.ema < 1:
+            raise CharmError("warmup must not be negative, cooldown lies in 0..1 and ema in 0..1 (below 1)")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """A run: what it learns from, what learns, how, and for how long."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    steps: int = 600_000
+    """Updates in all."""
+    batch: int = 768
+    """Slots over all processes: examples refined in each update."""
+    accumulate: int = 1
+    """Micro-batches an update is split into, to save memory."""
+    halt_weight: float = 0.5
+    """Weight of the halting loss."""
+    seed: int = 0
+    """Decides the initial weights, the order of examples and the exploration of halting."""
+    checkpoint_every: int = 10_000
+    """Updates between checkpoints."""
+    keep_checkpoints: int = 2
+    """Checkpoints kept; 0 keeps all. Votes are kept always."""
+    evaluate_every: int = 10_000
+    """Updates between evaluations (a multiple of checkpoint_every); 0 is never."""
+    evaluate_views: int = 0
+    """Views of each question in those evaluations; 0 is all."""
+    evaluate_loops: tuple[int, ...] = (16,)
+    """Refinement steps after which votes are taken."""
+    log_every: int = 50
+    """Updates between lines of metrics.jsonl."""
+    device: str = "auto"
+    """cuda, xpu, mps, cpu, or the best there is."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """torch.compile the blocks: on CUDA by default."""
+    tensorboard: bool = False
+    """Also write TensorBoard events to the run folder."""
+    wandb: str = ""
+    """Also log to this Weights & Biases project."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "accumulate", "checkpoint_every", "log_every"):
+            if getattr(self, name) < 1:
+                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if self.batch % self.accumulate:
+            raise CharmError(f"a batch of {self.batch} cannot be split into {self.accumulate} equal parts")
+        if self.evaluate_every and self.evaluate_every % self.checkpoint_every:
+            raise CharmError(
+                f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every "
+                f"({self.checkpoint_every}): a checkpoint is what is evaluated"
+            )
+        if (self.optimizer.factors == "rows") != self.memory.sparse_puzzles and self.memory.design != "table":
+            raise CharmError("optimizer.factors 'rows' and memory.sparse_puzzles belong together")
+
+    @property
+    def model(self) -> ModelConfig:
+        return ModelConfig(self.reasoner, self.memory)

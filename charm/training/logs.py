@@ -1,0 +1,142 @@
+"""Metrics of a run: lines of metrics.jsonl, a progress line with an ETA, and other places when asked for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor
+
+from charm.config import to_json
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.training.config import TrainConfig
+
+
+class Logs:
+    """Adds up metrics on the device between lines, so that logging costs no synchronisation."""
+
+    def __init__(self, out: Path, config: TrainConfig, enabled: bool) -> None:
+        self.path, self.config, self.enabled = out / "metrics.jsonl", config, enabled
+        self._sums: dict[str, Tensor] = {}
+        self._count = 0
+        self._since, self._since_step = time.perf_counter(), 0
+        self._progress: Progress | None = None
+        self._others = _other_writers(out, config) if enabled else []
+
+    def add(self, metrics: dict[str, Tensor]) -> None:
+        for name, value in metrics.items():
+            value = value.detach().double() if value.device.type != "mps" else value.detach()
+            self._sums[name] = self._sums[name] + value if name in self._sums else value
+        self._count += 1
+
+    def means(self, place: Place) -> dict[str, float]:
+        """Means since the last line, over all processes; starts the next line."""
+        names = list(self._sums)
+        packed = torch.stack([self._sums[name] for name in names]) / self._count
+        if place.world > 1:
+            dist.all_reduce(packed)
+            packed /= place.world
+        self._sums, self._count = {}, 0
+        means = dict(zip(names, packed.tolist(), strict=True))
+        # In the long run each slot halts once for every example: steps per halt are steps per example.
+        means["refinement_steps"] = 1 / max(means["halted"], 1e-9)
+        return means
+
+    def write(self, step: int, means: dict[str, float], batch: int) -> None:
+        now = time.perf_counter()
+        rate = (step - self._since_step) * batch / max(now - self._since, 1e-9)
+        self._since, self._since_step = now, step
+        if not self.enabled:
+            return
+        line = {"step": step, **means, "samples_per_second": round(rate, 1), "time": round(time.time(), 3)}
+        with self.path.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        for write in self._others:
+            write(step, {name: value for name, value in line.items() if name not in ("step", "time")})
+        if self._progress is not None:
+            shown = (
+                f"loss {means['loss']:.3f}  exact {means['exact_accuracy']:.1%}  "
+                f"refinements {means['refinement_steps']:.1f}  {rate:,.0f} samples/s"
+            )
+            self._progress.update(self._progress.task_ids[0], completed=step, shown=shown)
+
+    def evaluation(self, step: int, scores: dict[str, Any]) -> None:
+        """The headline of an evaluation, beside the metrics."""
+        flat = {f"evaluation/{name}": value for name, value in scores.items() if isinstance(value, float)}
+        with self.path.open("a") as file:
+            file.write(json.dumps({"step": step, **flat, "time": round(time.time(), 3)}) + "\n")
+        for write in self._others:
+            write(step, flat)
+        if self._progress is not None:
+            shown = ", ".join(f"{name.removeprefix('evaluation/')} {v:.2%}" for name, v in flat.items())
+            self._progress.console.print(f"step {step}: {shown}")
+
+    @contextmanager
+    def progress(self, step: int, steps: int) -> Iterator[None]:
+        """A live line while the block runs."""
+        self._since, self._since_step = time.perf_counter(), step
+        if not self.enabled:
+            yield
+            return
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[shown]}"),
+            TimeRemainingColumn(),
+        )
+        with Progress(*columns, console=Console(stderr=True)) as self._progress:
+            self._progress.add_task("train", total=steps, completed=step, shown="")
+            yield
+        self._progress = None
+
+    def state(self) -> dict[str, Any]:
+        """The line in the making, for a checkpoint."""
+        return {"count": self._count, "sums": {name: float(value) for name, value in self._sums.items()}}
+
+    def restore(self, step: int, state: dict[str, Any]) -> None:
+        """Take up the line in the making, and forget lines that the resumed run will write again."""
+        self._count = state["count"]
+        self._sums = {k: torch.tensor(v, dtype=torch.float64) for k, v in state["sums"].items()}
+        if not self.enabled or not self.path.is_file():
+            return
+        lines = [line for line in self.path.read_text().splitlines() if _step_of(line) <= step]
+        temporary = self.path.with_name(self.path.name + ".tmp")
+        temporary.write_text("".join(line + "\n" for line in lines))
+        temporary.replace(self.path)
+
+
+def _step_of(line: str) -> float:
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return float("inf")  # a line cut short by a kill
+
+
+def _other_writers(out: Path, config: TrainConfig) -> list[Any]:
+    writers: list[Any] = []
+    if config.tensorboard:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise CharmError("TensorBoard is not installed: pip install 'charm-arc[tensorboard]'") from error
+        board = SummaryWriter(str(out / "tensorboard"))  # type: ignore[no-untyped-call]
+        writers.append(
+            lambda step, values: [board.add_scalar(name, value, step) for name, value in values.items()]
+        )
+    if config.wandb:
+        try:
+            import wandb
+        except ImportError as error:
+            raise CharmError("Weights & Biases is not installed: pip install 'charm-arc[wandb]'") from error
+        run = wandb.init(project=config.wandb, name=out.name, config=to_json(config), dir=str(out))
+        writers.append(lambda step, values: run.log(values, step=step))
+    return writers

@@ -1,0 +1,308 @@
+"""The training loop: carry in, one refinement step, loss, update, carry out.
+
+charm train arc1 --out runs/arc1
+torchrun --nproc-per-node 8 -m charm train arc1 --out runs/arc1
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from charm.config import from_json, to_json
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.evaluation.run import evaluate_checkpoint
+from charm.model import CharmModel
+from charm.reasoner.halting import halt_now, minimum_steps
+from charm.reasoner.losses import continue_loss, refinement_loss
+from charm.tasks import keyed
+from charm.tasks.dataset import Dataset, assemble
+from charm.training import checkpoint
+from charm.training.config import TrainConfig
+from charm.training.logs import Logs
+from charm.training.optimizers import MovingAverage, Optimizers
+from charm.training.slots import Slots
+
+STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
+RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
+
+
+class Trainer:
+    """A run in progress."""
+
+    def __init__(
+        self, config: TrainConfig, out: Path, place: Place, say: Callable[[str], None] = print
+    ) -> None:
+        self.config, self.out, self.place, self.say = config, out, place, say
+        self.data: Dataset = assemble(config.data)
+        self.model = CharmModel(config.model, self.data.instances, config.seed).to(place.device)
+        self.optimizers = Optimizers(self.model, config.optimizer, config.steps)
+        self.average = MovingAverage(self.optimizers.dense, config.optimizer.ema)
+        bank, keys = self.data.bank.to(place.device), self.data.keys().to(place.device)
+        share = place.share(config.batch)
+        if (share[1] - share[0]) % config.accumulate:
+            raise CharmError(
+                f"{share[1] - share[0]} slots cannot be split into {config.accumulate} equal parts"
+            )
+        self.slots = {
+            side: Slots(
+                self.model, self.data.stream(side, config.batch, config.seed), bank, keys, share, place.device
+            )
+            for side in sorted(self.data.mixtures)
+        }
+        self.step = 0
+        self.logs = Logs(out, config, enabled=place.is_main)
+
+    def run(self) -> None:
+        """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
+        config = self.config
+        self.prepare_blocks()
+        with _stop_on_signal() as stopped, self.logs.progress(self.step, config.steps):
+            while self.step < config.steps:
+                metrics = self.update(self.slots[self.side_of(self.step)])
+                self.step += 1
+                self.record(metrics)
+                due = self.step % config.checkpoint_every == 0 or self.step == config.steps
+                asked = self.step % STOP_CHECK_EVERY == 0 and self.place.any(bool(stopped))
+                if due or asked:
+                    self.save()
+                if due and config.evaluate_every and self.step % config.evaluate_every == 0:
+                    self.evaluate()
+                if asked and not due:
+                    self.say(f"stopped at step {self.step}; --resume goes on from there")
+                    return
+
+    def update(self, slots: Slots) -> dict[str, Tensor]:
+        """One update: refill what halted, refine every slot once, learn from it."""
+        config, model = self.config, self.model
+        slots.refill(model)
+        part = len(slots) // config.accumulate
+        states, halts, sums = [], [], []
+        for first in range(0, len(slots), part):
+            at = slice(first, first + part)
+            state, logits, halt = model(
+                slots.state_SBLD[:, at], slots.inputs_BT[at], slots.row_B[at], slots.side
+            )
+            loss, metrics = refinement_loss(
+                logits, halt, slots.targets_BT[at], config.batch, config.halt_weight
+            )
+            if config.reasoner.kind == "hrm" and halt.dim() == 2:
+                with torch.no_grad():
+                    _, _, next_halt = model(state, slots.inputs_BT[at], slots.row_B[at], slots.side)
+                last = slots.steps_B[at] + 1 >= config.reasoner.refinement_steps
+                loss = loss + continue_loss(halt, next_halt, last, config.batch, config.halt_weight)
+            loss.backward()  # type: ignore[no-untyped-call]
+            states.append(state)
+            halts.append(halt.detach())
+            sums.append({"loss": loss.detach() * config.batch / part, **metrics})
+        self.optimizers.step(self.step)
+        self.average.update()
+
+        slots.state_SBLD = torch.cat(states, dim=1)
+        slots.steps_B += 1
+        limit = config.reasoner.refinement_steps
+        minimum = minimum_steps(slots.exploration(self.step, config.seed), config.reasoner.exploration, limit)
+        slots.halted_B = halt_now(torch.cat(halts), slots.steps_B, limit, minimum, config.reasoner.kind)
+        metrics = {name: torch.stack([one[name] for one in sums]).float().mean() for name in sums[0]}
+        metrics["halted"] = slots.halted_B.float().mean()
+        metrics["early"] = (slots.halted_B & (slots.steps_B < limit)).float().mean()
+        return metrics
+
+    def side_of(self, step: int) -> int:
+        """Which canvas size this step trains: sizes come up as often as their share of the index."""
+        sides = sorted(self.data.mixtures)
+        ends = np.cumsum([len(self.data.mixtures[side]) for side in sides])
+        drawn = keyed.uniform(keyed.key_of("side", self.config.seed), np.array([step]))[0] * ends[-1]
+        return sides[int(np.searchsorted(ends, drawn, side="right"))]
+
+    def record(self, metrics: dict[str, Tensor]) -> None:
+        self.logs.add(metrics)
+        if self.step % self.config.log_every and self.step != self.config.steps:
+            return
+        means = self.logs.means(self.place)
+        if not math.isfinite(means["loss"]):
+            raise CharmError(
+                f"step {self.step}: the loss is {means['loss']}; the last checkpoint is unharmed. "
+                f"A lower learning rate or a longer warm-up may help"
+            )
+        if self.step >= RUNAWAY_STEPS and means["early"] > 0.5 and means["exact_accuracy"] < 0.05:
+            raise CharmError(
+                f"step {self.step}: the halt head has run away: it stops {means['early']:.0%} of the examples "
+                f"early while {means['exact_accuracy']:.1%} of the answers are right"
+            )
+        self.logs.write(self.step, means, self.config.batch)
+
+    def prepare_blocks(self) -> None:
+        """Compile the blocks where that is asked for, and say what was done."""
+        wanted = self.config.compile
+        if wanted == "off" or (wanted == "auto" and self.place.device.type != "cuda"):
+            return
+        self.model.reasoner.compile_blocks()
+        try:
+            side = min(self.slots)
+            state = self.slots[side].state_SBLD[:, :1].clone()
+            with torch.no_grad():
+                self.model(state, self.slots[side].inputs_BT[:1], self.slots[side].row_B[:1], side)
+        except Exception as error:
+            if wanted == "on":
+                raise CharmError(f"torch.compile failed: {error}") from error
+            torch._dynamo.reset()
+            for block in self.model.reasoner.blocks:
+                block._compiled_call_impl = None
+            self.say(f"torch.compile failed ({type(error).__name__}); the blocks run uncompiled")
+
+    def save(self) -> None:
+        """A checkpoint of everything, by all processes together."""
+        writer = checkpoint.Writer(self.out, self.step, self.place.is_main)
+        self.place.barrier()
+        slots = {f"{side}/{k}": v for side, group in self.slots.items() for k, v in group.state().items()}
+        checkpoint.write_tensors(writer.path / f"slots_{self.place.rank:04d}.safetensors", slots)
+        self.place.barrier()
+        if self.place.is_main:
+            try:
+                names = {id(parameter): name for name, parameter in self.model.named_parameters()}
+                raw = {names[id(parameter)]: parameter for parameter in self.optimizers.dense}
+                checkpoint.write_tensors(writer.path / "raw.safetensors", raw)
+                checkpoint.write_tensors(
+                    writer.path / "optimizers.safetensors", checkpoint.optimizer_tensors(self.optimizers.all)
+                )
+                with self.average.applied():
+                    self.model.save_pretrained(writer.path)
+                writer.commit({"step": self.step, "metrics": self.logs.state(), "world": self.place.world})
+            except OSError as error:
+                raise CharmError(
+                    f"the checkpoint of step {self.step} could not be written ({error.strerror or error}); "
+                    f"earlier ones are unharmed"
+                ) from error
+            checkpoint.prune(self.out, self.config.keep_checkpoints)
+        self.place.barrier()
+
+    def restore(self) -> bool:
+        """Go on from the newest whole checkpoint; False if there is none."""
+        found = checkpoint.last_good(self.out, self.say)
+        if found is None:
+            return False
+        step, record = found
+        folder = checkpoint.folder_of(self.out, step)
+        device = self.place.device
+        averaged = checkpoint.read_tensors(folder / "model.safetensors", device)
+        raw = checkpoint.read_tensors(folder / "raw.safetensors", device)
+        saved = CharmModel.from_pretrained(folder)
+        if saved.instances != self.data.instances:
+            raise CharmError(f"{folder} was trained on other data: its rows belong to other tasks or views")
+        self.model.load_state_dict({**averaged, **raw})
+        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
+        if self.average.decay:
+            self.average.average = [averaged[names[id(p)]].clone() for p in self.optimizers.dense]
+        tensors = checkpoint.read_tensors(folder / "optimizers.safetensors", device)
+        checkpoint.restore_optimizers(self.optimizers.all, tensors)
+        parts = [checkpoint.read_tensors(file) for file in sorted(folder.glob("slots_*.safetensors"))]
+        for side, group in self.slots.items():
+            mine = slice(int(group.numbers[0]), int(group.numbers[-1]) + 1)
+            names_here = [name for name in parts[0] if name.startswith(f"{side}/")]
+            group.restore({n.split("/")[1]: torch.cat([part[n] for part in parts])[mine] for n in names_here})
+        self.step = step
+        self.logs.restore(step, record["metrics"])
+        return True
+
+    def evaluate(self) -> None:
+        """Vote with the averaged weights and write the scores into the run folder."""
+        with self.average.applied():
+            scores = evaluate_checkpoint(
+                self.model,
+                self.data,
+                self.out,
+                self.step,
+                self.config.evaluate_loops,
+                self.config.evaluate_views or None,
+                self.place,
+            )
+        if self.place.is_main and scores is not None:
+            self.logs.evaluation(self.step, scores)
+
+
+def train(
+    config: TrainConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
+) -> Trainer:
+    """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
+    existing = checkpoint.steps_of(out)
+    if existing and not resume:
+        raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")
+    if resume and not (out / "config.json").is_file():
+        raise CharmError(f"{out} holds no run to resume")
+    if resume:
+        started = read_config(out)
+        differing = _differences(started, config)
+        if differing:
+            raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
+    trainer = Trainer(config, out, place, say)
+    if place.is_main:
+        out.mkdir(parents=True, exist_ok=True)
+        _write_json(out / "config.json", to_json(config))
+        _write_json(out / "data.json", trainer.data.manifest)
+    place.barrier()
+    if resume and trainer.restore():
+        say(f"resumed at step {trainer.step}")
+    trainer.run()
+    return trainer
+
+
+def read_config(run: Path) -> TrainConfig:
+    """The configuration of a run folder."""
+    path = run / "config.json"
+    try:
+        return from_json(TrainConfig, json.loads(path.read_text()), str(path))
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
+
+
+# What may change when a run goes on: how long, where, and what is written; not what is computed.
+_FREE = {
+    *("steps", "accumulate", "device", "compile", "tensorboard", "wandb", "checkpoint_every"),
+    *("keep_checkpoints", "evaluate_every", "evaluate_views", "evaluate_loops"),
+}
+
+
+def _differences(old: TrainConfig, new: TrainConfig) -> list[str]:
+    before, after = to_json(old), to_json(new)
+    before["data"]["data"] = after["data"]["data"] = None
+    return [name for name in before if name not in _FREE and before[name] != after[name]]
+
+
+def _write_json(path: Path, value: Any) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(value, indent=2) + "\n")
+    temporary.replace(path)
+
+
+@contextmanager
+def _stop_on_signal() -> Iterator[list[int]]:
+    """A list that is not empty once SIGTERM or SIGINT has come; a second one interrupts at once."""
+    received: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    try:
+        before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
+    except ValueError:  # not in the main thread: signals belong to somebody else
+        yield received
+        return
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

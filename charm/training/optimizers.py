@@ -1,0 +1,139 @@
+"""Which optimizer moves which weights, the learning-rate schedule, and the average that evaluation uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.optim import AdamW, Muon, Optimizer
+from torch.optim.swa_utils import get_ema_multi_avg_fn
+
+from charm.memory import dense_parameters, factor_parameters, row_parameters
+from charm.memory.cose import CoSE
+from charm.memory.factors import Lookup
+from charm.model import CharmModel
+from charm.training.config import OptimizerConfig
+from charm.training.rows import RowAdamW, RowSignSGD
+
+NEWTON_SCHULZ_STEPS = 5
+
+
+class Optimizers:
+    """Muon for dense matrices, AdamW for the other dense tensors, row-wise optimizers for tables."""
+
+    def __init__(self, model: CharmModel, config: OptimizerConfig, steps: int) -> None:
+        self.config, self.steps = config, steps
+        self.dense = dense_parameters(model)
+        puzzles = _sparse_puzzles(model)
+        instance_rows = [table for table in row_parameters(model) if table is not puzzles]
+        factors = factor_parameters(model)
+        is_factor = {id(parameter) for parameter in factors}
+        others = [parameter for parameter in self.dense if id(parameter) not in is_factor]
+
+        muon: list[dict[str, object]] = []
+        adamw: list[dict[str, object]] = []
+        for parameters, lr, decay, choice in (
+            (others, config.lr, config.weight_decay, config.dense),
+            (factors, config.factor_lr, config.factor_weight_decay, config.factors),
+        ):
+            matrices = [p for p in parameters if p.dim() == 2 and choice == "muon"]
+            rest = [p for p in parameters if not (p.dim() == 2 and choice == "muon")]
+            muon.append({"params": matrices, "lr": lr, "weight_decay": decay})
+            adamw.append({"params": rest, "lr": lr, "weight_decay": decay})
+        muon, adamw = ([group for group in groups if group["params"]] for groups in (muon, adamw))
+        self.all: list[Optimizer] = []
+        if muon:
+            self.all.append(
+                Muon(  # type: ignore[arg-type]
+                    muon,
+                    momentum=config.momentum,
+                    nesterov=True,
+                    ns_steps=NEWTON_SCHULZ_STEPS,
+                    adjust_lr_fn="match_rms_adamw",
+                )
+            )
+        if adamw:
+            self.all.append(AdamW(adamw, betas=config.betas, eps=1e-8, fused=_can_fuse(self.dense)))
+        if instance_rows:
+            self.all.append(RowSignSGD(instance_rows, config.row_lr, config.row_weight_decay))
+        if puzzles is not None:
+            self.all.append(
+                RowAdamW([puzzles], config.factor_lr, config.betas, weight_decay=config.factor_weight_decay)
+            )
+        self._base = [[float(group["lr"]) for group in one.param_groups] for one in self.all]
+
+    def step(self, update: int) -> None:
+        """Apply the gradients of update number `update` (from 0), summed over all processes."""
+        scale = lr_scale(update, self.steps, self.config)
+        for optimizer, rates in zip(self.all, self._base, strict=True):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * scale
+        sum_gradients(self.dense)
+        for optimizer in self.all:  # the row optimizers gather their own sparse gradients
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+
+def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:
+    """Linear warm-up (the first update already moves), then constant, then linear to zero if asked for."""
+    scale = min(1.0, (update + 1) / config.warmup) if config.warmup else 1.0
+    if config.cooldown:
+        scale *= min(1.0, (steps - update) / (config.cooldown * steps))
+    return scale
+
+
+def sum_gradients(parameters: list[nn.Parameter]) -> None:
+    """Add up dense gradients over the ranks; the loss is divided by the global batch already."""
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return
+    pending = []
+    for parameter in parameters:
+        if parameter.grad is None:  # every rank must take part, whatever its share of the batch touched
+            parameter.grad = torch.zeros_like(parameter)
+        pending.append(dist.all_reduce(parameter.grad, async_op=True))
+    for work in pending:
+        if work is not None:
+            work.wait()
+
+
+class MovingAverage:
+    """The exponential moving average of dense weights; rows are not averaged, and not copied."""
+
+    def __init__(self, parameters: list[nn.Parameter], decay: float) -> None:
+        self.parameters, self.decay = parameters, decay
+        self.average = [parameter.detach().clone() for parameter in parameters] if decay else []
+        self._update = get_ema_multi_avg_fn(decay)
+
+    @torch.no_grad()
+    def update(self) -> None:
+        if self.decay:
+            self._update(self.average, [parameter.detach() for parameter in self.parameters], 1)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """Within the block the model's dense weights are their averages."""
+        if not self.decay:
+            yield
+            return
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def _swap(self) -> None:
+        for number, parameter in enumerate(self.parameters):
+            average: Tensor = self.average[number]
+            self.average[number], parameter.data = parameter.data, average
+
+
+def _sparse_puzzles(model: CharmModel) -> nn.Parameter | None:
+    base = model.memory.base if isinstance(model.memory, CoSE) else None
+    return base.rows.weight if isinstance(base, Lookup) and base.rows.sparse else None
+
+
+def _can_fuse(parameters: list[nn.Parameter]) -> bool:
+    return all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in parameters)

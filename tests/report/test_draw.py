@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+from rich.console import Console
+
+from charm.errors import CharmError
+from charm.report.draw import (
+    LINE,
+    PALETTE,
+    Panel,
+    canvas_panel,
+    canvas_png,
+    canvas_svg,
+    canvas_text,
+    grid_svg,
+    grid_text,
+    panel_png,
+    task_panel,
+    task_png,
+    task_svg,
+    task_text,
+)
+from charm.tasks.canvas import BOUNDARY, PAD, place
+from charm.tasks.task import Pair, Task
+from charm.tasks.view import View
+
+SVG = "{http://www.w3.org/2000/svg}"
+VIEW = View(1, (0, 3, 1, 2, 9, 4, 8, 5, 7, 6))
+
+
+def random_task(*shapes: tuple[int, int], task_id: str = "a1b2c3d4") -> Task:
+    """A task whose grids have these shapes, two for each pair; the last pair is the test."""
+    rng = np.random.default_rng(0)
+    grids = [rng.integers(0, 10, shape, dtype=np.uint8) for shape in shapes]
+    pairs = [Pair(*both) for both in zip(grids[::2], grids[1::2], strict=True)]
+    return Task(task_id, tuple(pairs[:-1]), (pairs[-1],))
+
+
+TASK = random_task((3, 3), (2, 7), (1, 5), (4, 4), (10, 2), (3, 3), (5, 5), (6, 6))
+WIDE = random_task((30, 30), (30, 30), (30, 28), (1, 1), (20, 30), (30, 30))
+
+
+def printed(renderable: object, width: int, color: bool = False) -> str:
+    console = Console(width=width, color_system="truecolor" if color else None, force_terminal=color)
+    with console.capture() as capture:
+        console.print(renderable)
+    return capture.get()
+
+
+def svg_tiles(svg: str) -> list[np.ndarray]:
+    """The tokens of every tile, read back from the drawn paths."""
+    tiles = []
+    for group in ElementTree.fromstring(svg).iter(f"{SVG}g"):
+        cells: dict[tuple[int, int], int] = {}
+        for path in group.iter(f"{SVG}path"):
+            if path.get("fill") == "none":
+                continue
+            for column, row, length in re.findall(r"M(\d+) (\d+)h(\d+)v1h-\3z", path.attrib["d"]):
+                for step in range(int(length)):
+                    assert (int(row), int(column) + step) not in cells
+                    cells[int(row), int(column) + step] = PALETTE.index(path.attrib["fill"])
+        tokens = np.full([1 + max(place[axis] for place in cells) for axis in (0, 1)], 255)
+        for cell, token in cells.items():
+            tokens[cell] = token
+        tiles.append(tokens)
+    return tiles
+
+
+def check_pixels(path: Path, panel: Panel) -> None:
+    """Every cell's inside is its colour, every line is there, and the picture has the panel's size."""
+    pixels = (imread(path)[..., :3] * 255).round().astype(int)
+    assert pixels.shape == (panel.height, panel.width, 3)
+    for tile in panel.tiles:
+        for (row, column), token in np.ndenumerate(tile.tokens):
+            y, x = tile.y + row * tile.cell, tile.x + column * tile.cell
+            inside = pixels[y + 1 : y + tile.cell, x + 1 : x + tile.cell].reshape(-1, 3)
+            color = "#{:02x}{:02x}{:02x}".format(*inside[0])
+            assert color == PALETTE[token]
+            if token != BOUNDARY:  # which is hatched
+                assert (inside == inside[0]).all()
+            for line in (pixels[y, x : x + tile.cell + 1], pixels[y : y + tile.cell + 1, x]):
+                assert {"#{:02x}{:02x}{:02x}".format(*pixel) for pixel in line} == {LINE}
+
+
+def overlap(panel: Panel) -> bool:
+    covered = np.zeros((panel.height, panel.width), int)
+    for tile in panel.tiles:
+        height, width = (side * tile.cell + 1 for side in tile.tokens.shape)
+        assert tile.x >= 0
+        assert tile.y >= 0
+        assert tile.x + width <= panel.width
+        assert tile.y + height <= panel.height
+        covered[tile.y : tile.y + height, tile.x : tile.x + width] += 1
+    return bool((covered > 1).any())
+
+
+# The terminal
+
+
+def test_grid_text_reads_as_digits_without_colour() -> None:
+    grid = np.arange(10, dtype=np.uint8).reshape(2, 5)
+    assert printed(grid_text(grid), 40).split() == list("0123456789")
+    assert [len(line) for line in grid_text(grid).plain.splitlines()] == [10, 10]
+
+
+def test_grid_text_hides_digits_in_colour_unless_asked() -> None:
+    grid = np.array([[4]], np.uint8)
+    yellow = "2;255;220;0"
+    assert f"\x1b[38;{yellow};48;{yellow}m4 " in printed(grid_text(grid), 40, color=True)
+    assert f"\x1b[38;2;0;0;0;48;{yellow}m4 " in printed(grid_text(grid, digits=True), 40, color=True)
+
+
+@pytest.mark.parametrize("width", [60, 80, 130, 250])
+@pytest.mark.parametrize("task", [TASK, WIDE])
+def test_task_text_shows_every_cell_at_any_width(task: Task, width: int) -> None:
+    text = printed(task_text(task), width)
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= width
+    assert lines[0].startswith(f"{task.id}: {len(task.train)} demonstrations, 1 test")
+    # Lines of cells hold nothing else but arrows; each digit that was put in comes out.
+    digits = sorted("".join(line for line in lines[1:] if "train" not in line and "test" not in line))
+    expected = sorted(str(cell) for pair in task.pairs for grid in pair.grids() for cell in grid.flat)
+    assert [digit for digit in digits if digit.isdigit()] == expected
+
+
+def test_task_text_side_by_side() -> None:
+    task = random_task((1, 2), (1, 2), (1, 3), (1, 1), task_id="[red]x")
+    input_0, output_0, input_1, _ = (
+        " ".join(map(str, grid[0])) for pair in task.pairs for grid in pair.grids()
+    )
+    lines = [line.rstrip() for line in printed(task_text(task, answers=False), 80).splitlines()]
+    assert lines == [
+        "[red]x: 1 demonstration, 1 test",
+        "",
+        "train 0: 1x2 → 1x2",
+        f"{input_0}  → {output_0}",
+        "",
+        "test 0: 1x3 → ?",
+        f"{input_1}  → ?",
+    ]
+
+
+def test_canvas_text() -> None:
+    tokens = place(np.array([[7, 0]], np.uint8), side=4, top=1, left=1)
+    expected = ["· · · · ", "· 7 0 ▒▒", "· ▒▒▒▒· ", "· · · · "]
+    assert canvas_text(tokens, 4).plain.splitlines() == expected
+    assert canvas_text(tokens.ravel().tolist(), 4).plain.splitlines() == expected
+
+
+# SVG
+
+
+@pytest.mark.parametrize("view", [View(), VIEW])
+def test_task_svg_reads_back(view: View) -> None:
+    shown = view.apply_to_task(TASK)
+    tiles = svg_tiles(task_svg(TASK, view))
+    grids = [grid for pair in shown.pairs for grid in pair.grids()]
+    assert len(tiles) == len(grids)
+    for tile, grid in zip(tiles, grids, strict=True):
+        assert np.array_equal(tile, grid + 2)
+
+
+def test_task_svg_text() -> None:
+    task = Task("<b>&\x01\ud800", TASK.train[:1], TASK.test)
+    texts = [node.text for node in ElementTree.fromstring(task_svg(task, answers=False)).iter(f"{SVG}text")]
+    assert texts == [
+        "<b>&\ufffd\ufffd: 1 demonstration, 1 test",
+        "train 0: 3x3 → 2x7",
+        "→",
+        "test 0: 5x5 → ?",
+        "→",
+        "?",
+    ]
+    assert len(svg_tiles(task_svg(task, answers=False))) == 3
+
+
+def test_svg_digits() -> None:
+    grid = np.arange(10, dtype=np.uint8).reshape(2, 5)
+    texts = [node.text for node in ElementTree.fromstring(grid_svg(grid, digits=True)).iter(f"{SVG}text")]
+    assert texts == list("0123456789")
+    assert "<text" not in grid_svg(grid)
+
+
+def test_canvas_svg_reads_back() -> None:
+    tokens = place(np.arange(10, dtype=np.uint8).reshape(2, 5), side=11, top=3, left=2)
+    assert np.array_equal(svg_tiles(canvas_svg(tokens, 11))[0], tokens)
+    assert len({*PALETTE}) == 12
+    strokes = [path.get("d") for path in ElementTree.fromstring(canvas_svg(tokens, 11)).iter(f"{SVG}path")]
+    assert sum((d or "").count("l1-1") for d in strokes) == (tokens == BOUNDARY).sum() == 7
+
+
+def test_svg_is_small() -> None:
+    assert len(task_svg(random_task(*[(30, 30)] * 10))) < 130_000  # noise is the worst case: no runs to join
+
+
+# PNG
+
+
+def test_task_png(tmp_path: Path) -> None:
+    task_png(TASK, tmp_path / "task.png", VIEW)
+    check_pixels(tmp_path / "task.png", task_panel(TASK, VIEW))
+    assert [path.name for path in tmp_path.iterdir()] == ["task.png"]
+
+
+@pytest.mark.parametrize("side", [8, 11, 16, 30])
+def test_canvas_png(tmp_path: Path, side: int) -> None:
+    tokens = place(np.arange(10, dtype=np.uint8).reshape(2, 5), side, top=3, left=2)
+    canvas_png(tokens, side, tmp_path / "canvas.png")
+    check_pixels(tmp_path / "canvas.png", canvas_panel(tokens, side))
+
+
+def test_png_text_and_digits_are_drawn(tmp_path: Path) -> None:
+    task = random_task((2, 2), (2, 2), (2, 2), (2, 2), task_id="$x_{$<&")
+    paths = [tmp_path / name for name in ("bare.png", "plain.png", "digits.png")]
+    panel = task_panel(task)
+    panel_png(Panel(panel.width, panel.height, panel.tiles), paths[0])
+    task_png(task, paths[1])
+    task_png(task, paths[2], digits=True)
+    bare, plain, digits = map(imread, paths)
+    assert (bare != plain).any()
+    cells = [
+        (slice(tile.y, tile.y + 2 * tile.cell), slice(tile.x, tile.x + 2 * tile.cell)) for tile in panel.tiles
+    ]
+    assert all((plain[cell] == bare[cell]).all() for cell in cells)
+    assert all((digits[cell] != plain[cell]).any() for cell in cells)
+
+
+def test_png_to_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(CharmError, match=r"gone/task.png: the picture cannot be written"):
+        task_png(TASK, tmp_path / "gone" / "task.png")
+
+
+# Layout
+
+
+@pytest.mark.parametrize("task", [TASK, WIDE, random_task(*[(1, 1)] * 24)])
+@pytest.mark.parametrize("answers", [True, False])
+def test_tiles_do_not_overlap_and_wrap(task: Task, answers: bool) -> None:
+    panel = task_panel(task, answers=answers)
+    assert not overlap(panel)
+    assert panel.width <= 1200
+    assert len(panel.tiles) == 2 * len(task.pairs) - (not answers)
+    assert task_panel(task, width=500).height >= panel.height
+
+
+@pytest.mark.parametrize(
+    ("tokens", "complaint"),
+    [
+        (np.zeros((3, 4), int), r"side 4 cannot be drawn from an array of shape \(3, 4\)"),
+        (np.zeros(15, int), r"shape \(15,\)"),
+        (np.full((4, 4), 12), "tokens 0..11"),
+        (np.full((4, 4), -100), "tokens 0..11"),
+        (np.zeros((4, 4)), "tokens 0..11"),
+    ],
+)
+def test_bad_canvas(tokens: np.ndarray, complaint: str) -> None:
+    for draw in (canvas_text, canvas_svg, canvas_panel):
+        with pytest.raises(CharmError, match=complaint):
+            draw(tokens, 4)
+
+
+def test_pad_and_boundary_are_not_colours() -> None:
+    assert (PAD, BOUNDARY) == (0, 1)
+    assert PALETTE[2:] == (
+        "#000000",
+        "#0074d9",
+        "#ff4136",
+        "#2ecc40",
+        "#ffdc00",
+        "#aaaaaa",
+        "#f012be",
+        "#ff851b",
+        "#7fdbff",
+        "#870c25",
+    )
+
+
+def test_importing_does_not_load_matplotlib() -> None:
+    code = "import sys, charm.report.draw; sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
