@@ -10,7 +10,7 @@ counts in `blind_puzzles`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import numpy as np
 from charm.evaluation.decode import hash_grid
 from charm.evaluation.ranking import Ranking
 from charm.tasks.questions import Question
-from charm.tasks.task import Grid, Task
+from charm.tasks.task import Grid
 
 KS = (1, 2, 5, 10, 100, 1000)
 SOLVED_AT = 2  # ARC allows two attempts
@@ -66,10 +66,6 @@ class Scores:
         found = Counter(task.outcome for task in self.tasks)
         outcomes = {outcome: found[outcome] for outcome in OUTCOMES}
         return {**asdict(self), "outcomes": outcomes}
-
-
-def answer_key(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
-    return {Question(task.id, index): answer for task in tasks for index, answer in enumerate(task.answers())}
 
 
 def score(ranking: Ranking, answers: AnswerKey) -> Scores:

@@ -5,32 +5,38 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.synthesis.pairs_file import read_manifest
 from charm.tasks.canvas import FULL_SIDE
-from charm.tasks.dataset import DataConfig, assemble
+from charm.tasks.dataset import DataConfig, Dataset, assemble
 from charm.tasks.sources import CONCEPT_ARC, load_available
 
 PAPER_ROWS = {"arc1": 875_617, "arc2": 1_190_624}  # with ConceptARC, one blank row included
+PROVIDERS = {"rearc": "charm data rearc"}  # generated pairs and the command that makes them
 
 
 def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
     """Counts of the sources that are here, of the datasets they make, and of generated pairs."""
     sources = load_available(data)
-    has_concept = any(source.name == CONCEPT_ARC for source in sources)
+    auxiliary = (CONCEPT_ARC,) if any(source.name == CONCEPT_ARC for source in sources) else ()
+    missing = [] if auxiliary else ["ConceptARC: charm data fetch concept-arc"]
     datasets = []
     for name in ("arc1", "arc2"):
-        for auxiliary in ((), (CONCEPT_ARC,)) if has_concept else ((),):
-            datasets.append(_dataset(name, auxiliary, data, views))
-    missing = []
-    if not has_concept:
-        missing.append("ConceptARC (160 tasks): charm data fetch concept-arc")
+        # On fit canvases, which sort every pair by the size it needs; all else is the same on full ones.
+        config = DataConfig(
+            (f"{name}/training",), (f"{name}/evaluation",), auxiliary, views=views, canvas="fit", data=data
+        )
+        made = assemble(config)
+        concepts = {task.id for source in sources if source.name == CONCEPT_ARC for task in source.tasks}
+        datasets.append(_counts(name, made, concepts, None))
+        if auxiliary:
+            paper = PAPER_ROWS[name] if views == 1000 else None
+            datasets.append(_counts(f"{name} + ConceptARC", made, set(), paper))
     synthetic = []
-    for provider, command in (("rearc", "charm data rearc"),):
+    for provider, command in PROVIDERS.items():
         try:
             manifest = read_manifest(data_dir(data) / provider)
         except CharmError:
@@ -51,50 +57,65 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
     }
 
 
-def _dataset(name: str, auxiliary: tuple[str, ...], data: Path | None, views: int) -> dict[str, Any]:
-    config = DataConfig((f"{name}/training",), (f"{name}/evaluation",), auxiliary, views=views, data=data)
-    made = assemble(config)
-    paper = PAPER_ROWS[name] if auxiliary and views == 1000 else None
-    fit = assemble(DataConfig(**{**vars(config), "canvas": "fit"}), made.instances)
-    entries = {side: len(mixture) for side, mixture in fit.mixtures.items()}
-    cells = sum(count * side**2 for side, count in entries.items()) / FULL_SIDE**2
+def _counts(name: str, made: Dataset, without: set[str], paper: int | None) -> dict[str, Any]:
+    """Counts of a dataset, leaving out the tasks in `without`."""
+    puzzle_of_row = made.instances.table()[0]
+    counted = [puzzle not in without for puzzle in made.instances.puzzles]
+    blocks = [
+        (side, block)
+        for side, mixture in made.mixtures.items()
+        for block in mixture.blocks
+        if counted[puzzle_of_row[block.rows[0]]]
+    ]
+    index = sum(len(block) for _, block in blocks)
+    cells = sum(len(block) * side**2 for side, block in blocks) / FULL_SIDE**2
+    rows = 1 + sum(len(made.instances.rows(one)) for one in made.instances.puzzles if one not in without)
     return {
-        "name": f"{name} + ConceptARC" if auxiliary else name,
-        "tasks": made.manifest["tasks"],
-        "pairs": made.manifest["pairs"],
-        "questions": len(made.questions),
-        "rows": len(made.instances),
+        "name": name,
+        "tasks": sum(counted),
+        "pairs": sum(len(block.pairs) for _, block in blocks),
+        "rows": rows,
         "paper_rows": paper,
-        "index": sum(len(mixture) for mixture in made.mixtures.values()),
-        "predictions": int(np.sum([len(made.question_rows(question)) for question in made.questions])),
-        "fit_cells": cells / sum(entries.values()),
+        "index": index,
+        "questions": len(made.questions),
+        "predictions": sum(len(made.question_rows(question)) for question in made.questions),
+        "fit_cells": cells / index,
     }
+
+
+_MEASURES = {
+    "tasks": "tasks",
+    "pairs": "pairs trained on",
+    "rows": "memory rows (1,000 views)",
+    "index": "(pair, view) combinations",
+    "questions": "questions",
+    "predictions": "predictions of an evaluation",
+}
 
 
 def stats_tables(found: dict[str, Any]) -> list[Table | str]:
     """The numbers of `data_stats` as tables to look at."""
     sources = Table(title="Sources")
-    for column in ("source", "version", "sha256"):
-        sources.add_column(column)
-    for column in ("tasks", "demonstrations", "test inputs"):
+    sources.add_column("source")
+    sources.add_column("version, content hash")
+    for column in ("tasks", "demos", "tests"):
         sources.add_column(column, justify="right")
     for one in found["sources"]:
         counts = (f"{one[key]:,}" for key in ("tasks", "demonstrations", "test_inputs"))
-        sources.add_row(one["name"], one["version"], one["sha256"][:12], *counts)
+        sources.add_row(one["name"], f"{one['version']}, {one['sha256'][:8]}", *counts)
 
-    datasets = Table(title="Datasets: training and evaluation tasks, up to 1,000 views of each puzzle")
-    datasets.add_column("dataset")
-    for column in ("tasks", "pairs", "rows", "paper's rows", "index", "questions", "votes", "fit cells"):
-        datasets.add_column(column, justify="right")
+    datasets = Table(title="Datasets: training and evaluation tasks together")
+    datasets.add_column("")
     for one in found["datasets"]:
-        paper = one["paper_rows"]
-        datasets.add_row(
-            one["name"],
-            *(f"{one[key]:,}" for key in ("tasks", "pairs", "rows")),
-            f"{paper:,} ({(one['rows'] - paper) / paper:+.4%})" if paper else "",
-            *(f"{one[key]:,}" for key in ("index", "questions", "predictions")),
-            f"{one['fit_cells']:.2f}",
-        )
+        datasets.add_column(one["name"].replace(" + ", "\n+ "), justify="right")
+    for key, label in _MEASURES.items():
+        datasets.add_row(label, *(f"{one[key]:,}" for one in found["datasets"]))
+        if key == "rows":
+            papers = [(one["rows"], one["paper_rows"]) for one in found["datasets"]]
+            datasets.add_row("  the paper's", *(f"{paper:,}" if paper else "" for _, paper in papers))
+            shares = (f"{(rows - paper) / paper:+.4%}" if paper else "" for rows, paper in papers)
+            datasets.add_row("  difference", *shares)
+    datasets.add_row("cells on fit canvases", *(f"{one['fit_cells']:.0%}" for one in found["datasets"]))
     tables: list[Table | str] = [sources, datasets]
     if found["synthetic"]:
         synthetic = Table(title="Generated pairs")
