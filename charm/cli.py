@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from charm.commands import data
+from charm.commands import data, evaluate, train
 from charm.errors import CharmError
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
@@ -21,11 +21,17 @@ def app() -> SubcommandApp:
     """All commands, as `charm --help` lists them."""
     everything = SubcommandApp()
     everything.command(data.app, name="data", help="what data is there; draw, audit, generate")
+    everything.command(train.train)
+    everything.command(name="eval")(evaluate.evaluate)
     return everything
 
 
 def main(args: Sequence[str] | None = None) -> None:
+    args = list(sys.argv[1:] if args is None else args)
     try:
+        if args[:1] == ["train"]:  # its flags are the fields of the preset that its first word names
+            train.run_train(args[1:])
+            return
         app().cli(prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,))
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)

@@ -69,7 +69,7 @@ def show(
     from rich.console import Console
 
     from charm.report import draw
-    from charm.tasks.canvas import place
+    from charm.tasks.canvas import FULL_SIDE, place
     from charm.tasks.sources import find_task
     from charm.tasks.view import View
 
@@ -79,11 +79,11 @@ def show(
     if canvas:
         grids = shown.train[0].grids()
         for grid in grids:
-            console.print(draw.canvas_text(place(grid), digits=digits))
+            console.print(draw.canvas_text(place(grid), FULL_SIDE, digits=digits))
         if svg:
-            svg.write_text(draw.canvas_svg(place(grids[0])))
+            svg.write_text(draw.canvas_svg(place(grids[0]), FULL_SIDE))
         if png:
-            draw.canvas_png(place(grids[0]), path=png)
+            draw.canvas_png(place(grids[0]), FULL_SIDE, png)
         return
     console.print(draw.task_text(shown, digits=digits))
     if svg:

@@ -104,8 +104,9 @@ def predict_votes(
                     answer_NT = logits_NTV.argmax(-1).to(torch.uint8)
                     sure_N = halt_logit(halt).sigmoid()
                     view_N = torch.from_numpy(codes[row_N[chosen]])
-                    everything = (answer_NT, sure_N, question, view_N, row)
-                    parts[depth].append(collect(*(column[:count] for column in everything), depth))
+                    columns = (answer_NT, sure_N, question, view_N, row)
+                    answer_NT, sure_N, *about = (column[:count] for column in columns)
+                    parts[depth].append(collect(answer_NT, sure_N, about[0], about[1], about[2], depth))
             finished += count
             advance(finished, len(row_N))
             if time.monotonic() - saved > SAVE_SECONDS:

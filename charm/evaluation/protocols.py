@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Literal
+from typing import Any, Literal
 
 from charm.errors import CharmError
 
@@ -77,3 +77,16 @@ def protocol_named(name: str) -> Protocol:
     if name not in PROTOCOLS:
         raise CharmError(f"there is no protocol {name!r}; the names are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
+
+
+def with_overrides(
+    name: str,
+    views: int | None = None,
+    window: int | Literal["current", "half", "all"] | None = None,
+    loops: tuple[int, ...] | None = None,
+    half_life: float | None = None,
+) -> Protocol:
+    """A protocol of the paper with the given fields changed."""
+    given = {"views": views, "window": window, "loops": loops, "half_life": half_life}
+    changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+    return replace(protocol_named(name), **changes)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 from charm.devices import Place
 from charm.evaluation.archive import passes, write_atomically
@@ -19,7 +20,9 @@ from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
 from charm.model import CharmModel
-from charm.tasks.dataset import DataConfig, Dataset, answer_key
+from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
+from charm.training.checkpoint import folder_of, steps_of
+from charm.training.config import read_config
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +33,65 @@ class Evaluation:
     step: int
     ranking: Ranking
     scores: Scores
+
+
+def evaluate_run(
+    run: Path,
+    name: str,
+    protocol: Protocol,
+    place: Place,
+    tasks: tuple[str, ...] = (),
+    batch: int = 512,
+    rank_only: bool = False,
+    blank_memory: bool = False,
+    data_folder: Path | None = None,
+) -> dict[str, Any] | None:
+    """Make what votes the protocol lacks from the run's checkpoints, rank them all, and write the result.
+
+    With `blank_memory` the votes of the newest checkpoint without its memory are a result of their own, "blank".
+    Returns the scores on the main process.
+    """
+    config = read_config(run).data
+    config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
+    votes_folder = run / ("votes_blank" if blank_memory else "votes")
+    saved = steps_of(run)
+    if not rank_only and saved:
+        voted = passes(votes_folder)
+        newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *voted}))
+        data: Dataset | None = None
+        for step in newest:
+            if step not in saved or (set(protocol.loops) <= set(voted.get(step, ())) and not tasks):
+                continue
+            model = CharmModel.from_pretrained(folder_of(run, step), place.device)
+            if data is None:
+                data = assemble(config, model.instances)
+            views = None if protocol.views == "all" else protocol.views
+            vote(model, data, votes_folder, step, protocol.loops, views, place, batch, blank_memory)
+    place.barrier()
+    if not place.is_main:
+        return None
+    if blank_memory:
+        name, protocol = "blank", replace(protocol, window="current")
+    return write_evaluation(run, name, evaluate_votes(votes_folder, protocol, config))
+
+
+def scores_table(found: dict[str, Any]) -> Table:
+    """The headline of an evaluation as a table to look at."""
+    protocol = found["protocol"]
+    described = f"{protocol['name']}: {protocol['views']} views, checkpoints {protocol['window']}"
+    table = Table(title=f"step {found['step']}, {described}, loops {protocol['loops']}")
+    table.add_column("")
+    ks = [name.removeprefix("pass@") for name in found["metrics"] if not name.endswith("/outputs")]
+    for k in ks:
+        table.add_column(f"pass@{k}", justify="right")
+    table.add_row(
+        f"mean over {found['puzzles']} puzzles", *(f"{found['metrics'][f'pass@{k}']:.2%}" for k in ks)
+    )
+    shares = (f"{found['metrics'][f'pass@{k}/outputs']:.2%}" for k in ks)
+    table.add_row(f"mean over {found['outputs']} outputs", *shares)
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in found["outcomes"].items() if count)
+    table.caption = counts
+    return table
 
 
 def evaluate_votes(

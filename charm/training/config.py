@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
+from tyro.conf import arg
+
+from charm.config import from_json
 from charm.errors import CharmError
 from charm.model import MemoryConfig, ModelConfig
 from charm.reasoner.config import ReasonerConfig
@@ -103,3 +108,23 @@ class TrainConfig:
     @property
     def model(self) -> ModelConfig:
         return ModelConfig(self.reasoner, self.memory)
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Train a preset; the defaults below are its own, and any of them can be given."""
+
+    config: Annotated[TrainConfig, arg(name="")]
+    out: Path
+    """The run folder."""
+    resume: bool = False
+    """Go on from the newest whole checkpoint in the run folder."""
+
+
+def read_config(run: Path) -> TrainConfig:
+    """The configuration of a run folder."""
+    path = run / "config.json"
+    try:
+        return from_json(TrainConfig, json.loads(path.read_text()), str(path))
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error

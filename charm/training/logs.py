@@ -128,10 +128,13 @@ def _other_writers(out: Path, config: TrainConfig) -> list[Any]:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
             raise CharmError("TensorBoard is not installed: pip install 'charm-arc[tensorboard]'") from error
-        board = SummaryWriter(str(out / "tensorboard"))  # type: ignore[no-untyped-call]
-        writers.append(
-            lambda step, values: [board.add_scalar(name, value, step) for name, value in values.items()]
-        )
+        board = SummaryWriter(str(out / "tensorboard"))
+
+        def to_board(step: int, values: dict[str, float]) -> None:
+            for name, value in values.items():
+                board.add_scalar(name, value, step)
+
+        writers.append(to_board)
     if config.wandb:
         try:
             import wandb

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charm.config import from_json, to_json
+from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.run import evaluate_checkpoint
@@ -29,7 +29,7 @@ from charm.reasoner.losses import continue_loss, refinement_loss
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset, assemble
 from charm.training import checkpoint
-from charm.training.config import TrainConfig
+from charm.training.config import TrainConfig, read_config
 from charm.training.logs import Logs
 from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.slots import Slots
@@ -102,7 +102,7 @@ class Trainer:
                     _, _, next_halt = model(state, slots.inputs_BT[at], slots.row_B[at], slots.side)
                 last = slots.steps_B[at] + 1 >= config.reasoner.refinement_steps
                 loss = loss + continue_loss(halt, next_halt, last, config.batch, config.halt_weight)
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             states.append(state)
             halts.append(halt.detach())
             sums.append({"loss": loss.detach() * config.batch / part, **metrics})
@@ -256,15 +256,6 @@ def train(
         say(f"resumed at step {trainer.step}")
     trainer.run()
     return trainer
-
-
-def read_config(run: Path) -> TrainConfig:
-    """The configuration of a run folder."""
-    path = run / "config.json"
-    try:
-        return from_json(TrainConfig, json.loads(path.read_text()), str(path))
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
 
 
 # What may change when a run goes on: how long, where, and what is written; not what is computed.

@@ -47,7 +47,7 @@ class Optimizers:
         self.all: list[Optimizer] = []
         if muon:
             self.all.append(
-                Muon(  # type: ignore[arg-type]
+                Muon(
                     muon,
                     momentum=config.momentum,
                     nesterov=True,

@@ -146,9 +146,14 @@ def test_another_format_is_named(tmp_path: Path) -> None:
         read_votes(path)
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_atomically(path, lambda file: file.write(b"old"))
+
+    with open(path, "rb") as reader:  # one who reads while the file is replaced
+        write_atomically(path, lambda file: file.write(b"new"))
+        assert reader.read() == b"old"
+    assert path.read_bytes() == b"new"
 
     def fail(file: object) -> None:
         file.write(b"half")  # type: ignore[attr-defined]
@@ -156,5 +161,5 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
 
     with pytest.raises(OSError, match="disk full"):
         write_atomically(path, fail)
-    assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]

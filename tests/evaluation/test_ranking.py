@@ -186,6 +186,15 @@ def test_ties_between_depths_are_real_ties() -> None:
     assert order(ranking, 0) == by_hash("1", "2")
 
 
+def test_confidences_add_up_the_same_in_any_order() -> None:
+    """2^-53 is lost when it is added to 1 and counts when two of them come first."""
+    confidences = [1.0, 2.0**-53, 2.0**-53]
+    assert sum(confidences) != sum(reversed(confidences))
+    entries = [(0, "1", row, confidence) for row, confidence in enumerate(confidences)]
+    straight, turned = (rank([Ballot(hand.votes(*e), 1)], QUESTIONS) for e in (entries, entries[::-1]))
+    assert straight.confidence_K[0] == turned.confidence_K[0] == (1 + 2.0**-52) / 3
+
+
 def test_ranking_from_disk_equals_ranking_in_memory(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     ballots = {}

@@ -1,0 +1,175 @@
+"""Every named run is a function that returns its configuration; a variant calls its base and changes a field.
+
+`charm train NAME` runs one, and any field can be overridden on the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from charm.errors import CharmError
+from charm.model import MemoryConfig
+from charm.paths import data_dir
+from charm.reasoner.config import ReasonerConfig, hrm, trm
+from charm.tasks.dataset import DataConfig
+from charm.training.config import OptimizerConfig, TrainConfig
+
+FULL_TABLE = MemoryConfig(design="table", rank=512)
+ADAMW = OptimizerConfig(dense="adamw", factors="adamw")
+
+
+def arc1() -> TrainConfig:
+    """The paper's ARC-AGI-1 system: gated rank-32 CoSE, Re-ARC under 100 views, 600k updates."""
+    return TrainConfig(data=DataConfig(synthetic=("rearc",)), memory=MemoryConfig(gate=True), steps=600_000)
+
+
+def arc2() -> TrainConfig:
+    """The paper's ARC-AGI-2 system: ungated rank-32 CoSE, 1M updates; Re-ARC2 where it is built, else Re-ARC."""
+    built = (data_dir() / "rearc2" / "manifest.json").is_file()
+    data = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
+    if built:  # Re-ARC2 adds to Re-ARC, which covers 391 of the tasks
+        data = replace(data, synthetic=("rearc", "rearc2"), synthetic_views="own")
+    else:
+        data = replace(data, synthetic=("rearc",))
+    return TrainConfig(data=data, steps=1_000_000)
+
+
+def arc1_train() -> TrainConfig:
+    """Ablations: train on the training tasks' demonstrations, answer their test inputs; TRM backbone, 170k."""
+    return TrainConfig(
+        data=DataConfig(train=(), evaluate=("arc1/training",), auxiliary=(), evaluate_repeats=1),
+        reasoner=trm(),
+        memory=MemoryConfig(gate=True, dihedral="slots"),
+        optimizer=ADAMW,
+        steps=170_000,
+    )
+
+
+def urm_arc1() -> TrainConfig:
+    """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data."""
+    return TrainConfig(
+        reasoner=ReasonerConfig(prefix=1, halt_outputs=2), memory=FULL_TABLE, optimizer=ADAMW, steps=600_000
+    )
+
+
+def trm_arc1() -> TrainConfig:
+    """TRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data."""
+    return replace(urm_arc1(), reasoner=trm())
+
+
+def hrm_arc1() -> TrainConfig:
+    """HRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; it has no moving average."""
+    return replace(urm_arc1(), reasoner=hrm(), optimizer=replace(ADAMW, ema=0.0))
+
+
+def scaling(unique: int, recurrences: int, horizon: int, steps: int) -> TrainConfig:
+    """One point of the paper's backbone studies: U layers, R recurrences, gradients through the last H."""
+    return replace(
+        arc1_train(),
+        reasoner=ReasonerConfig(layers=unique, recurrences=recurrences, horizon=horizon, ffn="swiglu"),
+        memory=FULL_TABLE,
+        steps=steps,
+    )
+
+
+# Total depth L -> (updates, U of each run); R = L / U and H = R / 2, or 1 where R is odd (see docs/train.md).
+ISO_FLOP = {
+    12: (67_588, (2, 3, 4, 6)),
+    24: (33_794, (2, 3, 4, 6, 8, 12)),
+    48: (16_897, (2, 4, 6, 8, 12, 24)),
+}
+# U -> (updates, layer-level horizons); R = 24 / U. Horizons that cut through a block are left out.
+HORIZONS = {
+    2: (67_588, (6, 12, 18, 24)),
+    3: (67_588, (3, 6, 12, 18, 24)),
+    4: (67_588, (4, 8, 12)),
+    6: (50_691, (6, 12, 18, 24)),
+    12: (33_794, (12, 24)),
+}
+
+
+def quickstart() -> TrainConfig:
+    """A tiny CHARM on small real tasks: minutes on a CPU."""
+    return TrainConfig(
+        data=DataConfig(
+            train=(),
+            evaluate=("arc1/training",),
+            auxiliary=(),
+            tasks=QUICKSTART_TASKS,
+            views=64,
+            evaluate_repeats=1,
+            canvas="fit",
+        ),
+        reasoner=ReasonerConfig(
+            width=64,
+            heads=4,
+            layers=1,
+            recurrences=4,
+            horizon=2,
+            prefix=1,
+            refinement_steps=4,
+            compute_dtype="float32",
+        ),
+        memory=MemoryConfig(rank=16),
+        optimizer=OptimizerConfig(
+            lr=2e-3,
+            factors="adamw",
+            factor_lr=1e-2,
+            factor_weight_decay=0.0,
+            warmup=50,
+            cooldown=0.3,
+            ema=0.98,
+        ),
+        steps=600,
+        batch=64,
+        checkpoint_every=200,
+        evaluate_every=0,
+        evaluate_views=32,
+        evaluate_loops=(4,),
+        log_every=10,
+    )
+
+
+# Small tasks of ARC-AGI-1's training set: rules of symmetry, repetition and recolouring on grids up to 10 x 10.
+QUICKSTART_TASKS = (
+    *("0d3d703e", "25ff71a9", "3c9b0459", "6150a2bd", "67a3c6ac", "68b16354"),
+    *("74dd1130", "9dfd6313", "a416b8f3", "b1948b0a", "c8f0f002", "d511f180"),
+)
+
+
+def _sweeps() -> dict[str, Callable[[], TrainConfig]]:
+    runs: dict[str, Callable[[], TrainConfig]] = {}
+    for depth, (steps, uniques) in ISO_FLOP.items():
+        for unique in uniques:
+            rounds = depth // unique
+            shape = (unique, rounds, max(1, rounds // 2), steps)
+            runs[f"isoflop-L{depth}-U{unique}"] = partial(scaling, *shape)
+    for unique, (steps, horizons) in HORIZONS.items():
+        for layers in horizons:
+            shape = (unique, 24 // unique, layers // unique, steps)
+            runs[f"horizon-U{unique}-H{layers}"] = partial(scaling, *shape)
+    return runs
+
+
+PRESETS: dict[str, Callable[[], TrainConfig]] = {
+    "arc1": arc1,
+    "arc2": arc2,
+    "arc1-train": arc1_train,
+    "urm-arc1": urm_arc1,
+    "trm-arc1": trm_arc1,
+    "hrm-arc1": hrm_arc1,
+    "quickstart": quickstart,
+    **_sweeps(),
+}
+
+
+def preset(name: str) -> TrainConfig:
+    if name not in PRESETS:
+        shown = [one for one in PRESETS if not one.startswith(("isoflop-", "horizon-"))]
+        raise CharmError(
+            f"there is no preset {name}; the names are {', '.join(shown)}, "
+            f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}"
+        )
+    return PRESETS[name]()
