@@ -1,10 +1,12 @@
-"""Votes of one ARC-AGI-1 checkpoint: from 385,460 predicted canvases to a ranking and its pass@k, on two CPU cores.
+"""Votes of one ARC-AGI-1 checkpoint: from 385,460 predicted canvases to pass@k, on two CPU cores.
 
     python -m benchmarks.votes            (or: charm bench votes)
 
 The reference evaluator needs 46 s to aggregate and 2.4 s to rank as many predictions in one process.
-Predictions are synthetic: ARC-AGI-1's evaluation answers under random views, a share of them corrupted, which
-differs from question to question as it does for a trained model. They are made outside of what is timed.
+It keeps its votes in memory only, so `times_faster_than_reference` leaves our file out and
+`times_faster_with_files` leaves it in. Predictions are synthetic: ARC-AGI-1's evaluation answers under random
+views, a share of them corrupted that differs from question to question, as it does for a trained model. They are
+made outside of what is timed.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from charm.tasks.questions import Question
 from charm.tasks.view import VIEWS, decode, turn
 
 PREDICTIONS = 385_460
-BATCH = 2048
+BATCH = 768  # as the reference: 502 batches
 CORES = 2
 SIDE = 30
 REFERENCE_SECONDS = 46.0 + 2.4
@@ -80,7 +82,7 @@ def measure(seed: int = 0) -> dict[str, float]:
     parts: list[Votes] = []
     batches = predicted_batches(list(key.values()), seed)
     with ThreadPoolExecutor(CORES) as pool:
-        while group := list(islice(batches, 8)):
+        while group := list(islice(batches, 32)):
             started = time.perf_counter()
             parts += pool.map(lambda batch: collect(*batch, loops=16), group)
             seconds["collect"] += time.perf_counter() - started
@@ -108,7 +110,8 @@ def measure(seed: int = 0) -> dict[str, float]:
     return {
         **{f"{stage}_seconds": value for stage, value in seconds.items()},
         "total_seconds": total,
-        "times_faster_than_reference": REFERENCE_SECONDS / total,
+        "times_faster_than_reference": REFERENCE_SECONDS / (total - seconds["write"] - seconds["read"]),
+        "times_faster_with_files": REFERENCE_SECONDS / total,
         "predictions": len(votes),
         "candidates": len(votes.candidates),
         "file_mib": size / 2**20,

