@@ -5,14 +5,19 @@ Command modules import nothing heavy at the top, so that `charm --help` answers 
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
-import tyro
-from tyro.extras import SubcommandApp
+# OpenMP threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs
+# nearly nothing on a free one. Read when torch is first imported, which the commands do.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from charm.commands import data, evaluate, train
-from charm.errors import CharmError
+import tyro  # noqa: E402
+from tyro.extras import SubcommandApp  # noqa: E402
+
+from charm.commands import data, evaluate, params, train  # noqa: E402
+from charm.errors import CharmError  # noqa: E402
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
 
@@ -21,6 +26,7 @@ def app() -> SubcommandApp:
     """All commands, as `charm --help` lists them."""
     everything = SubcommandApp()
     everything.command(data.app, name="data", help="what data is there; draw, audit, generate")
+    everything.command(params.params)
     everything.command(train.train)
     everything.command(name="eval")(evaluate.evaluate)
     return everything

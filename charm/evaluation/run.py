@@ -98,12 +98,10 @@ def evaluate_votes(
     votes_folder: Path, protocol: Protocol, data: DataConfig, steps: Sequence[int] | None = None
 ) -> Evaluation:
     """Rank and score votes on disk; no model and no accelerator needed."""
-    known = passes(votes_folder)
-    available = [step for step, loops in known.items() if set(protocol.loops) <= set(loops)]
-    chosen = [step for step in available if steps is None or step in steps]
-    questions, ballots = load_ballots(votes_folder, protocol, chosen)
+    questions, ballots = load_ballots(votes_folder, protocol, steps)
     ranking = rank(ballots, questions)
-    return Evaluation(protocol, max(chosen), ranking, score(ranking, answer_key(data)))
+    newest = max(ballot.step for ballot in ballots)
+    return Evaluation(protocol, newest, ranking, score(ranking, answer_key(data)))
 
 
 def write_evaluation(out: Path, name: str, evaluation: Evaluation) -> dict[str, Any]:

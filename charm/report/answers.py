@@ -118,15 +118,16 @@ def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, tuple[list[int
 
     One pass over all votes, of which a full evaluation has millions; `Ranking.voters` would take one for each place.
     """
-    steps, count = voting_steps(ranking), len(ranking.votes_K)
-    votes_SK = np.zeros((len(steps), count), np.int64)
-    wanted = np.zeros(count + 1, bool)  # the last entry is found by place -1, a prediction without a grid
-    wanted[np.array(places, np.int64)] = True
+    steps = voting_steps(ranking)
+    # Place -> number among `places`, -1 for the others; place -1, a prediction without a grid, finds the last entry.
+    number = np.full(len(ranking.votes_K) + 1, -1, np.int64)
+    number[np.array(places, np.int64)] = np.arange(len(places))
+    votes_SP = np.zeros((len(steps), len(places)), np.int64)
     pairs = []
     for ballot, place_of in zip(ranking.ballots, ranking.places, strict=True):
-        place_V = place_of[ballot.votes.candidate_V]
-        kept_V = wanted[place_V]
-        votes_SK[steps.index(ballot.step)] += np.bincount(place_V[kept_V], minlength=count)
-        pairs.append(place_V[kept_V] << 32 | ballot.votes.row_V[kept_V])
-    views_K = np.bincount(np.unique(np.concatenate(pairs)) >> 32, minlength=count)
-    return {place: (votes_SK[:, place].tolist(), int(views_K[place])) for place in places}
+        number_V = number[place_of[ballot.votes.candidate_V]]
+        kept_V = number_V >= 0
+        votes_SP[steps.index(ballot.step)] += np.bincount(number_V[kept_V], minlength=len(places))
+        pairs.append(number_V[kept_V] << 32 | ballot.votes.row_V[kept_V])
+    views_P = np.bincount(np.unique(np.concatenate(pairs)) >> 32, minlength=len(places))
+    return {place: (votes_SP[:, n].tolist(), int(views_P[n])) for n, place in enumerate(places)}

@@ -23,11 +23,11 @@ h3 { font-size: .95rem; margin: 1.2rem 0 .5rem; }
 p { margin: .3rem 0; max-width: 62rem; }
 .soft, figcaption { color: var(--soft); font-size: .86rem; }
 .cards, .curves { display: grid; gap: .8rem; }
-.cards { grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); margin-top: 1rem; }
-.curves { grid-template-columns: repeat(auto-fit, minmax(min(18rem, 100%), 1fr)); }
+.cards { grid-template-columns: repeat(auto-fill, minmax(8.6rem, 1fr)); margin-top: 1rem; }
+.curves { grid-template-columns: repeat(auto-fit, minmax(min(16rem, 100%), 1fr)); }
 .card, .curve { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; }
 .card { padding: .7rem .9rem; }
-.card b { display: block; font-size: 1.7rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
+.card b { display: block; font-size: 1.55rem; line-height: 1.25; font-variant-numeric: tabular-nums; }
 .card span { display: block; color: var(--soft); font-size: .84rem; }
 .curve { width: 100%; height: auto; font-size: 11px; }
 .curve text { fill: var(--soft); }
@@ -40,8 +40,10 @@ p { margin: .3rem 0; max-width: 62rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .25rem .8rem .25rem 0; text-align: left; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 500; }
-.wide { overflow-x: auto; }
-.wide td { overflow-wrap: normal; }
+.tables > * { max-width: 100%; }
+.tables { display: flex; flex-wrap: wrap; gap: 0 3rem; }
+.wide { overflow-x: auto; max-width: 100%; }
+.wide th, .wide td { overflow-wrap: normal; }
 pre { font-size: .8rem; overflow: auto; }
 summary { cursor: pointer; }
 button, input { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line);
@@ -59,7 +61,7 @@ button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0
   margin: 1rem 0 .8rem; }
 .share-bar i { background: var(--tone); min-width: 2px; }
 .columns, .task > summary {
-  display: grid; grid-template-columns: minmax(7rem, 3fr) 7.5rem repeat(4, minmax(4rem, 1fr)); gap: .5rem;
+  display: grid; grid-template-columns: minmax(7rem, 3fr) 8.2rem repeat(4, minmax(4rem, 1fr)); gap: .5rem;
   align-items: baseline; padding: .45rem .7rem; font-variant-numeric: tabular-nums;
 }
 .columns { padding: 0 .7rem; margin-bottom: .2rem; }
@@ -88,7 +90,7 @@ figcaption b { color: var(--ink); }
 .film-tools { display: flex; gap: .4rem; align-items: center; margin-bottom: .6rem; }
 .film-tools input { padding: 0; flex: 1; max-width: 16rem; min-width: 4rem; }
 @media (max-width: 46rem) {
-  .columns, .task > summary { grid-template-columns: minmax(5.5rem, 2fr) 7.2rem repeat(2, minmax(3rem, 1fr)); }
+  .columns, .task > summary { grid-template-columns: minmax(5.5rem, 2fr) 7.6rem repeat(2, minmax(3rem, 1fr)); }
   .extra { display: none !important; }
 }
 """
@@ -97,7 +99,8 @@ SCRIPT = """
 "use strict";
 const page = JSON.parse(document.getElementById("data").textContent);
 const list = document.getElementById("tasks");
-const LONGEST = 190;  // pixels of a grid's longer side, about
+// Pixels of a grid's longer side, about; a telephone shows two side by side.
+const LONGEST = Math.min(190, (window.innerWidth - 90) / 2);
 
 function element(name, text, className) {
   const made = document.createElement(name);
@@ -173,7 +176,7 @@ function candidateOf(candidate, place, test) {
   const told = difference(candidate.grid, test.truth);
   const lines = [told, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
-    "mean confidence " + candidate.confidence.toFixed(3), plural(candidate.views, "view")];
+    "confidence " + candidate.confidence.toFixed(3), plural(candidate.views, "view")];
   const made = figure(candidate.grid, "candidate " + (place + 1), "", test.truth);
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);

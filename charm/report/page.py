@@ -27,7 +27,7 @@ from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.report.answers import Films, Json, task_entries, voting_steps
 from charm.report.assets import SCRIPT, STYLE
-from charm.report.curves import curve_svg
+from charm.report.curves import curve_svg, short
 from charm.report.draw import LINE, PALETTE
 from charm.tasks.canvas import FIRST_COLOR
 from charm.training.checkpoint import folder_of, steps_of
@@ -39,9 +39,9 @@ UNKNOWN = "\N{EN DASH}"
 # Name in metrics.jsonl -> title, and whether it is a share.
 CURVES = {
     "loss": ("Loss", False),
-    "exact_accuracy": ("Exact accuracy in training", True),
-    "refinement_steps": ("Refinement steps per example", False),
-    "evaluation/pass@2": ("Evaluation pass@2", True),
+    "exact_accuracy": ("Exact accuracy", True),
+    "refinement_steps": ("Refinement steps", False),
+    "evaluation/pass@2": ("Evaluation, pass@2", True),
 }
 # Sort key of the task list -> heading, and whether a narrow screen leaves it out.
 COLUMNS = {
@@ -66,7 +66,7 @@ def write_report(
     Arguments:
         protocol: ranks the votes; by default the standard one at the refinement depths the run evaluates with.
         data: where downloaded data lie, if not where the run's configuration says.
-        films: refinement of some questions, to step through beside their candidates.
+        films: refinement of some questions, to step through below their candidates.
         top: candidates shown for each question.
     A run without metrics or votes gets a page that says so. Sources that are gone are an error.
     """
@@ -80,7 +80,10 @@ def write_report(
     path = run / "report.html"
     # A name may hold half of a surrogate pair, which UTF-8 has no bytes for.
     page = content.encode("utf-8", "xmlcharrefreplace")
-    write_atomically(path, lambda file: file.write(page))
+    try:
+        write_atomically(path, lambda file: file.write(page))
+    except OSError as error:
+        raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
     return path
 
 
@@ -131,11 +134,12 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
         voted = "1 checkpoint" if steps == 1 else f"{steps} checkpoints"
         lead = f"Step {evaluation.step:,}, protocol {_protocol_text(protocol)}; {voted} voted."
         scores = evaluation.scores
+        cards += [_score_card(f"pass@{k}", scores.metrics, "") for k in (2, 1)]
         blank = _blank(run)
-        for k in (2, 1):
-            cards += _score_card(f"pass@{k}", scores.metrics, "")
-        for k in (2, 1) if blank else ():
-            cards += _score_card(f"pass@{k}", blank["metrics"], ", blank memory")
+        if blank is not None:
+            at_step = "" if blank["step"] == evaluation.step else f" at step {blank['step']:,}"
+            note = f", blank memory{at_step}"
+            cards += [_score_card(f"pass@{k}", blank["metrics"], note) for k in (2, 1)]
         solved = sum(task.outcome == "solved" for task in scores.tasks)
         hidden = f", {scores.blind_outputs:,} more without a known answer" if scores.blind_outputs else ""
         detail = f"{scores.outputs:,} test outputs{hidden}; {solved:,} solved whole"
@@ -144,11 +148,14 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
     return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *cards, "</div>"]
 
 
-def _score_card(name: str, metrics: Mapping[str, float], note: str) -> list[str]:
-    if name not in metrics:  # everything is blind
-        return []
-    outputs = f"mean over puzzles; over outputs {metrics[f'{name}/outputs']:.2%}"
-    return [_card(name + note, f"{metrics[name]:.2%}", outputs)]
+def _score_card(name: str, metrics: Mapping[str, float], note: str) -> str:
+    outputs = f"mean over puzzles; over outputs {_percent(metrics, f'{name}/outputs')}"
+    return _card(name + note, _percent(metrics, name), outputs)
+
+
+def _percent(metrics: Mapping[str, float], name: str) -> str:
+    """Without a number where everything is blind."""
+    return f"{metrics[name]:.2%}" if name in metrics else UNKNOWN
 
 
 def _card(title: str, value: str, detail: str) -> str:
@@ -160,12 +167,17 @@ def _card(title: str, value: str, detail: str) -> str:
 
 def _protocol_text(protocol: Protocol) -> str:
     """Its name in the paper, if it has one, and what it means."""
-    same = (name for name, one in PROTOCOLS.items() if replace(one, loops=protocol.loops) == protocol)
-    name = next((name for name, one in PROTOCOLS.items() if one == protocol), None) or next(same, "custom")
-    windows = {"current": "the newest checkpoint", "half": "the newer half of the checkpoints"}
-    windows["all"] = "all checkpoints"
-    window = windows[protocol.window] if isinstance(protocol.window, str) else None
-    window = window or f"at most {protocol.window} checkpoints"
+    exact = [name for name, one in PROTOCOLS.items() if one == protocol]
+    at_other_depths = [
+        name for name, one in PROTOCOLS.items() if replace(one, loops=protocol.loops) == protocol
+    ]
+    name = [*exact, *at_other_depths, "custom"][0]
+    windows = {
+        "current": "the newest checkpoint",
+        "half": "the newer half of the checkpoints",
+        "all": "all checkpoints",
+    }
+    window = windows.get(str(protocol.window), f"at most {protocol.window} checkpoints")
     views = "all views" if protocol.views == "all" else f"at most {protocol.views:,} views"
     weight = f", half-life {protocol.half_life:g} checkpoints" if protocol.half_life else ""
     loops = " and ".join(map(str, protocol.loops))
@@ -195,8 +207,8 @@ def _parameter_cards(run: Path) -> list[str]:
     except (OSError, SafetensorError) as error:
         raise CharmError(f"{path}: not readable ({error})") from error
     return [
-        _card("parameters", f"{dense + shared:,}", f"{dense:,} reasoner, {shared:,} shared memory"),
-        _card("memory rows", f"{rows:,}", f"{row_values:,} values"),
+        _card("dense parameters", short(dense + shared), f"{dense:,} reasoner, {shared:,} shared memory"),
+        _card("memory rows", short(rows), f"{rows:,} rows, {row_values:,} values"),
     ]
 
 
@@ -214,8 +226,13 @@ def _learning(run: Path) -> list[str]:
 
 def _metrics(path: Path) -> list[Json]:
     """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
+    if not path.is_file():
+        return []
+    try:
+        entries = path.read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise CharmError(f"{path}: not readable ({error.strerror})") from error
     lines = []
-    entries = path.read_text(errors="replace").splitlines() if path.is_file() else []
     for number, entry in enumerate(entries, start=1):
         try:
             line = json.loads(entry)
@@ -240,26 +257,20 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
     if evaluation is not None and evaluation.scores.metrics:
         columns = {"": evaluation.scores.metrics} | ({"blank memory, ": blank["metrics"]} if blank else {})
         heads = [f"{which}over {unit}" for which in columns for unit in ("puzzles", "outputs")]
-        rows = [
-            [f"pass@{k}"]
-            + [
-                f"{metrics[f'pass@{k}{unit}']:.2%}"
-                for metrics in columns.values()
-                for unit in ("", "/outputs")
-            ]
-            for k in KS
-        ]
-        parts += ["<h2>pass@k</h2>", _table(["", *heads], rows)]
+        rows = []
+        for k in KS:
+            names = (f"pass@{k}", f"pass@{k}/outputs")
+            rows.append([names[0], *(_percent(one, name) for one in columns.values() for name in names)])
+        parts += ["<section><h2>pass@k</h2>", _table(["", *heads], rows), "</section>"]
     others = _evaluations(run)
     if others:
         rows = []
         for name, found in others.items():
-            metrics = found["metrics"]
-            shown = (f"{metrics[key]:.2%}" if key in metrics else "" for key in ("pass@1", "pass@2"))
+            shown = [_percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
             rows.append([name, f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
         heads = ["evaluation", "step", "pass@1", "pass@2", "puzzles"]
-        parts += ["<h2>Evaluations in this folder</h2>", _table(heads, rows)]
-    return parts
+        parts += ["<section><h2>Evaluations in this folder</h2>", _table(heads, rows), "</section>"]
+    return ['<div class="tables">', *parts, "</div>"]
 
 
 def _evaluations(run: Path) -> dict[str, Json]:
@@ -293,12 +304,15 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
     parts = ["<h2>Data and settings</h2>"]
     if (run / "data.json").is_file():
         manifest = _read_json(run / "data.json")
-        names = ("role", "name", "version", "tasks", "sha256")
+        names = ("role", "name", "version", "tasks")
         try:
-            rows = [[str(source[name])[:40] for name in names] for source in manifest["sources"]]
+            rows = [
+                [*(str(source[name]) for name in names), source["sha256"][:12]]
+                for source in manifest["sources"]
+            ]
         except (KeyError, TypeError) as error:
             raise CharmError(f"{run / 'data.json'}: not the record of a run's data") from error
-        parts.append(_table(list(names), rows))
+        parts.append(_table([*names, "content hash"], rows))
     settings = to_json(config)
     settings["data"]["data"] = None  # a place on somebody's disk, nothing that decides the run
     text = escape(json.dumps(settings, indent=1))

@@ -14,7 +14,7 @@ from rearc2.helpers.chance import (
     scatter,
     symmetric_shape,
 )
-from rearc2.helpers.drawing import canvas, fill, frame, gravity, line, outside_pad, paint, ray, upscale
+from rearc2.helpers.drawing import canvas, fill, frame, gravity, line, paint, ray, upscale
 from rearc2.helpers.grid import Grid, Mask
 from rearc2.helpers.layout import SIDES, join, place, split, splits, spots, symmetries, to_top, undo_to_top
 from rearc2.helpers.objects import (
@@ -54,7 +54,6 @@ __all__ = [
     "most_common",
     "objects",
     "outside",
-    "outside_pad",
     "paint",
     "place",
     "random_cells",

@@ -71,8 +71,3 @@ def gravity(grid: Grid, background: int = 0) -> Grid:
 def upscale(grid: Grid, factor: int) -> Grid:
     """Every cell becomes a block of factor x factor cells."""
     return grid.repeat(factor, axis=0).repeat(factor, axis=1)
-
-
-def outside_pad(grid: Grid, color: int, thickness: int = 1) -> Grid:
-    """The grid with a border of one colour around it."""
-    return np.pad(grid, thickness, constant_values=color)

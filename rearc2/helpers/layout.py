@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -74,7 +75,7 @@ def split(grid: Grid, color: int) -> list[list[Grid]]:
 
     def spans(lines: list[int], end: int) -> list[slice]:
         edges = [-1, *lines, end]
-        return [slice(a + 1, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a + 1]
+        return [slice(a + 1, b) for a, b in pairwise(edges) if b > a + 1]
 
     rows, columns = splits(grid, color)
     height, width = grid.shape

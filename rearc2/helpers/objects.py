@@ -119,7 +119,7 @@ def crop(grid: Grid, mask: Mask | None = None) -> Grid:
     return grid[top : top + height, left : left + width].copy()
 
 
-def most_common(cells: Grid, without: Collection[int] = ()) -> int:
+def most_common(cells: npt.NDArray[np.integer], without: Collection[int] = ()) -> int:
     """The most common colour that is not in `without`; of equally common ones the smallest."""
     counts = np.bincount(cells.ravel(), minlength=10)
     counts[list(without)] = -1

@@ -17,7 +17,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
-    height, width = grid.shape
+    height = len(grid)
     output = np.tile(grid, (3, 3))
     output[height : 2 * height] = output[height : 2 * height, ::-1]
     return output

@@ -11,9 +11,9 @@ FILLING = {5: 8, 7: 4, 9: 3}  # side of the frame -> colour
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(7, 24)
-    room = max(1, side * side // 90)
-    count = rng.randint(1, min(6, room + 1))
-    sizes = [rng.choice([size for size in FILLING if size <= side]) for _ in range(count)]
+    most = 1 + side * side // 110
+    count = max(rng.randint(1, most), rng.randint(1, most))
+    sizes = [rng.choice([size for size in FILLING if size <= side - 2]) for _ in range(count)]
     before, after = canvas(side, side), canvas(side, side)
     for size, (top, left) in zip(sizes, place(rng, before.shape, [(s, s) for s in sizes]), strict=True):
         fill(after, top, left, size, size, FILLING[size])

@@ -11,8 +11,8 @@ SIDE = 10
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    count = rng.choice([2, 3, 3, 3, 4, 4, 4, 5])
-    sizes = [(rng.randint(1, 5), rng.randint(1, 4)) for _ in range(count)]
+    count = rng.choice([2, 3, 3, 4, 4, 5])
+    sizes = [(rng.randint(2, 5), rng.randint(1, 4)) for _ in range(count)]
     if sum(width + 1 for _, width in sizes) - 1 > SIDE or sum(height - 1 for height, _ in sizes) + 1 > SIDE:
         raise Retry
     before, after = canvas(SIDE, SIDE), canvas(SIDE, SIDE)

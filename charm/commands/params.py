@@ -1,0 +1,104 @@
+"""`charm params`: what a model is made of, and every count of the paper beside ours."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+
+def params(
+    preset: Annotated[Positional[str], arg(metavar="PRESET")] = "",
+    *,
+    paper: bool = False,
+    data_rows: bool = False,
+    json: bool = False,
+    data: Annotated[Path | None, arg(metavar="DIR")] = None,
+) -> None:
+    """Exact parameter accounting of a preset's model, or of every count that the paper prints.
+
+    Example: charm params arc1
+
+    Args:
+        preset: name of a preset; none with --paper.
+        paper: every count of the paper beside ours; exits with 1 if one differs beyond its printed digits, or
+            by more than 0.2 % with the views that we draw.
+        data_rows: count with the views that we draw for the preset's data, not with the paper's rows.
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from charm.errors import CharmError
+
+    if bool(preset) == paper:
+        raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")
+    if paper and data_rows:
+        raise CharmError("--data-rows belongs to a preset; --paper draws the views anyway")
+    if paper:
+        _paper(json, data)
+    else:
+        _preset(preset, data_rows, json, data)
+
+
+def _preset(name: str, data_rows: bool, json: bool, data: Path | None) -> None:
+    from dataclasses import replace
+
+    from rich.console import Console
+
+    from charm.accounting import PAPER_SIZES, account, accounting_table, drawn_size, paper_dataset
+    from charm.presets import preset
+
+    config = preset(name)
+    known = paper_dataset(config.data)
+    if known is None or data_rows:
+        with Console(stderr=True).status("drawing the views of every puzzle"):
+            size = drawn_size(config.data if data is None else replace(config.data, data=data))
+        origin = "the views drawn here"
+    else:
+        size = PAPER_SIZES[known]
+        origin = f"the paper's {known} (--data-rows draws our own)"
+    found = account(config.model, *size)
+    if json:
+        print(jsonlib.dumps({"preset": name, "rows_from": origin, **found.to_json()}, indent=2))
+    else:
+        caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
+        Console().print(accounting_table(f"Parameters of {name}", caption, found))
+
+
+def _paper(json: bool, data: Path | None) -> None:
+    from rich.console import Console
+    from rich.progress import track
+
+    from charm.accounting import DATASETS, STREAMS, check_paper, drawn_sizes, paper_tables
+
+    names = track(
+        (*DATASETS, *STREAMS), "drawing views (about 20 s)", console=Console(stderr=True), transient=True
+    )
+    sizes, missing = drawn_sizes(names, data)
+    checks = check_paper(sizes)
+    failed = [check for check in checks if not check.passed]
+    if json:
+        summary = {"counts": len(checks), "failed": len(failed), "left_out": missing}
+        print(jsonlib.dumps({**summary, "checks": [check.to_json() for check in checks]}, indent=2))
+    else:
+        console = Console()
+        for table in paper_tables(checks):
+            console.print(table)
+        for line in missing:
+            console.print(f"With our views, {line}", highlight=False, markup=False, soft_wrap=True)
+        off = max((abs(check.difference) for check in checks if check.difference is not None), default=0.0)
+        console.print(
+            f"{len(checks) - len(failed)} of {len(checks)} counts agree with the paper's printed digits; "
+            f"with our own views they differ by at most {off:.3%}."
+        )
+    if failed:
+        first = failed[0]
+        drawn = "" if first.drawn is None else f", {float(first.drawn):,.0f} with our views"
+        print(
+            f"charm: {len(failed)} of {len(checks)} counts differ, the first in {first.table}, {first.claim.data}, "
+            f"{first.claim.label}: the paper prints {first.claim.printed}, ours is {first.ours}{drawn}",
+            file=sys.stderr,
+        )
+        sys.exit(1)

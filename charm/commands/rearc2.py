@@ -1,0 +1,304 @@
+"""`charm rearc2`: the workbench for Re-ARC2's task packages (see docs/rearc2.md)."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+from tyro.conf import Positional, arg
+from tyro.extras import SubcommandApp
+
+app = SubcommandApp()
+
+DataFolder = Annotated[Path | None, arg(metavar="DIR")]
+
+
+@app.command(name="list")
+def list_packages(*, state: str = "", json: bool = False) -> None:
+    """Which of the 609 tasks are covered: accepted, failed, unchecked, open or missing.
+
+    Example: charm rearc2 list --state missing
+
+    Args:
+        state: print only the ids in this state, one on a line.
+        json: print JSON for a program to read.
+    """
+    from charm.errors import CharmError
+    from charm.synthesis.records import state as state_of
+    from charm.synthesis.workbench import listed_ids, package_ids
+
+    covered = package_ids()
+    states = {task: state_of(task) for task in listed_ids()}
+    known = ("accepted", "failed", "unchecked", "open", "missing")
+    if state and state not in known:
+        raise CharmError(f"a state is one of {', '.join(known)}, not {state}")
+    by_state = {name: [task for task, found in states.items() if found == name] for name in known}
+    if json:
+        print(jsonlib.dumps({state: by_state[state]} if state else by_state, indent=2))
+    elif state:
+        print("\n".join(by_state[state]))
+    else:
+        print(f"{len(covered)} of {len(states)} tasks have a package")
+        for name, tasks in by_state.items():
+            some = " ".join(tasks[:8]) + (" ..." if len(tasks) > 8 else "")
+            print(f"{name:>9} {len(tasks):>4}  {some}")
+
+
+@app.command
+def facts(task: Positional[str], *, png: Path | None = None) -> None:
+    """All official pairs of a task as text, with what is constant over them.
+
+    Example: charm rearc2 facts 00dbd492 --png facts.png
+
+    Args:
+        task: id of the task.
+        png: also draw the pairs into this file.
+    """
+    from charm.synthesis.facts import facts_text
+
+    print(facts_text(task))
+    if png:
+        from charm.report.draw import panel_png
+        from charm.synthesis.preview import facts_sheet
+
+        panel_png(facts_sheet(task), png)
+
+
+@app.command
+def check(
+    tasks: Positional[tuple[str, ...]] = (),
+    *,
+    all: bool = False,
+    quick: bool = False,
+    force: bool = False,
+    json: bool = False,
+) -> None:
+    """Accept or refuse packages, and record the outcome; exits with 1 if one is refused.
+
+    Example: charm rearc2 check 00dbd492
+
+    Args:
+        tasks: ids of the packages.
+        all: every package.
+        quick: 100 pairs instead of 1,000, nothing recorded: for iterating.
+        force: check again what is recorded and unchanged.
+        json: print JSON for a program to read.
+    """
+    from dataclasses import asdict
+
+    from rich.console import Console
+
+    from charm.errors import CharmError
+    from charm.synthesis.check import PAIRS, QUICK_PAIRS, check_package
+    from charm.synthesis.records import read_record, record_check
+    from charm.synthesis.records import state as state_of
+    from charm.synthesis.workbench import package_ids
+
+    chosen = package_ids() if all else list(tasks)
+    if not chosen:
+        raise CharmError("name the packages to check, or say --all")
+    console = Console(stderr=json, width=None if sys.stdout.isatty() else 110)
+    outcome: dict[str, Any] = {}
+    for number, task in enumerate(chosen, 1):
+        # What was asked for by name is shown again even if it is unchanged.
+        if all and not force and state_of(task) == "accepted":
+            outcome[task] = asdict(read_record(task))["check"]
+            continue
+        with console.status(f"{task} ({number} of {len(chosen)})"):
+            report = check_package(task, QUICK_PAIRS if quick else PAIRS)
+        found = report.as_check()
+        outcome[task] = asdict(found)
+        if not quick:
+            record_check(task, found)
+        if not all or not report.passed:
+            console.print(report.table())
+            for reason in sorted(report.rejects):
+                console.print(f"dropped: {reason} {report.rejects[reason]:,}", markup=False)
+            for note in report.notes:
+                console.print(f"note: {note}", markup=False)
+            for name, reason in report.excused.items():
+                console.print(f"declared: {name}: {reason}", markup=False)
+            for failure in report.failures:
+                console.print(f"FAILED {failure}", markup=False, soft_wrap=True)
+        verdict = "passes" if report.passed else "is refused"
+        console.print(f"{task} {verdict}{' (quick, not recorded)' if quick else ''}", highlight=False)
+    if json:
+        print(jsonlib.dumps(outcome, indent=2))
+    refused = [task for task, found in outcome.items() if not found["passed"]]
+    if all and not json:
+        print(f"{len(outcome) - len(refused)} of {len(outcome)} packages pass")
+    if refused:
+        sys.exit(1)
+
+
+@app.command
+def build(
+    *,
+    pairs: int = 1000,
+    seed: int = 0,
+    workers: int | None = None,
+    tasks: tuple[str, ...] = (),
+    replace: bool = False,
+    json: bool = False,
+    data: DataFolder = None,
+) -> None:
+    """Generate Re-ARC2 pairs from all accepted packages; resumes where it was stopped.
+
+    Example: charm rearc2 build --workers 2
+
+    Args:
+        pairs: pairs for each task.
+        seed: decides every pair.
+        workers: processes (default: one for each core).
+        tasks: only these ids (default: all accepted packages).
+        replace: drop pairs that other versions of the packages made.
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from rich.console import Console
+
+    from charm.errors import CharmError
+    from charm.paths import data_dir
+    from charm.synthesis.records import accepted_ids
+    from charm.synthesis.workbench import build_rearc2, package_ids
+
+    accepted = accepted_ids()
+    if refused := [task for task in tasks if task not in accepted]:
+        raise CharmError(
+            f"{refused[0]} is not an accepted package; `charm rearc2 check {refused[0]}` tells why"
+        )
+    if left_out := len(package_ids()) - len(accepted):
+        print(f"{left_out} packages are left out: they have not passed their check", file=sys.stderr)
+    console = Console(stderr=json)
+    folder = data_dir(data) / "rearc2"
+    chosen = list(tasks) or accepted
+    summary = build_rearc2(
+        folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace, console=console
+    )
+    if json:
+        print(jsonlib.dumps(summary.as_json(), indent=2))
+    else:
+        console.print(summary.table())
+
+
+@app.command
+def preview(
+    tasks: Positional[tuple[str, ...]] = (),
+    *,
+    png: Path | None = None,
+    html: Path | None = None,
+    pairs: int = 12,
+    first: int = 0,
+    seed: int = 0,
+) -> None:
+    """A sheet of official pairs above generated ones: PNG for one task, HTML for any number.
+
+    Example: charm rearc2 preview 00dbd492 --png sheet.png
+
+    Args:
+        tasks: ids of the packages (default: all, for a page).
+        png: write the picture to this file (default: <id>.png, if no page is asked for).
+        html: write a page to this file.
+        pairs: generated pairs to show.
+        first: the attempt to start with.
+        seed: decides every pair.
+    """
+    from charm.errors import CharmError
+    from charm.report.draw import panel_png
+    from charm.synthesis.preview import package_sheet, write_html
+    from charm.synthesis.workbench import package_ids
+
+    chosen = list(tasks) or package_ids()
+    if len(chosen) != 1 and (png or not html):
+        raise CharmError("a picture shows one package: name it, or ask for a page with --html FILE")
+    panels = {task: package_sheet(task, pairs, first, seed) for task in chosen}
+    if html:
+        write_html(panels, html)
+        print(html)
+    if png or not html:
+        path = png or Path(f"{chosen[0]}.png")
+        panel_png(panels[chosen[0]], path)
+        print(path)
+
+
+@app.command
+def audit(
+    tasks: Positional[tuple[str, ...]] = (), *, verdict: str = "", note: str = "", json: bool = False
+) -> None:
+    """The second reading: record a verdict, or list the packages that still need one.
+
+    The reader infers the rule anew from the official pairs before reading the package.
+
+    Example: charm rearc2 audit 00dbd492 --verdict agreed --note "frame size decides the colour"
+
+    Args:
+        tasks: ids; without a verdict their records are shown (default: all without a reading).
+        verdict: agreed, fixed or open. "open" may be said without a package, with what was tried.
+        note: what the reader saw.
+        json: print JSON for a program to read.
+    """
+    from dataclasses import asdict
+
+    from charm.errors import CharmError
+    from charm.synthesis.records import read_record, reading_state, record_reading
+    from charm.synthesis.workbench import package_ids
+
+    if verdict:
+        if not tasks:
+            raise CharmError("name the task that the verdict is about")
+        for task in tasks:
+            record_reading(task, verdict, note)
+        return
+    if tasks:
+        print(jsonlib.dumps({task: asdict(read_record(task)) for task in tasks}, indent=2))
+        return
+    states = {task: reading_state(task) for task in package_ids()}
+    waiting = {task: found for task, found in states.items() if found in ("unread", "stale", "open")}
+    if json:
+        print(jsonlib.dumps(states, indent=2))
+    else:
+        for task, found in waiting.items():
+            print(f"{task} {found}")
+        print(f"{len(states) - len(waiting)} of {len(states)} packages have a second reading")
+
+
+@app.command
+def quarantine(
+    *,
+    out: Path = Path("docs/rearc_quarantine.md"),
+    workers: int | None = None,
+    tasks: tuple[str, ...] = (),
+    wheel: Path | None = None,
+    json: bool = False,
+    data: DataFolder = None,
+) -> None:
+    """Run the checks over Re-ARC's own tasks and publish the list of those that fail.
+
+    Example: charm rearc2 quarantine --workers 2
+
+    Args:
+        out: the page to write.
+        workers: processes (default: one for each core).
+        tasks: only these ids (default: all in the folder that `charm data rearc` builds).
+        wheel: a reasoning-gym wheel on disk (default: fetched with pip).
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from charm.paths import data_dir
+    from charm.synthesis.pairs_file import read_manifest
+    from charm.synthesis.quarantine import quarantine as find
+    from charm.synthesis.quarantine import quarantine_page, write_page
+    from charm.synthesis.rearc import fetch_package
+
+    home = data_dir(data)
+    checked = len(tasks) or len(read_manifest(home / "rearc").tasks)
+    package = fetch_package(home / "cache", wheel)
+    found = find(home / "rearc", package, workers or os.cpu_count() or 1, tasks)
+    write_page(quarantine_page(found, checked), out)
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+    else:
+        print(f"{len(found)} of {checked} Re-ARC tasks fail a check; the list is in {out}")

@@ -1,0 +1,286 @@
+"""Accepts or refuses a Re-ARC2 package, by the six criteria of docs/rearc2.md."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.table import Table
+
+from charm.errors import CharmError
+from charm.synthesis.build import ILLEGAL, OVERTIME, Rejected, Sample, collect
+from charm.synthesis.coverage import Coverage, coverage, simple_rules
+from charm.synthesis.facts import grids_text
+from charm.synthesis.pairs_file import PairBlock, TaskRecord, write_block
+from charm.synthesis.records import Check
+from charm.synthesis.source_code import copied, forbidden, independence
+from charm.synthesis.workbench import (
+    GENERATOR_FAILED,
+    MISMATCH,
+    ROOT,
+    VERIFIER_FAILED,
+    Package,
+    ReArc2,
+    Rule,
+    apply_rule,
+    describe,
+    draw,
+    load_package,
+    official_pairs,
+    same,
+)
+from charm.tasks.task import Pair
+
+PAIRS, QUICK_PAIRS = 1000, 100
+SECONDS = 60.0  # CPU time for all pairs
+ATTEMPT_SECONDS = 5.0
+MAX_LISTED = 5  # failures of one kind that are spelled out
+# Rejections that are a fault of the package; identities, repeats and official inputs are merely dropped.
+FAULTS = (GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH, ILLEGAL, OVERTIME)
+
+
+@dataclass
+class Report:
+    """What a check found. It passes if there is no failure; `names` are the failures that may be declared."""
+
+    package: Package
+    pairs: int = 0
+    attempts: int = 0
+    seconds: float = 0.0
+    rejects: dict[str, int] = field(default_factory=dict)
+    content: str = ""
+    coverage: Coverage | None = None
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    excused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> bool:
+        return not self.failures
+
+    def finding(self, criterion: int, name: str, sentence: str) -> None:
+        """A failure, unless the package declares it under its name."""
+        if name in self.package.exceptions:
+            self.excused[name] = self.package.exceptions[name]
+        else:
+            self.failures.append(f"{criterion}. {sentence}")
+
+    def as_check(self) -> Check:
+        package = self.package
+        ranges = self.coverage.ranges if self.coverage else {}
+        declared = {**self.excused, **package.wrong}
+        if package.cap is not None:
+            declared["CAP"] = str(package.cap)
+        return Check(
+            sha256=package.sha256,
+            passed=self.passed,
+            pairs=self.pairs,
+            attempts=self.attempts,
+            seconds=math.ceil(self.seconds),
+            content=self.content,
+            rejects=self.rejects,
+            ranges={name: f"{a.low}..{a.high} | {b.low}..{b.high}" for name, (a, b) in ranges.items()},
+            failures=[failure.splitlines()[0] for failure in self.failures],
+            notes=self.notes,
+            declared=declared,
+        )
+
+    def table(self) -> Table:
+        """Official against generated, side by side: lowest, quartiles, highest."""
+        title = f"{self.package.id}: {self.pairs:,} pairs, {self.attempts:,} attempts, {self.seconds:.1f} s"
+        table = Table("measure", "official", "generated", title=title)
+        if self.coverage:
+            for name, (official, generated) in self.coverage.ranges.items():
+                table.add_row(name, str(official), str(generated))
+            for name, (ours, made) in self.coverage.roles.items():
+                table.add_row(name, *("".join(map(str, sorted(colors))) for colors in (ours, made)))
+        return table
+
+
+def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
+    """Checks one package with that many pairs of seed 0."""
+    package = load_package(task, root)
+    report = Report(package)
+    official = _check_official(report)
+    _check_source(report)
+    block = _check_pairs(report, pairs, root)
+    if len(block):
+        _check_again(report, block, root)
+        generated = [Pair(*block.pair(k)) for k in range(len(block))]
+        _check_rivals(report, generated)
+        if official:
+            report.coverage = coverage(official, generated)
+            report.notes += report.coverage.notes
+            for name, sentence in report.coverage.findings.items():
+                report.finding(5, name, sentence)
+            for name, sentence in simple_rules(list(official.values()), generated).items():
+                report.finding(6, name, sentence)
+            # Known only after everything could be found.
+            for name in sorted(package.exceptions.keys() - report.excused.keys()):
+                report.failures.append(f"5. the exception '{name}' is declared but not needed; take it out")
+    return report
+
+
+def _check_official(report: Report) -> dict[str, Pair]:
+    """Criterion 1. Returns the official pairs, those declared wrong with the output that the rule gives."""
+    package = report.package
+    official = official_pairs(package.id)
+    for name in package.wrong.keys() - official.keys():
+        report.failures.append(f"1. WRONG names '{name}', but the pairs are {', '.join(official)}")
+    for name, pair in official.items():
+        try:
+            found = apply_rule(package.verify, pair.input)
+        except Exception as error:
+            report.failures.append(f"1. verify fails on {name}: {describe(error, package.path)}")
+            continue
+        if name in package.wrong:
+            if same(found, pair.output):
+                report.failures.append(f"1. {name} is declared wrong, but verify reproduces it")
+            official[name] = Pair(pair.input, np.asarray(found).astype(np.uint8))
+        elif not same(found, pair.output):
+            grids = {"official": np.asarray(pair.output), "verify": np.asarray(found)}
+            report.failures.append(
+                f"1. verify differs from the official output of {name}\n{_difference(grids)}"
+            )
+        for rival, rule in package.rivals.items():
+            if not _reproduces(rule, official[name]):
+                report.failures.append(f"1. {rival} does not reproduce {name}, so it is no rival reading")
+    return official
+
+
+def _check_source(report: Report) -> None:
+    """Criterion 4, and that generate and verify are independent."""
+    package = report.package
+    tree = ast.parse(package.path.read_bytes())
+    failures, notes = independence(tree)
+    report.notes += notes
+    report.failures += [f"4. {failure}" for failure in failures + forbidden(tree)]
+    for sentence in copied(tree, official_pairs(package.id)):
+        report.finding(4, "literal", f"{sentence} (the exception is called 'literal')")
+
+
+def _check_pairs(report: Report, pairs: int, root: Path) -> PairBlock:
+    """Criterion 2: enough pairs, fast enough, and not one that verify refutes."""
+    package = report.package
+    provider = ReArc2(root)
+    first: dict[str, int] = {}  # rejection -> the first attempt with it
+    began = time.process_time()
+
+    def make(task: str, index: int) -> Sample | Rejected:
+        if time.process_time() - began > limit:
+            raise _TooSlow(index)
+        outcome = provider.make(task, index)
+        if isinstance(outcome, Rejected):
+            first.setdefault(outcome.reason, index)
+        return outcome
+
+    limit = SECONDS * max(pairs, QUICK_PAIRS) / PAIRS
+    # One more than the cap shows whether it is one.
+    wanted = pairs if package.cap is None else min(pairs, package.cap + 1)
+    try:
+        block, record = collect(make, package.id, wanted, ATTEMPT_SECONDS)
+    except _TooSlow as slow:
+        report.failures.append(
+            f"2. {limit:.0f} s were not enough for {pairs:,} pairs: {slow.args[0]:,} attempts were made"
+        )
+        block, record = collect(provider.make, package.id, min(20, wanted), ATTEMPT_SECONDS)
+    report.seconds = time.process_time() - began
+    report.pairs, report.attempts = record.pairs, record.attempts
+    report.rejects, report.content = record.rejects, record.sha256
+    _judge_pairs(report, record, wanted, first)
+    return block
+
+
+class _TooSlow(Exception):
+    pass
+
+
+def _judge_pairs(report: Report, record: TaskRecord, wanted: int, first: dict[str, int]) -> None:
+    package = report.package
+    for reason in FAULTS:
+        if count := record.rejects.get(reason):
+            example = _example(package, first.get(reason))
+            report.failures.append(f"2. {reason} in {count:,} of {record.attempts:,} attempts; {example}")
+    if package.cap is not None and package.cap >= PAIRS:
+        report.failures.append(f"2. CAP is {package.cap}; it is for tasks with fewer than {PAIRS:,} pairs")
+    if package.cap is not None and package.cap < wanted:
+        if record.pairs > package.cap:
+            report.failures.append(f"2. CAP is {package.cap}, but there are more pairs")
+        if record.pairs < package.cap:
+            report.failures.append(f"2. CAP is {package.cap}, but only {record.pairs} pairs were found")
+    elif record.shortfall and not any(failure.startswith("2.") for failure in report.failures):
+        report.failures.append(f"2. {record.shortfall}; if there are no more, declare CAP = {record.pairs}")
+
+
+def _example(package: Package, index: int | None) -> str:
+    """Attempt `index` once more, to tell what went wrong; None for what the builder itself rejects."""
+    if index is None:
+        return "sides must be 1..30, cells whole numbers 0..9, and an attempt must end"
+    try:
+        before, after = draw(package, 0, index)
+    except Exception as error:
+        return f"attempt {index}: generate: {describe(error, package.path)}"
+    try:
+        found = apply_rule(package.verify, before)
+    except Exception as error:
+        text = grids_text({"input": np.asarray(before)})
+        return f"attempt {index}: verify: {describe(error, package.path)}\n{text}"
+    grids = {"input": np.asarray(before), "generate": np.asarray(after), "verify": np.asarray(found)}
+    return f"first at attempt {index}\n{_difference(grids)}"
+
+
+def _difference(grids: dict[str, npt.NDArray[Any]]) -> str:
+    text = grids_text(grids)
+    one, other = list(grids.values())[-2:]
+    if one.shape != other.shape:
+        return text
+    places = np.argwhere(one != other).tolist()
+    return f"{text}\n{len(places)} cells differ, first (row, column) {places[0] if places else None}"
+
+
+def _check_again(report: Report, block: PairBlock, root: Path) -> None:
+    """Criteria 2 and 3: in a fresh process, every pair is verified again and made again, alone and in reverse."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_block(Path(folder), report.package.id, block)
+        arguments = [str(root), report.package.id, folder, block.content()]
+        # Another hash seed than this process: sets of texts must not decide anything.
+        seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed}
+        command = [sys.executable, "-m", "charm.synthesis.recheck", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if done.returncode != 0:
+        said = (done.stderr.strip() or "no message").splitlines()[-1]
+        raise CharmError(f"{report.package.id}: the fresh process failed ({said})")
+    problems: list[str] = json.loads(done.stdout)
+    report.failures += [f"3. {problem}" for problem in problems[:MAX_LISTED]]
+    if len(problems) > MAX_LISTED:
+        report.failures.append(f"3. ... and {len(problems) - MAX_LISTED:,} more pairs in a fresh process")
+
+
+def _check_rivals(report: Report, generated: list[Pair]) -> None:
+    for name, rule in report.package.rivals.items():
+        for number, pair in enumerate(generated):
+            if not _reproduces(rule, pair):
+                report.failures.append(
+                    f"5. {name} disagrees with generated pair {number}; draw only where both agree"
+                )
+                break
+
+
+def _reproduces(rival: Rule, pair: Pair) -> bool:
+    """A rival that fails on an input does not explain it."""
+    try:
+        return same(apply_rule(rival, pair.input), pair.output)
+    except Exception:
+        return False

@@ -1,0 +1,210 @@
+"""Does the generated distribution cover the official pairs, and is the rule more than a simple one?
+
+Both questions compare two sets of pairs, so that they can be asked of any provider.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.tasks.task import Grid, Pair
+from rearc2.helpers import most_common, objects, symmetries
+
+# Measures for which more is harder.
+HARD = ("in cells", "in colours", "in objects", "out objects", "changed cells")
+HARD_SHARE = 0.1  # of the generated pairs must reach the official median
+
+ROLES: dict[str, Callable[[Grid, Grid], set[int]]] = {
+    "background in": lambda a, b: _ground(a),
+    "background out": lambda a, b: _ground(b),
+    "colours in": lambda a, b: _palette(a),
+    "colours out": lambda a, b: _palette(b),
+    "colours only in": lambda a, b: _palette(a) - _palette(b),
+    "colours only out": lambda a, b: _palette(b) - _palette(a),
+}
+
+# In the order of rearc2.helpers.symmetries.
+SYMMETRIES = (
+    *("identity", "quarter turn left", "half turn", "quarter turn right"),
+    *("mirror left-right", "transpose", "mirror up-down", "anti-transpose"),
+)
+# A wrong rule may explain this much more of the generated pairs than of the official ones ...
+MORE = 0.1
+# ... but an output that is one of few (three colours, say) is often guessed right by a constant.
+GUESSED = 0.6
+
+
+def measures(pair: Pair) -> dict[str, int]:
+    """The figures whose ranges are compared. Objects join over corners, in one colour, off the commonest colour."""
+    assert pair.output is not None
+    found = {}
+    for name, grid in (("in", pair.input), ("out", pair.output)):
+        found[f"{name} height"], found[f"{name} width"] = grid.shape
+        found[f"{name} cells"] = grid.size
+        found[f"{name} colours"] = len(_palette(grid))
+        found[f"{name} objects"] = len(objects(grid.astype(np.int64), most_common(grid)))
+    if pair.input.shape == pair.output.shape:
+        found["changed cells"] = int((pair.input != pair.output).sum())
+    return found
+
+
+@dataclass
+class Coverage:
+    """Official against generated; `findings` maps a finding's name, as EXCEPTIONS declares it, to its sentence."""
+
+    ranges: dict[str, tuple[Spread, Spread]] = field(default_factory=dict)  # measure -> official, generated
+    roles: dict[str, tuple[set[int], set[int]]] = field(default_factory=dict)
+    findings: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Five quantiles of a measure."""
+
+    low: int
+    quarter: int
+    median: int
+    three_quarters: int
+    high: int
+
+    def __str__(self) -> str:
+        return f"{self.low:>4} {self.quarter:>4} {self.median:>4} {self.three_quarters:>4} {self.high:>4}"
+
+
+def coverage(official: Mapping[str, Pair], generated: Sequence[Pair]) -> Coverage:
+    """Compares measure by measure and role by role; `official` has its pairs' names."""
+    result = Coverage()
+    ours = {name: measures(pair) for name, pair in official.items()}
+    made = [measures(pair) for pair in generated]
+    for measure in dict.fromkeys(key for found in [*ours.values(), *made] for key in found):
+        _compare(result, measure, ours, [found[measure] for found in made if measure in found])
+    for role, colors_of in ROLES.items():
+        ours_by_pair = {name: colors_of(*pair.grids()) for name, pair in official.items()}
+        made_colors = set().union(*(colors_of(*pair.grids()) for pair in generated))
+        all_ours = set().union(*ours_by_pair.values())
+        result.roles[role] = all_ours, made_colors
+        if missing := all_ours - made_colors:
+            where = next(name for name, colors in ours_by_pair.items() if colors & missing)
+            what = ", ".join(map(str, sorted(missing)))
+            result.findings[role] = f"{role}: {what} (as in {where}) is never generated"
+        if len(all_ours) == 1 < len(made_colors) and all(ours_by_pair.values()):
+            result.notes.append(f"{role}: always {all_ours} officially, {made_colors} generated")
+    return result
+
+
+def _compare(result: Coverage, measure: str, ours: Mapping[str, dict[str, int]], made: list[int]) -> None:
+    values = {name: found[measure] for name, found in ours.items() if measure in found}
+    if not values or not made:
+        if made:
+            result.notes.append(f"{measure}: generated pairs have it, official ones do not")
+        else:
+            result.findings[measure] = f"{measure}: official pairs have it, no generated pair does"
+        return
+    official, generated = _spread(list(values.values())), _spread(made)
+    result.ranges[measure] = official, generated
+    far = [name for name, value in values.items() if not generated.low <= value <= generated.high]
+    if far:
+        result.findings[measure] = (
+            f"{measure}: {values[far[0]]} in {far[0]} lies outside the generated {generated.low}..{generated.high}"
+        )
+    elif measure in HARD:
+        share = sum(value >= official.median for value in made) / len(made)
+        if share < HARD_SHARE:
+            result.findings[f"hard: {measure}"] = (
+                f"hard: {measure}: only {share:.0%} of the generated pairs reach the official median "
+                f"{official.median} (generated median {generated.median}); make harder ones"
+            )
+    if official.low == official.high and generated.low < generated.high and len(values) > 2:
+        result.notes.append(
+            f"{measure}: always {official.low} officially, {generated.low}..{generated.high} generated"
+        )
+
+
+def _spread(values: list[int]) -> Spread:
+    low, quarter, median, three_quarters, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="lower")
+    return Spread(int(low), int(quarter), int(median), int(three_quarters), int(high))
+
+
+def simple_rules(official: Sequence[Pair], generated: Sequence[Pair]) -> dict[str, str]:
+    """Wrong but simple rules that explain the generated pairs; finding's name -> sentence.
+
+    A simple rule that explains all official pairs is not wrong: it is the rule.
+    """
+    findings = {}
+    for name, limit in {**dict.fromkeys(SYMMETRIES, 0.0), **dict.fromkeys(GUESSES, GUESSED)}.items():
+        ours, made = _share(name, official), _share(name, generated)
+        if ours < 1 and made > max(limit, ours + MORE):
+            rule = f"simple: {name}"
+            findings[rule] = (
+                f"{rule} explains {made:.0%} of the generated pairs, {ours:.0%} of the official ones"
+            )
+    return findings
+
+
+def _share(name: str, pairs: Sequence[Pair]) -> float:
+    if name in GUESSES:
+        return GUESSES[name]([(pair.input, _output(pair)) for pair in pairs])
+    number = SYMMETRIES.index(name)
+    return sum(_is_image(pair.input, _output(pair), number) for pair in pairs) / len(pairs)
+
+
+def _is_image(before: Grid, after: Grid, number: int) -> bool:
+    # Sizes first: most outputs are ruled out by them.
+    return sorted(before.shape) == sorted(after.shape) and np.array_equal(
+        symmetries(before.view(np.int8))[number], after.view(np.int8)
+    )
+
+
+def _constant(pairs: list[tuple[Grid, Grid]]) -> float:
+    """The share of the commonest output."""
+    counts = Counter((after.shape, after.tobytes()) for _, after in pairs)
+    return counts.most_common(1)[0][1] / len(pairs)
+
+
+def _frequent_color(pairs: list[tuple[Grid, Grid]]) -> float:
+    """One colour everywhere: the input's commonest, with or without the background."""
+
+    def explained(before: Grid, after: Grid) -> bool:
+        color = after.flat[0]
+        common = most_common(before)
+        return bool((after == color).all()) and color in (common, most_common(before, [common]))
+
+    return sum(explained(*pair) for pair in pairs) / len(pairs)
+
+
+def _recolouring(pairs: list[tuple[Grid, Grid]]) -> float:
+    """One fixed change of colours, cell by cell: each colour becomes what it mostly becomes."""
+    counts: npt.NDArray[np.int64] = np.zeros((10, 10), np.int64)
+    same = [(before, after) for before, after in pairs if before.shape == after.shape]
+    for before, after in same:
+        np.add.at(counts, (before.ravel(), after.ravel()), 1)
+    becomes = counts.argmax(axis=1)
+    return sum(np.array_equal(becomes[before], after) for before, after in same) / len(pairs)
+
+
+GUESSES: dict[str, Callable[[list[tuple[Grid, Grid]]], float]] = {
+    "constant output": _constant,
+    "most frequent colour": _frequent_color,
+    "fixed recolouring": _recolouring,
+}
+
+
+def _palette(grid: Grid) -> set[int]:
+    return set(np.flatnonzero(np.bincount(grid.ravel(), minlength=10)).tolist())
+
+
+def _ground(grid: Grid) -> set[int]:
+    """The background, if there is one to speak of."""
+    color = most_common(grid)
+    return {color} if grid.size >= 9 and (grid == color).mean() >= 0.3 else set()
+
+
+def _output(pair: Pair) -> Grid:
+    assert pair.output is not None
+    return pair.output

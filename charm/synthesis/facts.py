@@ -1,0 +1,232 @@
+"""What can be said of a task's official pairs before its rule is known: the grids as text, and what is constant.
+
+Coordinates are (row, column) from the upper left; "." is colour 0.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.synthesis.workbench import official_pairs
+from charm.tasks.task import Grid, Pair
+from rearc2.helpers import Thing, most_common, objects, splits, symmetries
+
+LINE_WIDTH = 110
+MAX_THINGS = 12  # of a grid, described one by one
+
+# Numbers of rearc2.helpers.symmetries whose image equals the grid.
+SELF_SYMMETRIES = {
+    2: "half turn",
+    4: "left-right",
+    5: "transpose",
+    6: "up-down",
+    7: "anti-transpose",
+    1: "turn",
+}
+
+
+def facts_text(task: str) -> str:
+    """Everything, as plain text."""
+    pairs = official_pairs(task)
+    lines = []
+    for name, pair in pairs.items():
+        before, after = _both(pair)
+        lines.append(f"{name}: {_size(before)} -> {_size(after)}")
+        lines.append(grids_text({"": before, " ": after}))
+        lines += [
+            f"  {side} {text}" for side, grid in (("in ", before), ("out", after)) for text in _grid(grid)
+        ]
+        lines += [f"  {text}" for text in _relation(before, after)]
+        lines.append("")
+    lines.append("over all pairs:")
+    lines += [f"  {text}" for text in _constants(pairs)]
+    return "\n".join(lines)
+
+
+def grids_text(grids: Mapping[str, npt.NDArray[np.generic]]) -> str:
+    """Grids side by side as digits, under their names if those are not blank; below each other if too wide."""
+    blocks = []
+    for name, grid in grids.items():
+        rows = ["".join("." if cell == 0 else str(cell) for cell in row) for row in grid.tolist()]
+        blocks.append([name, *rows] if name.strip() else rows)
+    width = sum(max(map(len, block)) + 3 for block in blocks)
+    if width > LINE_WIDTH:
+        return "\n\n".join("\n".join(block) for block in blocks)
+    height = max(map(len, blocks))
+    columns = []
+    for block in blocks:
+        block_width = max(map(len, block)) + 3
+        columns.append([line.ljust(block_width) for line in [*block, *[""] * (height - len(block))]])
+    return "\n".join("".join(line).rstrip() for line in zip(*columns, strict=True))
+
+
+def _grid(grid: Grid) -> Iterator[str]:
+    """Background, colours, lines, symmetries and objects of one grid."""
+    ground = most_common(grid)
+    counts = Counter(grid.ravel().tolist())
+    colors = " ".join(f"{color}x{count}" for color, count in counts.most_common())
+    yield f"background {ground}; cells {colors}; symmetric {_symmetry(grid)}; period {_periods(grid)}"
+    rows, columns = splits(grid.astype(np.int64))
+    rows = [row for row in rows if grid[row, 0] != ground]
+    columns = [column for column in columns if grid[0, column] != ground]
+    if rows or columns:
+        yield f"full lines: rows {rows}, columns {columns}"
+    cells = grid.astype(np.int64)
+    things = objects(cells, ground)
+    mixed = objects(cells, ground, same_color=False)
+    by_edges = objects(cells, ground, diagonal=False)
+    counted = f"{len(things)} objects (by edges {len(by_edges)}, of mixed colours {len(mixed)})"
+    gaps, margins = _gaps(things, grid)
+    yield f"{counted}{gaps}{margins}"
+    if 0 < len(things) <= MAX_THINGS:
+        yield "  " + "; ".join(_thing(thing) for thing in things)
+    elif things:
+        sizes = Counter((thing.color, thing.height, thing.width) for thing in things)
+        some = "; ".join(f"{n} of {color}: {h}x{w}" for (color, h, w), n in sizes.most_common(MAX_THINGS))
+        yield f"  {some}"
+    if len(mixed) < len(things) and len(mixed) <= MAX_THINGS:
+        boxes = "; ".join(f"{t.height}x{t.width} at ({t.top},{t.left})" for t in mixed)
+        yield f"  of mixed colours: {boxes}"
+
+
+def _thing(thing: Thing) -> str:
+    solid = "" if thing.size < thing.height * thing.width else " solid"
+    symmetry = _symmetry(thing.mask)
+    marks = "" if solid or symmetry == "no" else f" sym {symmetry}"
+    return f"{thing.color}: {thing.height}x{thing.width} at ({thing.top},{thing.left}) n={thing.size}{solid}{marks}"
+
+
+def _symmetry(grid: npt.NDArray[np.generic]) -> str:
+    images = symmetries(grid)  # type: ignore[arg-type]  # any array has images
+    found = [name for number, name in SELF_SYMMETRIES.items() if np.array_equal(images[number], grid)]
+    return "all" if len(found) == len(SELF_SYMMETRIES) else ", ".join(found) or "no"
+
+
+def _periods(grid: Grid) -> str:
+    """The shortest shift of the rows, and of the columns, that keeps the grid, if it fits in twice."""
+
+    def period(rows: Grid) -> str:
+        fitting = (p for p in range(1, len(rows) // 2 + 1) if np.array_equal(rows[p:], rows[:-p]))
+        return str(next(fitting, "-"))
+
+    return f"{period(grid)}/{period(grid.T)}"
+
+
+def _gaps(things: list[Thing], grid: Grid) -> tuple[str, str]:
+    """The smallest gap between boxes (-1: they overlap) and the free rows and columns around all objects."""
+    if not things:
+        return "", ""
+    distances = [
+        max(
+            max(a.top, b.top) - min(a.bottom, b.bottom) - 1,
+            max(a.left, b.left) - min(a.right, b.right) - 1,
+        )
+        for number, a in enumerate(things[:60])
+        for b in things[:number]
+    ]
+    gap = f"; smallest gap of boxes {max(-1, min(distances))}" if distances else ""
+    height, width = grid.shape
+    margin = (
+        min(thing.top for thing in things),
+        width - 1 - max(thing.right for thing in things),
+        height - 1 - max(thing.bottom for thing in things),
+        min(thing.left for thing in things),
+    )
+    return gap, f"; margins top/right/bottom/left {'/'.join(map(str, margin))}"
+
+
+def _relation(before: Grid, after: Grid) -> Iterator[str]:
+    """How the output lies to the input."""
+    if before.shape == after.shape:
+        changes = Counter(zip(before[before != after].tolist(), after[before != after].tolist(), strict=True))
+        listed = ", ".join(f"{a}->{b} x{n}" for (a, b), n in sorted(changes.items()))
+        yield f"changed cells: {sum(changes.values())} ({listed})"
+    for number, image in enumerate(symmetries(before.view(np.int8))):
+        if np.array_equal(image, after):
+            yield f"the output is the input's symmetry {number}"
+    for one, other, words in (
+        (before, after, "output lies in the input"),
+        (after, before, "input lies in the output"),
+    ):
+        if one.size > other.size and (place := _find(one, other)):
+            yield f"the {words} at {place}"
+
+
+def _find(large: Grid, small: Grid) -> tuple[int, int] | None:
+    if small.shape[0] > large.shape[0] or small.shape[1] > large.shape[1]:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(large, small.shape)
+    places = np.argwhere((windows == small).all(axis=(2, 3)))
+    return (int(places[0][0]), int(places[0][1])) if len(places) else None
+
+
+def _constants(pairs: Mapping[str, Pair]) -> Iterator[str]:
+    """What is the same in all pairs, and the range of what is not."""
+    grids = [_both(pair) for pair in pairs.values()]
+    for side, number in (("input", 0), ("output", 1)):
+        sizes = sorted({grid[number].shape for grid in grids})
+        square = ", all square" if all(height == width for height, width in sizes) else ""
+        listed = ", ".join(f"{h}x{w}" for h, w in sizes)
+        yield f"{side} sizes: {'always ' if len(sizes) == 1 else ''}{listed}{square}"
+    yield f"output size: {_size_rule(grids)}"
+    for side, number in (("input", 0), ("output", 1)):
+        grounds = sorted({most_common(grid[number]) for grid in grids})
+        palettes = [set(np.unique(grid[number]).tolist()) for grid in grids]
+        always, ever = set.intersection(*palettes), set.union(*palettes)
+        counts = sorted({len(palette) for palette in palettes})
+        yield (
+            f"{side} background {_listed(grounds)}; colours always {_listed(always)}, sometimes "
+            f"{_listed(ever - always)}, never {_listed(set(range(10)) - ever)}; how many: {_listed(counts)}"
+        )
+        found = [len(objects(grid[number].astype(np.int64), most_common(grid[number]))) for grid in grids]
+        yield f"{side} objects: {', '.join(map(str, found))}"
+    if all(before.shape == after.shape for before, after in grids):
+        yield from _changes(grids)
+
+
+def _size_rule(grids: list[tuple[Grid, Grid]]) -> str:
+    sizes = [(*before.shape, *after.shape) for before, after in grids]
+    if all((a, b) == (c, d) for a, b, c, d in sizes):
+        return "same as the input"
+    if len({(c, d) for _, _, c, d in sizes}) == 1:
+        return "constant"
+    if all((a, b) == (d, c) for a, b, c, d in sizes):
+        return "the input's, transposed"
+    if len({(c / a, d / b) for a, b, c, d in sizes}) == 1:
+        a, b, c, d = sizes[0]
+        return f"the input's times {c / a:g} x {d / b:g}"
+    if len({(c - a, d - b) for a, b, c, d in sizes}) == 1:
+        a, b, c, d = sizes[0]
+        return f"the input's plus {c - a:+d} rows, {d - b:+d} columns"
+    return "depends on the content"
+
+
+def _changes(grids: list[tuple[Grid, Grid]]) -> Iterator[str]:
+    """For same-size tasks: what becomes of each colour."""
+    becomes: dict[int, Counter[int]] = {}
+    for before, after in grids:
+        for color in np.unique(before).tolist():
+            becomes.setdefault(color, Counter()).update(after[before == color].tolist())
+    roles = []
+    for color, counts in sorted(becomes.items()):
+        others = sorted(set(counts) - {color})
+        kept = "kept" if not others else ("gone: becomes " if color not in counts else "kept or becomes ")
+        roles.append(f"{color} {kept}{_listed(others) if others else ''}")
+    yield f"roles: {'; '.join(roles)}"
+
+
+def _both(pair: Pair) -> tuple[Grid, Grid]:
+    assert pair.output is not None
+    return pair.input, pair.output
+
+
+def _size(grid: Grid) -> str:
+    return f"{grid.shape[0]}x{grid.shape[1]}"
+
+
+def _listed(values: set[int] | list[int]) -> str:
+    return " ".join(map(str, sorted(values))) or "none"

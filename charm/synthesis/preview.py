@@ -1,0 +1,100 @@
+"""A sheet for the eye: a task's official pairs above, generated ones below."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from textwrap import wrap
+
+from charm.errors import CharmError
+from charm.report.draw import ARROW, FONT, GAP, LETTER, MARGIN, Label, Panel, Tile, panel_svg
+from charm.synthesis.build import Sample
+from charm.synthesis.workbench import ROOT, ReArc2, load_package, official_pairs
+from charm.tasks.canvas import FIRST_COLOR
+from charm.tasks.task import Pair, as_grid
+
+WIDTH = 1500  # pixels; pairs wrap here
+
+
+def generated_pairs(
+    task: str, count: int, first: int = 0, seed: int = 0, root: Path = ROOT
+) -> dict[str, Pair]:
+    """The first pairs from attempt `first` on, by name; attempts that fail are passed over."""
+    provider = ReArc2(root, seed)
+    found: dict[str, Pair] = {}
+    for index in range(first, first + 20 * count):
+        sample = provider.make(task, index)
+        if isinstance(sample, Sample):
+            where = f"task {task}, attempt {index}"
+            found[f"{index}"] = Pair(as_grid(sample.input, where), as_grid(sample.output, where))
+        if len(found) == count:
+            break
+    if not found:
+        raise CharmError(f"{task}: no pair came out; `charm rearc2 check {task}` tells why")
+    return found
+
+
+def sheet(task: str, generated: Mapping[str, Pair], rule: str) -> Panel:
+    """The picture: title, official pairs, a line of text, generated pairs."""
+    official = official_pairs(task)
+    longest = max(
+        max(grid.shape) for pairs in (official, generated) for p in pairs.values() for grid in p.grids()
+    )
+    cell = min(18, max(6, 150 // longest))
+    panel = Panel(WIDTH, 0)
+    y = MARGIN
+    for text in wrap(f"{task}: {rule}", int((WIDTH - 2 * MARGIN) / LETTER)):
+        panel.labels.append(Label(MARGIN, y + FONT / 2, text, bold=True))
+        y += int(1.5 * FONT)
+    for title, pairs in (("official", official), ("generated (by attempt)", generated)):
+        panel.labels.append(Label(MARGIN, y + FONT / 2, title, bold=True))
+        y = _flow(panel, pairs, y + 2 * FONT, cell) + GAP
+    panel.height = y
+    return panel
+
+
+def facts_sheet(task: str) -> Panel:
+    """The official pairs alone."""
+    panel = sheet(task, {}, "official pairs")
+    panel.labels = [label for label in panel.labels if not label.text.startswith("generated")]
+    return panel
+
+
+def _flow(panel: Panel, pairs: Mapping[str, Pair], y: int, cell: int) -> int:
+    """Adds pairs row by row from y on; returns where the last row ends."""
+    x, bottom = MARGIN, y
+    for name, pair in pairs.items():
+        height, width = pair.input.shape
+        output = pair.grids()[-1]
+        needed = max((width + output.shape[1]) * cell + ARROW, int(len(name) * LETTER))
+        if x > MARGIN and x + needed > WIDTH - MARGIN:
+            x, y = MARGIN, bottom + GAP // 2
+        panel.labels.append(Label(x, y + FONT / 2, name))
+        top = y + int(1.5 * FONT)
+        panel.tiles.append(Tile(x, top, cell, pair.input + FIRST_COLOR))
+        middle = top + max(height, output.shape[0]) * cell / 2
+        panel.labels.append(Label(x + width * cell + ARROW / 2, middle, "→", 18, centered=True))
+        panel.tiles.append(Tile(x + width * cell + ARROW, top, cell, output + FIRST_COLOR))
+        bottom = max(bottom, top + max(height, output.shape[0]) * cell + 1)
+        x += needed + GAP
+    return bottom
+
+
+def write_html(panels: Mapping[str, Panel], path: Path) -> None:
+    """One page with a sheet for each task."""
+    parts = [
+        f'<h2 id="{escape(task)}">{escape(task)}</h2>\n{panel_svg(panel)}' for task, panel in panels.items()
+    ]
+    head = '<!doctype html><meta charset="utf-8"><title>Re-ARC2</title>'
+    partial = path.with_name(path.name + ".tmp")
+    try:
+        partial.write_text(f"{head}<body>{''.join(parts)}</body>\n", "utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
+
+
+def package_sheet(task: str, count: int, first: int = 0, seed: int = 0, root: Path = ROOT) -> Panel:
+    return sheet(task, generated_pairs(task, count, first, seed, root), load_package(task, root).rule)

@@ -1,0 +1,114 @@
+"""The checks that can be asked of Re-ARC too, and the list of its tasks that fail them.
+
+Re-ARC's pairs come from the folder that `charm data rearc` builds, so only verifying is done anew. A Re-ARC pair
+that its verifier refutes never reaches the folder; that the generator makes such pairs is what is reported.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+from rich.progress import track
+
+from charm.errors import CharmError
+from charm.synthesis.build import ILLEGAL, OVERTIME
+from charm.synthesis.coverage import simple_rules
+from charm.synthesis.pairs_file import TaskRecord, read_block, read_manifest
+from charm.synthesis.rearc import RawGrid, ReArc
+from charm.synthesis.workbench import GENERATOR_FAILED, MISMATCH, VERIFIER_FAILED
+from charm.tasks.sources import load_source
+from charm.tasks.task import Grid, Pair, Task
+
+FAULTS = (MISMATCH, VERIFIER_FAILED, GENERATOR_FAILED, ILLEGAL, OVERTIME)
+
+
+def quarantine(
+    folder: Path, package: Path, workers: int = 1, tasks: Sequence[str] = ()
+) -> dict[str, list[str]]:
+    """Task -> why it fails, for all tasks in the folder of pairs (or those given).
+
+    `package` is Re-ARC's unpacked sub-package, as `fetch_package` gives it.
+    """
+    manifest = read_manifest(folder)
+    rearc = ReArc(package, manifest.plan.seed)
+    official = {task.id: task for task in load_source("arc1/training").tasks}
+    chosen = list(tasks) or sorted(manifest.tasks)
+    if unknown := [task for task in chosen if task not in manifest.tasks or task not in official]:
+        raise CharmError(f"{folder}: there are no pairs of a task {unknown[0]} of ARC-AGI-1's training set")
+    jobs = [(rearc, folder, official[task], manifest.tasks[task]) for task in chosen]
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        found = track(pool.map(_reasons, jobs), "Re-ARC", total=len(jobs))
+        return {task: reasons for task, reasons in zip(chosen, found, strict=True) if reasons}
+
+
+def _reasons(job: tuple[ReArc, Path, Task, TaskRecord]) -> list[str]:
+    rearc, folder, task, record = job
+    block = read_block(folder, task.id, record.sha256)
+    generated = [Pair(*block.pair(k)) for k in range(len(block))]
+    return [
+        *_official(rearc, task),
+        *_pairs(record, rearc, task.id, generated),
+        *(f"6. {text}" for text in simple_rules(task.pairs, generated).values()),
+    ]
+
+
+def _official(rearc: ReArc, task: Task) -> Iterator[str]:
+    """Criterion 1."""
+    parts = (("train", task.train), ("test", task.test))
+    for name, pair in ((f"{part} {k}", pair) for part, pairs in parts for k, pair in enumerate(pairs)):
+        problem = _problem(rearc, task.id, pair)
+        if problem:
+            yield f"1. {name} (numbered as in ARC-AGI-1): {problem}"
+
+
+def _pairs(record: TaskRecord, rearc: ReArc, task: str, generated: list[Pair]) -> Iterator[str]:
+    """Criterion 2, with the verifications of the build's own process done again in this one."""
+    if record.shortfall:
+        yield f"2. {record.shortfall}"
+    for fault in FAULTS:
+        if count := record.rejects.get(fault):
+            yield f"2. {fault} in {count:,} of {record.attempts:,} attempts"
+    refuted = sum(_problem(rearc, task, pair) is not None for pair in generated)
+    if refuted:
+        yield f"2. {refuted:,} stored pairs are not verified in a fresh process"
+
+
+def _problem(rearc: ReArc, task: str, pair: Pair) -> str | None:
+    assert pair.output is not None
+    try:
+        found = rearc.verify(task, _raw(pair.input))
+    except Exception as error:
+        return f"the verifier fails ({type(error).__name__})"
+    return None if found == _raw(pair.output) else "the verifier gives another output"
+
+
+def _raw(grid: Grid) -> RawGrid:
+    return tuple(map(tuple, grid.tolist()))
+
+
+def quarantine_page(found: dict[str, list[str]], checked: int) -> str:
+    """The list as Markdown."""
+    lines = [
+        "# Re-ARC tasks that fail our checks",
+        "",
+        f"{len(found)} of {checked} Re-ARC tasks, by the criteria of [rearc2.md](rearc2.md) that can be asked of them:",
+        "1 (the verifier reproduces every official pair), 2 (unique, legal, verified pairs in sufficient number, with",
+        "no pair that the task's own verifier refutes) and 6 (no simple wrong rule explains the pairs). The builder",
+        "drops every refuted pair, so all stored pairs are verified; a mismatch still means that generator and",
+        "verifier do not agree on the rule. Made by `charm rearc2 quarantine`.",
+        "",
+        "| task | reasons |",
+        "|---|---|",
+    ]
+    lines += [f"| {task} | {'; '.join(reasons)} |" for task, reasons in sorted(found.items())]
+    return "\n".join(lines) + "\n"
+
+
+def write_page(text: str, path: Path) -> None:
+    partial = path.with_name(path.name + ".tmp")
+    partial.write_text(text, "utf-8")
+    os.replace(partial, path)

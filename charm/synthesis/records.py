@@ -1,0 +1,116 @@
+"""What is known of each Re-ARC2 package: its check and its second reading, one small JSON file per task.
+
+One file each, so that several authors can record at the same time; nothing in it depends on the day.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from charm.errors import CharmError
+from charm.synthesis.workbench import ROOT, file_sha256, listed_ids, package_ids
+
+VERDICTS = ("agreed", "fixed", "open")
+
+
+@dataclass(frozen=True)
+class Check:
+    """The outcome of `charm rearc2 check` for one version of a package."""
+
+    sha256: str  # of the package's file
+    passed: bool
+    pairs: int
+    attempts: int
+    seconds: int  # CPU time to make and verify the pairs, rounded up
+    content: str  # PairBlock.content() of the pairs, seed 0
+    rejects: dict[str, int] = field(default_factory=dict)
+    ranges: dict[str, str] = field(default_factory=dict)  # measure -> official and generated range
+    failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    declared: dict[str, str] = field(default_factory=dict)  # the package's exceptions, wrong pairs and cap
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A second reader's verdict: the rule was inferred anew from the official pairs, then the package read."""
+
+    verdict: str  # agreed | fixed | open
+    note: str
+    sha256: str | None  # of the file that was read; None where there is no package
+
+
+@dataclass(frozen=True)
+class Record:
+    check: Check | None = None
+    reading: Reading | None = None
+
+
+def read_record(task: str, root: Path = ROOT) -> Record:
+    path = _path(task, root)
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        check, reading = data["check"], data["reading"]
+        return Record(check and Check(**check), reading and Reading(**reading))
+    except FileNotFoundError:
+        return Record()
+    except (ValueError, TypeError, KeyError) as error:
+        raise CharmError(f"{path}: not a record of a check ({error})") from None
+
+
+def record_check(task: str, check: Check, root: Path = ROOT) -> None:
+    _write(task, Record(check, read_record(task, root).reading), root)
+
+
+def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> None:
+    """Records a verdict; "open" may also be said of a task without a package, with what was tried."""
+    if task not in listed_ids(root):
+        raise CharmError(f"{task} is not a task of Re-ARC2")
+    if verdict not in VERDICTS:
+        raise CharmError(f"a verdict is one of {', '.join(VERDICTS)}, not {verdict}")
+    if verdict != "agreed" and not note:
+        raise CharmError(f"{task}: the verdict {verdict} needs a note that says why")
+    package = root / "tasks" / f"{task}.py"
+    if not package.is_file() and verdict != "open":
+        raise CharmError(f"{package}: there is no package yet, so the verdict can only be open")
+    sha256 = file_sha256(package) if package.is_file() else None
+    _write(task, Record(read_record(task, root).check, Reading(verdict, note, sha256)), root)
+
+
+def state(task: str, root: Path = ROOT) -> str:
+    """accepted | failed | unchecked (new or changed since), or for want of a package: open | missing."""
+    record = read_record(task, root)
+    package = root / "tasks" / f"{task}.py"
+    if not package.is_file():
+        return "open" if record.reading else "missing"
+    if record.check is None or record.check.sha256 != file_sha256(package):
+        return "unchecked"
+    return "accepted" if record.check.passed else "failed"
+
+
+def accepted_ids(root: Path = ROOT) -> list[str]:
+    return [task for task in package_ids(root) if state(task, root) == "accepted"]
+
+
+def reading_state(task: str, root: Path = ROOT) -> str:
+    """The second reading of a package: a verdict, "stale" if the file changed since, or "unread"."""
+    reading = read_record(task, root).reading
+    if reading is None:
+        return "unread"
+    return reading.verdict if reading.sha256 == file_sha256(root / "tasks" / f"{task}.py") else "stale"
+
+
+def _path(task: str, root: Path) -> Path:
+    return root / "checks" / f"{task}.json"
+
+
+def _write(task: str, record: Record, root: Path) -> None:
+    path = _path(task, root)
+    data: dict[str, Any] = asdict(record)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    partial.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
+    os.replace(partial, path)

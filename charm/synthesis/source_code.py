@@ -1,0 +1,234 @@
+"""Reads a Re-ARC2 package's source without running it: independence, forbidden means, copied grids."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.tasks.task import Grid, Pair
+
+MODULES = {
+    "__future__",
+    "collections",
+    "dataclasses",
+    "functools",
+    "itertools",
+    "math",
+    "numpy",
+    "random",
+    "rearc2",
+}
+# Names that reach files, other code or the interpreter's state.
+BUILTINS = {
+    "breakpoint",
+    "compile",
+    "delattr",
+    "eval",
+    "exec",
+    "exit",
+    "globals",
+    "id",
+    "input",
+    "locals",
+    "open",
+}
+BUILTINS |= {"__import__", "hash", "print", "quit", "setattr", "vars"}
+NUMPY = {"fromfile", "genfromtxt", "load", "loadtxt", "memmap", "random", "save", "savetxt", "savez"}
+CHANGING = {
+    "add",
+    "append",
+    "clear",
+    "discard",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "remove",
+    "setdefault",
+    "update",
+}
+CACHES = {"cache", "lru_cache", "cached_property"}
+
+SMALL_PART = 9  # cells; a part of a grid smaller than a 3x3 sign is not worth a complaint
+LARGE_SHARE = 0.25  # of a grid
+MANY_NUMBERS = 150  # in all literals together
+LONG_TEXT = 60
+LARGE_NUMBER = 10_000
+
+
+def independence(tree: ast.Module) -> tuple[list[str], list[str]]:
+    """(failures, notes): neither function may reach the other; module functions that both use are noted."""
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    reach = {name: _reach(name, functions) for name in functions}
+    failures = []
+    for one, other in (("generate", "verify"), ("verify", "generate")):
+        if other in reach[one] - {one}:
+            failures.append(f"{one} uses {other}; the two must be independent")
+    for name in sorted(reach["generate"]):
+        if name.startswith("rival"):
+            failures.append(f"generate uses {name}; what a rival says must not shape the pairs")
+    shared = sorted((reach["generate"] & reach["verify"]) - {"generate", "verify"})
+    return failures, [f"generate and verify both use {name}(); read it twice" for name in shared]
+
+
+def forbidden(tree: ast.Module) -> list[str]:
+    """What a package may not use: other modules, files, global state, chance of its own."""
+    state = {name for node in tree.body for name in _assigned(node)}
+    found = []
+    for node in ast.walk(tree):
+        what = _forbidden(node, state)
+        if what:
+            found.append(f"line {getattr(node, 'lineno', 0)}: {what}")
+    return found
+
+
+def copied(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
+    """Literals that hold an official grid or a large part of one, and literals that could hide one."""
+    found = []
+    numbers = 0
+    for node in _literals(tree):
+        line = f"line {node.lineno}"
+        table = _table(node)
+        numbers += 0 if table is None else table.size
+        value = node.value if isinstance(node, ast.Constant) else None
+        if isinstance(value, str | bytes) and len(value) > LONG_TEXT and len(value.split()) == 1:
+            found.append(f"{line}: a text of {len(value)} characters without spaces may hide a grid")
+        if isinstance(value, int) and value >= LARGE_NUMBER:
+            found.append(f"{line}: the number {value} may hide a grid")
+        if table is not None:
+            found += [f"{line}: the literal is {what}" for what in _overlaps(table, pairs)[:1]]
+    if numbers > MANY_NUMBERS:
+        found.append(f"the source holds {numbers} cells in literals; a rule needs fewer than {MANY_NUMBERS}")
+    return found
+
+
+def _reach(start: str, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
+    """The module's functions that can run when `start` does, itself included."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            names = {node.id for node in ast.walk(functions[name]) if isinstance(node, ast.Name)}
+            waiting += sorted(names & functions.keys())
+    return seen
+
+
+def _forbidden(node: ast.AST, state: set[str]) -> str | None:
+    """What is wrong with this node by itself; `state` are the module's variables."""
+    match node:
+        case ast.Import(names=names):
+            modules = [alias.name for alias in names]
+            if "random" in modules:
+                return "chance comes from `rng` alone; write `from random import Random`"
+            return _forbidden_module(modules)
+        case ast.ImportFrom(module=module, names=names):
+            if module == "random" and any(alias.name != "Random" for alias in names):
+                return "chance comes from `rng` alone; of random only the type Random may be imported"
+            if any(alias.name in CACHES for alias in names):
+                return "a cache is global state"
+            return _forbidden_module([module or "."])
+        case ast.Global() | ast.Nonlocal():
+            return "global and nonlocal are not allowed"
+        case ast.Name(id=name) if name in BUILTINS:
+            return f"{name} is not allowed"
+        case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr=name) if name in NUMPY:
+            return f"np.{name} is not allowed"
+        case ast.Attribute(attr=name) if name.startswith("__"):
+            return f"{name} is not allowed"
+        case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in state and name in CHANGING:
+            return f"{owner}.{name} changes global state"
+        case ast.Subscript(value=ast.Name(id=owner), ctx=ast.Store() | ast.Del()) if owner in state:
+            return f"{owner}[...] changes global state"
+        case ast.Call(func=ast.Name(id="Random")):
+            return "a Random of the package's own; chance comes from `rng` alone"
+    return None
+
+
+def _forbidden_module(names: list[str]) -> str | None:
+    for name in names:
+        if name.split(".")[0] not in MODULES or name.startswith("rearc2.tasks"):
+            return f"the module {name} is not allowed"
+    return None
+
+
+def _assigned(node: ast.stmt) -> Iterator[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    targets = [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign) else targets
+    for target in targets:
+        yield from (name.id for name in ast.walk(target) if isinstance(name, ast.Name))
+
+
+def _literals(tree: ast.Module) -> Iterator[ast.expr]:
+    """Constants, and each list, tuple, set or dictionary, with those inside it; texts that are statements,
+    like docstrings, are left out."""
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Set | ast.Dict)
+            and id(node) not in texts
+        ):
+            yield node
+
+
+def _table(node: ast.expr) -> npt.NDArray[np.int64] | None:
+    """The literal as a table of colours if it is one: rows of numbers, or of text with a digit or sign per cell."""
+    rows: list[list[int]]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        rows = [_digits(row) for row in node.value.split() if row]
+    elif isinstance(node, ast.List | ast.Tuple):
+        parts = [_row(part) for part in node.elts]
+        flat = _row(node)
+        if flat is not None:
+            rows = [flat]
+        elif all(part is not None for part in parts):
+            rows = [part for part in parts if part is not None]
+        else:
+            return None
+    else:
+        return None
+    if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
+        return None
+    return np.array(rows, np.int64)
+
+
+def _row(node: ast.expr) -> list[int] | None:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 1:
+        return _digits(node.value)
+    if isinstance(node, ast.List | ast.Tuple):
+        values = [part.value for part in node.elts if isinstance(part, ast.Constant)]
+        if len(values) == len(node.elts) and all(isinstance(value, int) for value in values):
+            return [int(value) for value in values if isinstance(value, int)]
+    return None
+
+
+def _digits(text: str) -> list[int]:
+    return [int(letter) if letter.isdecimal() and letter.isascii() else 0 for letter in text]
+
+
+def _overlaps(table: npt.NDArray[np.int64], pairs: Mapping[str, Pair]) -> list[str]:
+    """Where the table stands in an official grid, if it is a large part of that, or the whole grid row by row."""
+    if table.size < SMALL_PART or len(np.unique(table)) < 2:
+        return []
+    found = []
+    for name, pair in pairs.items():
+        for side, grid in zip(("input", "output"), pair.grids(), strict=False):
+            if table.size >= LARGE_SHARE * grid.size and (_contains(grid, table) or _in_order(grid, table)):
+                share = table.size / grid.size
+                found.append(f"{share:.0%} of the {side} of {name}")
+    return found
+
+
+def _contains(grid: Grid, table: npt.NDArray[np.int64]) -> bool:
+    if table.shape[0] > grid.shape[0] or table.shape[1] > grid.shape[1]:
+        return False
+    windows = np.lib.stride_tricks.sliding_window_view(grid, table.shape)
+    return bool((windows == table).all(axis=(2, 3)).any())
+
+
+def _in_order(grid: Grid, table: npt.NDArray[np.int64]) -> bool:
+    return bytes(table.astype(np.uint8).ravel()) in bytes(grid.ravel())

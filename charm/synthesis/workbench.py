@@ -1,0 +1,250 @@
+"""The Re-ARC2 workbench: finds task packages, draws pairs from them and builds the data set.
+
+A package is one file `tasks/<id>.py` under the root (see docs/rearc2.md); what it makes at attempt `index` depends on
+(seed, task, index) alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from rich.console import Console
+
+import rearc2
+from charm.errors import CharmError
+from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
+from charm.synthesis.pairs_file import MANIFEST, Plan, read_manifest
+from charm.tasks.sources import load_source
+from charm.tasks.task import Pair, Task
+from rearc2.helpers import Retry, retrying
+
+ROOT = Path(rearc2.__file__).parent
+SPLIT = "arc2/training"
+MAKE_COMMAND = "charm rearc2 build"
+
+GAVE_UP, OFFICIAL = "no draw fitted", "official input"
+GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH = "generator exception", "verifier exception", "verifier mismatch"
+
+Cells = npt.NDArray[np.int64]
+Rule = Callable[[Cells], Cells]
+
+
+@dataclass(frozen=True)
+class Package:
+    """A task package, loaded. The optional declarations are empty where the file has none."""
+
+    id: str
+    path: Path
+    sha256: str  # of the file
+    rule: str  # its docstring
+    generate: Callable[[Random], tuple[Cells, Cells]]
+    verify: Rule
+    rivals: dict[str, Rule]  # functions `rival...`: other readings, which must agree on every generated input
+    cap: int | None  # CAP: how many pairs there are at all, official ones not counted
+    wrong: dict[str, str]  # WRONG: official pairs that break the rule ("train 2") -> why
+    exceptions: dict[str, str]  # EXCEPTIONS: name of a failed finding -> why it is right all the same
+
+
+def listed_ids(root: Path = ROOT) -> list[str]:
+    """The ids that Re-ARC2 is to cover, in the list's order."""
+    return (root / "ids.txt").read_text("utf-8").split()
+
+
+def package_ids(root: Path = ROOT) -> list[str]:
+    """The ids that have a package, by folder scan, in the list's order."""
+    found = {path.stem for path in (root / "tasks").glob("[!_]*.py")}
+    listed = listed_ids(root)
+    if unknown := sorted(found - set(listed)):
+        raise CharmError(f"{root / 'tasks'}: {unknown[0]}.py is not a task of Re-ARC2's list")
+    return [task for task in listed if task in found]
+
+
+def file_sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@cache
+def load_package(task: str, root: Path = ROOT) -> Package:
+    """The package of a task; a file that cannot be imported or lacks a part is named with the reason."""
+    path = root / "tasks" / f"{task}.py"
+    if not path.is_file():
+        known = task in listed_ids(root)
+        raise CharmError(f"{path}: there is no package yet" if known else f"{task} is not a task of Re-ARC2")
+    spec = importlib.util.spec_from_file_location(f"rearc2.tasks.{task}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CharmError(f"{path}: cannot be imported ({describe(error, path)})") from error
+    for name in ("generate", "verify"):
+        if not callable(getattr(module, name, None)):
+            raise CharmError(f"{path}: there is no function {name}")
+    if not (module.__doc__ or "").strip():
+        raise CharmError(f"{path}: the docstring that states the rule is missing")
+    names = (name for name in vars(module) if name.startswith("rival"))
+    return Package(
+        id=task,
+        path=path,
+        sha256=file_sha256(path),
+        rule=" ".join((module.__doc__ or "").split()),
+        generate=module.generate,
+        verify=module.verify,
+        rivals={name: getattr(module, name) for name in names},
+        cap=_declared(module, path, "CAP", int, None),
+        wrong=_declared(module, path, "WRONG", dict, {}),
+        exceptions=_declared(module, path, "EXCEPTIONS", dict, {}),
+    )
+
+
+@cache
+def official_tasks() -> dict[str, Task]:
+    return {task.id: task for task in load_source(SPLIT).tasks}
+
+
+def official_task(task: str) -> Task:
+    try:
+        return official_tasks()[task]
+    except KeyError:
+        raise CharmError(f"there is no task {task} in ARC-AGI-2's training set") from None
+
+
+def official_pairs(task: str) -> dict[str, Pair]:
+    """The official pairs under the names that packages and pictures use: "train 0", ..., "test 0", ..."""
+    found = official_task(task)
+    parts = (("train", found.train), ("test", found.test))
+    return {f"{part} {number}": pair for part, pairs in parts for number, pair in enumerate(pairs)}
+
+
+@cache
+def _official_inputs(task: str) -> frozenset[bytes]:
+    return frozenset(_content(pair.input) for pair in official_task(task).pairs)
+
+
+def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
+    """What the package generates at one attempt, whatever was drawn before; Retry if nothing fitted."""
+    key = f"rearc2/{seed}/{package.id}/{index}".encode()
+    rng = Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
+    before, after = retrying(lambda: package.generate(rng))
+    return _grid(before, "generate's input"), _grid(after, "generate's output")
+
+
+def apply_rule(rule: Rule, grid: npt.NDArray[Any]) -> Cells:
+    """The rule's output for an input it cannot change; signed cells, so that differences do not wrap around."""
+    cells = np.array(grid, np.int64)
+    cells.setflags(write=False)
+    return _grid(rule(cells), "the result")
+
+
+def same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
+    """Whether two grids are there and equal."""
+    return one is not None and other is not None and np.array_equal(one, other)
+
+
+@dataclass(frozen=True)
+class ReArc2:
+    """The provider for the shared builder. Small to pickle: each process loads the packages it needs."""
+
+    root: Path = ROOT
+    seed: int = 0
+
+    def make(self, task: str, index: int) -> Sample | Rejected:
+        """Attempt `index` of a task: a pair that `verify` confirms, or why there is none."""
+        package = load_package(task, self.root)
+        try:
+            before, after = draw(package, self.seed, index)
+        except Retry:
+            return Rejected(GAVE_UP)
+        except Exception:
+            return Rejected(GENERATOR_FAILED)
+        if _content(before) in _official_inputs(task):
+            return Rejected(OFFICIAL)
+        try:
+            expected = apply_rule(package.verify, before)
+        except Exception:
+            return Rejected(VERIFIER_FAILED)
+        return Sample(before, after) if same(expected, after) else Rejected(MISMATCH)
+
+
+def version(root: Path = ROOT) -> str:
+    """A hash over the packages and the helpers: what decides every pair, besides the seed."""
+    digest = hashlib.sha256()
+    for path in sorted([*(root / "tasks").glob("*.py"), *(ROOT / "helpers").glob("*.py")]):
+        digest.update(f"{path.name} {file_sha256(path)}\n".encode())
+    return f"packages {digest.hexdigest()[:16]}"
+
+
+def build_rearc2(
+    folder: Path,
+    tasks: Sequence[str],
+    seed: int = 0,
+    pairs: int = 1000,
+    workers: int = 1,
+    replace: bool = False,
+    root: Path = ROOT,
+    time_limit: float = TIME_LIMIT,
+    console: Console | None = None,
+) -> Summary:
+    """Fill `folder` with pairs of the given tasks; resumes what is there.
+
+    Pairs of other versions of the packages are refused, or dropped first with `replace`.
+    """
+    for task in tasks:
+        load_package(task, root)  # complaints before anything is written
+    plan = Plan("rearc2", version(root), seed, pairs, time_limit)
+    if (folder / MANIFEST).exists():
+        held = read_manifest(folder, MAKE_COMMAND)
+        if held.plan != plan:
+            if not replace:
+                raise CharmError(f"{folder}: holds other pairs ({held.plan.version}); --replace drops them")
+            # The manifest goes first: without it the files of pairs do not count.
+            (folder / MANIFEST).unlink()
+            for task in held.tasks:
+                (folder / f"{task}.npz").unlink(missing_ok=True)
+    return build_pairs(folder, plan, ReArc2(root, seed).make, tasks, workers, console)
+
+
+def describe(error: BaseException, path: Path) -> str:
+    """An exception in one line, with the last line of `path` that took part in it."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    if isinstance(error, SyntaxError):
+        lines = [error.lineno]
+    where = f", line {lines[-1]}" if lines else ""
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _grid(value: Any, what: str) -> Cells:
+    """The value if it is an array of rows; legality is the builder's business."""
+    if not isinstance(value, np.ndarray) or value.ndim != 2:
+        shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
+        raise TypeError(f"{what} is not a grid but {type(value).__name__}{shape}")
+    return value
+
+
+def _content(grid: npt.NDArray[Any]) -> bytes:
+    return f"{grid.shape}".encode() + grid.astype(np.uint8).tobytes()
+
+
+def _declared(module: ModuleType, path: Path, name: str, kind: type, default: Any) -> Any:
+    value = getattr(module, name, default)
+    if value is not default and not isinstance(value, kind):
+        raise CharmError(f"{path}: {name} must be of type {kind.__name__}")
+    if isinstance(value, dict) and not all(
+        isinstance(text, str) and text for text in [*value, *value.values()]
+    ):
+        raise CharmError(f"{path}: {name} must name each finding with the reason for it")
+    return value

@@ -1,0 +1,63 @@
+"""Every package stands by its record: unchanged since it was accepted, or accepted here and now.
+
+A file that changed is checked in full, and so is one unchanged file a day, in turn. All of it within BUDGET
+seconds; what does not fit is a failure that names the command to run.
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+
+from charm.synthesis.check import check_package
+from charm.synthesis.records import VERDICTS, read_record, state
+from charm.synthesis.workbench import ROOT, listed_ids, load_package, official_pairs, package_ids
+
+BUDGET = 45.0
+
+
+def test_every_package_is_accepted() -> None:
+    began = time.monotonic()
+    states = {task: state(task) for task in package_ids()}
+    refused = {task: read_record(task).check for task, found in states.items() if found == "failed"}
+    assert not refused, f"refused packages: {sorted(refused)}"
+    accepted = [task for task, found in states.items() if found == "accepted"]
+    changed = [task for task, found in states.items() if found == "unchecked"]
+    in_turn = accepted[datetime.date.today().toordinal() % len(accepted)] if accepted else None
+    waiting = changed + ([in_turn] if in_turn else [])
+    while waiting and time.monotonic() - began < BUDGET:
+        task = waiting.pop(0)
+        report = check_package(task)
+        assert report.passed, f"{task}: {report.failures}"
+        record = read_record(task).check
+        if task == in_turn and record is not None:
+            assert report.content == record.content, f"{task}: the pairs are not those that were recorded"
+    late = [task for task in waiting if task in changed]
+    assert not late, f"changed packages without a check: run charm rearc2 check {' '.join(late)}"
+
+
+def test_records_belong_to_listed_tasks_and_say_what_they_must() -> None:
+    listed = set(listed_ids())
+    for path in sorted((ROOT / "checks").glob("*.json")):
+        assert path.stem in listed
+        record = read_record(path.stem)
+        if record.reading is not None:
+            assert record.reading.verdict in VERDICTS
+            assert record.reading.note or record.reading.verdict == "agreed"
+        if record.check is not None:
+            declared = record.check.declared
+            package = load_package(path.stem)
+            assert declared.keys() >= package.wrong.keys() | package.exceptions.keys()
+
+
+def test_the_list_is_arc2_training_without_arc1_training() -> None:
+    from charm.tasks.sources import load_source
+
+    first = {task.id for task in load_source("arc1/training").tasks}
+    second = [task.id for task in load_source("arc2/training").tasks]
+    assert sorted(listed_ids()) == sorted(set(second) - first)
+    assert len(listed_ids()) == 609
+
+
+def test_pairs_are_named_as_in_the_pictures() -> None:
+    assert list(official_pairs("00dbd492")) == ["train 0", "train 1", "train 2", "train 3", "test 0"]

@@ -1,0 +1,451 @@
+"""A small run folder, written with the code that writes real ones, and the page that is made of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from charm.config import to_json
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.evaluation.archive import Header, read_pass, write_votes
+from charm.evaluation.predict import predict_votes
+from charm.evaluation.protocols import Protocol, protocol_named
+from charm.evaluation.run import evaluate_votes, write_evaluation
+from charm.model import CharmModel, MemoryConfig, ModelConfig
+from charm.reasoner.config import ReasonerConfig
+from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curve_svg, ticks
+from charm.report.draw import PALETTE
+from charm.report.film import refinement_film
+from charm.report.page import write_report
+from charm.tasks.dataset import DataConfig, answer_key, assemble
+from charm.tasks.questions import Question
+from charm.tasks.view import View
+from charm.training.config import TrainConfig
+from tests.evaluation.hand import grid, predict
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<!--"
+TURNED = View(1, (0, 3, 1, 2, 9, 4, 8, 5, 7, 6))
+
+# task id -> its tests as (input, output); the last task is blind.
+TESTS: dict[str, list[tuple[str, str | None]]] = {
+    "solved": [("12/34", "21/43")],
+    "near": [("1", "111"), ("2", "222")],
+    HOSTILE: [("45", "54")],
+    "size": [("7/7", "77")],
+    "silent": [("8", "8")],
+    "blind": [("9", None)],
+}
+QUESTIONS = tuple(Question(name, n) for name, tests in TESTS.items() for n in range(len(tests)))
+# step -> predictions as (place in QUESTIONS, grid, view, memory row, confidence)
+PREDICTIONS: dict[int, list[tuple[int, str, View, int, float]]] = {
+    100: [
+        (0, "21/43", View(), 1, 0.9),
+        (0, "21/44", TURNED, 2, 0.2),
+        (1, "111", View(), 3, 0.8),
+        (2, "221", View(), 3, 0.7),
+        (2, "212", TURNED, 4, 0.6),
+        (2, "222", View(5), 5, 0.5),
+        (3, "55", View(), 6, 0.4),
+    ],
+    200: [
+        (0, "21/43", TURNED, 2, 0.8),
+        (0, "21/43", View(), 1, 0.7),
+        (2, "221", TURNED, 4, 0.7),
+        (2, "212", View(), 3, 0.1),
+        (3, "55", View(), 6, 0.3),
+        (3, "", TURNED, 7, 0.1),
+        (4, "7/7", View(), 8, 0.9),
+        (6, "99", View(), 9, 0.5),
+    ],
+}
+OUTCOMES = ["solved", "near miss", "wrong cells", "wrong size", "no answer", "blind"]
+
+
+def write_tasks(path: Path, tests: dict[str, list[tuple[str, str | None]]]) -> None:
+    def entry(pair: tuple[str, str | None]) -> dict[str, Any]:
+        return {n: grid(t).tolist() for n, t in zip(("input", "output"), pair, strict=True) if t is not None}
+
+    demos = [entry(("12", "21")), entry(("333/444", "4"))]
+    tasks = {name: {"train": demos, "test": [entry(pair) for pair in pairs]} for name, pairs in tests.items()}
+    path.write_text(json.dumps(tasks))
+
+
+def write_config(run: Path, tasks: Path) -> TrainConfig:
+    config = TrainConfig(data=DataConfig((), (str(tasks),), ()))
+    run.mkdir()
+    (run / "config.json").write_text(json.dumps(to_json(config)))
+    return config
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    write_tasks(tmp_path / "tasks.json", TESTS)
+    run = tmp_path / "<b>run & co"
+    config = write_config(run, tmp_path / "tasks.json")
+    (run / "data.json").write_text(json.dumps(assemble(replace(config.data, views=2)).manifest))
+    for step, predictions in PREDICTIONS.items():
+        votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in predictions])
+        write_votes(run / "votes", Header(step, 16, 0, 1, QUESTIONS, complete=True), votes)
+    lines = [
+        {"step": 10 * n, "loss": 3 / n, "exact_accuracy": n / 20, "refinement_steps": 4} for n in range(1, 21)
+    ]
+    lines.append({"step": 200, "evaluation/pass@1": 0.25, "evaluation/pass@2": 0.375})
+    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return run
+
+
+class Reader(HTMLParser):
+    """The page as a list of elements, all text outside of scripts and styles, and the scripts."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.text: list[str] = []
+        self.scripts: list[str] = []
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in ("meta", "input", "br"):
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag  # everything is closed in its place
+
+    def handle_data(self, data: str) -> None:
+        if self.open[-1:] == ["script"]:
+            self.scripts[-1] += data
+        elif self.open[-1:] != ["style"]:
+            self.text.append(data)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.scripts[0])
+        return found
+
+
+def read(path: Path) -> Reader:
+    reader = Reader(path.read_text())
+    assert reader.open == []
+    return reader
+
+
+def test_every_task_is_there_with_its_outcome(run: Path) -> None:
+    path = write_report(run)
+    assert path == run / "report.html"
+    assert not list(run.glob("*.tmp"))
+    page = read(path)
+    rows = [attributes for tag, attributes in page.elements if tag == "details" and "data-n" in attributes]
+    assert [row["data-n"] for row in rows] == [str(n) for n in range(len(TESTS))]
+    assert [task["id"] for task in page.data["tasks"]] == list(TESTS)
+    assert all(name in page.text for name in TESTS)
+    assert [task["outcome"] for task in page.data["tasks"]] == OUTCOMES
+    assert [row["class"] for row in rows] == [f"task {outcome.replace(' ', '-')}" for outcome in OUTCOMES]
+    filters = [attributes["data-filter"] for tag, attributes in page.elements if "data-filter" in attributes]
+    assert filters == ["all", *OUTCOMES]
+    assert page.data["palette"] == list(PALETTE[2:])
+
+
+def test_the_headline_is_what_scoring_says(run: Path) -> None:
+    text = " ".join(read(write_report(run)).text)
+    # By hand: "near" passes one of two tests, first candidate; "solved" passes; 3 others fail; "blind" is out.
+    assert "pass@2 30.00% mean over puzzles; over outputs 33.33%" in text
+    assert "pass@1 30.00%" in text
+    assert "Step 200, protocol standard (all views, at most 10 checkpoints, 16 refinement steps)" in text
+    assert "2 checkpoints voted" in text
+    assert "puzzles 5 6 test outputs, 1 more without a known answer; 1 solved whole" in text
+
+
+def test_candidates_carry_their_voters(run: Path) -> None:
+    """Every number of every candidate against the slow way, one `Ranking.voters` at a time."""
+    page = read(write_report(run, top=2)).data
+    config = DataConfig((), (str(run.parent / "tasks.json"),), ())
+    ranking = evaluate_votes(run / "votes", protocol_named("standard"), config).ranking
+    assert page["steps"] == [200, 100]
+    tests = [test for task in page["tasks"] for test in task["tests"]]
+    for q, (question, test) in enumerate(zip(QUESTIONS, tests, strict=True)):
+        given, truth = TESTS[question.task_id][question.test_index]
+        assert (test["input"], test["truth"]) == (given, truth)
+        total = sum(entry[0] == q for entries in PREDICTIONS.values() for entry in entries)
+        assert len(test["candidates"]) == min(2, len(ranking.span(q)))
+        assert test["more"] == len(ranking.span(q)) - len(test["candidates"])
+        for place, shown in zip(ranking.span(q), test["candidates"], strict=False):
+            voters = ranking.voters(place)
+            assert np.array_equal(grid(shown["grid"]), ranking.grid(place))
+            assert shown["votes"] == len(voters)
+            assert shown["share"] == round(len(voters) / total, 4)
+            assert shown["weight"] is None
+            assert shown["confidence"] == pytest.approx(np.mean([v.confidence for v in voters]), abs=1e-4)
+            assert shown["views"] == len({v.row for v in voters})
+            assert shown["by"] == [sum(v.step == step for v in voters) for step in page["steps"]]
+    assert tests[0]["candidates"][0] | {"confidence": 0} == {
+        "grid": "21/43",
+        **{"votes": 3, "share": 0.75, "weight": None, "confidence": 0, "views": 2, "by": [2, 1]},
+    }
+    assert [tests[3]["none"], tests[5]["none"], tests[5]["candidates"]] == [1, 0, []]
+    assert page["tasks"][1]["keys"] == {
+        "outcome": 1,
+        **{"rank": 3, "share": pytest.approx(0.7), "confidence": pytest.approx(0.75), "wrong": 1},
+    }
+
+
+def test_weights_show_under_a_half_life(run: Path) -> None:
+    page = read(write_report(run, Protocol(half_life=1.0)))
+    assert page.data["tasks"][0]["tests"][0]["candidates"][0]["weight"] == 2.5
+    assert "custom (all views, at most 10 checkpoints, half-life 1 checkpoints" in " ".join(page.text)
+
+
+def test_hostile_names_stay_text(run: Path) -> None:
+    page = read(write_report(run))
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"img", "iframe", "object", "link", "a", "form"}
+    assert sum(tag == "script" for tag, _ in page.elements) == 2
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert "<b>run & co" in page.text
+    assert "<" not in page.scripts[0]
+
+
+def test_nothing_is_loaded_and_no_other_script_may_run(run: Path) -> None:
+    path = write_report(run)
+    page = read(path)
+    content = path.read_text()
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|\bfetch\(|XMLHttpRequest", content)
+    assert not any({"src", "href"} & set(attributes) for _, attributes in page.elements)
+    policy = next(a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    digest = b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    assert str(run.parent) not in content.replace(str(run.parent / "tasks.json"), "")
+
+
+def test_the_script_finds_what_it_looks_for(run: Path) -> None:
+    page = read(write_report(run))
+    wanted = set(re.findall(r'getElementById\("(\w+)"\)', page.scripts[1]))
+    assert wanted == {"data", "tasks", "find", "shown"}
+    assert wanted == {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    sorts = [attributes["data-sort"] for _, attributes in page.elements if "data-sort" in attributes]
+    assert set(sorts) - {"id"} == set(page.data["tasks"][0]["keys"])
+
+
+def test_a_name_that_is_not_unicode(tmp_path: Path) -> None:
+    write_tasks(tmp_path / "tasks.json", {"half \ud800": [("1", "2")]})
+    run = tmp_path / "run"
+    write_config(run, tmp_path / "tasks.json")
+    question = Question("half \ud800", 0)
+    votes = predict([(0, grid("2"), View(), 1, 0.5)])
+    write_votes(run / "votes", Header(1, 16, 0, 1, (question,), complete=True), votes)
+    assert read(write_report(run)).data["tasks"][0]["id"] == question.task_id
+
+
+def test_without_votes_and_metrics(tmp_path: Path) -> None:
+    write_tasks(tmp_path / "tasks.json", TESTS)
+    write_config(tmp_path / "run", tmp_path / "tasks.json")
+    page = read(write_report(tmp_path / "run"))
+    text = " ".join(page.text)
+    assert "Not evaluated yet" in text
+    assert text.count("nothing logged yet") == 4
+    assert page.data["tasks"] == []
+    with pytest.raises(CharmError, match=r"is not a run folder"):
+        write_report(tmp_path)
+
+
+def test_blank_memory_stands_beside(run: Path) -> None:
+    config = DataConfig((), (str(run.parent / "tasks.json"),), ())
+    write_evaluation(run, "blank", evaluate_votes(run / "votes", Protocol(window="current"), config))
+    text = " ".join(read(write_report(run)).text)
+    # By hand: of the votes of step 200 alone only "solved" is right, one puzzle in five.
+    assert "pass@2 30.00%" in text
+    assert "pass@2, blank memory 20.00% mean over puzzles; over outputs 16.67%" in text
+    assert "pass@5 40.00% 50.00% 20.00% 16.67%" in text
+    assert "blank 200 20.00% 20.00% 5" in text
+    path = run / "eval" / "blank.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "step": 1500}))
+    assert "pass@2, blank memory at step 1,500 20.00%" in " ".join(read(write_report(run)).text)
+    path.write_text('{"metrics": {"pass@2": "high"}}')
+    with pytest.raises(CharmError, match=r"blank\.json: not an evaluation"):
+        write_report(run)
+
+
+def test_metrics_cut_short(run: Path) -> None:
+    path = run / "metrics.jsonl"
+    whole = path.read_text()
+    path.write_text(whole + '{"step": 300, "lo')
+    assert len(svg_points(write_report(run).read_text())) == 20
+    path.write_text('{"step"\n' + whole)
+    with pytest.raises(CharmError, match=r"metrics\.jsonl: line 1 is not JSON"):
+        write_report(run)
+
+
+def test_a_page_that_cannot_be_written(run: Path) -> None:
+    (run / "report.html").mkdir()
+    with pytest.raises(CharmError, match=r"report\.html: the page cannot be written"):
+        write_report(run)
+    assert not list(run.glob("*.tmp"))
+
+
+def test_parameters_come_from_the_newest_checkpoint(run: Path) -> None:
+    for step, width in ((100, 3), (200, 5)):
+        folder = run / "checkpoints" / f"step_{step:09d}"
+        folder.mkdir(parents=True)
+        tensors = {
+            "reasoner.head.weight": torch.zeros(12, width),
+            "memory.residual.up.weight": torch.zeros(width, 2),
+            "memory.residual.rows.weight": torch.zeros(1001, 2),
+            "memory.residual.multipliers": torch.zeros(7, dtype=torch.int64),
+        }
+        save_file(tensors, folder / "model.safetensors")
+    text = " ".join(read(write_report(run)).text)
+    assert "dense parameters 70 60 reasoner, 10 shared memory" in text
+    assert "memory rows 1.001k 1,001 rows, 2,002 values" in text
+    (folder / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(CharmError, match=r"model\.safetensors: not readable"):
+        write_report(run)
+
+
+def test_films_go_with_their_question(run: Path) -> None:
+    film = [grid(""), grid("11"), grid("21/43")]
+    page = read(write_report(run, films={QUESTIONS[0]: film})).data
+    assert page["tasks"][0]["tests"][0]["film"] == ["", "11", "21/43"]
+    assert "film" not in page["tasks"][1]["tests"][0]
+    with pytest.raises(CharmError, match=r"a film of solved test 7"):
+        write_report(run, films={Question("solved", 7): film})
+
+
+def test_a_page_of_400_tasks_stays_small(tmp_path: Path) -> None:
+    """Grids of the greatest size everywhere, far beyond ARC's: half of the bound for 400 tasks on 200 of them."""
+    rng = np.random.default_rng(0)
+    row = "0123456789" * 3
+    names = [f"task{n}" for n in range(200)]
+    big = "/".join([row] * 30)
+    write_tasks(tmp_path / "tasks.json", {name: [(big, big)] for name in names})
+    run = tmp_path / "run"
+    config = write_config(run, tmp_path / "tasks.json")
+    predictions = [(q, rng.integers(0, 10, (30, 30), np.uint8), View(), 1, 0.5) for q in range(200)]
+    questions = tuple(answer_key(config.data))
+    for step in range(5):
+        votes = predict(
+            [(q, np.roll(cells, step), view, row, sure) for q, cells, view, row, sure in predictions]
+        )
+        write_votes(run / "votes", Header(step, 16, 0, 1, questions, complete=True), votes)
+    film = [cells for _, cells, *_ in predictions[:16]]
+    path = write_report(run, films={question: film for question in questions})
+    assert len(read(path).data["tasks"][7]["tests"][0]["candidates"]) == 5
+    assert path.stat().st_size < 15e6
+
+
+# Curves
+
+
+def svg_points(svg: str) -> list[tuple[float, float]]:
+    """The (step, value) of a curve's points, read back through the positions of its tick labels."""
+    first = svg[svg.index('<svg class="curve"') : svg.index("</svg>")]
+
+    def scale(kind: str, position: str) -> tuple[float, float]:
+        labels = re.findall(rf'<text class="{kind}"[^>]* {position}="([\d.]+)"[^>]*>([^<]+)</text>', first)
+        (a, low), (b, high) = ((float(place), number(text)) for place, text in (labels[0], labels[-1]))
+        slope = (high - low) / (b - a)
+        return slope, low - slope * a
+
+    def number(text: str) -> float:
+        units = {"%": 0.01, "k": 1e3, "M": 1e6}
+        return float(text.rstrip("%kM")) * units.get(text[-1], 1)
+
+    (x_slope, x_zero), (y_slope, y_zero) = scale("x", "x"), scale("y", "y")
+    path = re.search(r'<path class="line" d="M([^"]+)"', first)
+    assert path is not None
+    corners = [corner.split() for corner in path[1].split("L")]
+    # Labels sit 3.5 below the middle of their line.
+    return [(float(x) * x_slope + x_zero, (float(y) + 3.5) * y_slope + y_zero) for x, y in corners]
+
+
+@pytest.mark.parametrize(
+    ("points", "percent"),
+    [
+        ([(10.0, 0.5), (20.0, 0.25), (400.0, 0.9)], True),
+        ([(1000.0, 12.0), (50_000.0, 3.5), (600_000.0, 0.0)], False),
+        ([(1.0, -2.0), (2.0, 700.0), (3.0, 41.0)], False),
+    ],
+)
+def test_a_curve_reads_back(points: list[tuple[float, float]], percent: bool) -> None:
+    width = max(step for step, _ in points)
+    height = max(value for _, value in points) - min(0, *(value for _, value in points))
+    svg = curve_svg("a", points, percent)
+    path = re.search(r'class="line" d="M([^"]+)"', svg)
+    assert path is not None
+    for corner in path[1].split("L"):
+        x, y = map(float, corner.split())
+        assert LEFT <= x <= WIDTH - RIGHT
+        assert TOP <= y <= HEIGHT - BOTTOM
+    for (step, value), (x, y) in zip(points, svg_points(svg), strict=True):
+        assert x == pytest.approx(step, abs=0.002 * width)
+        assert y == pytest.approx(value, abs=0.002 * height)
+
+
+def test_a_long_curve_is_averaged_over_its_range() -> None:
+    values = np.random.default_rng(0).random(POINTS * 10)
+    svg = curve_svg("a", [(step, value) for step, value in enumerate(values.tolist())])
+    drawn = svg_points(svg)
+    means = values.reshape(POINTS, 10).mean(axis=1)
+    np.testing.assert_allclose([y for _, y in drawn], means, atol=0.003)
+    assert svg.count('class="band"') == 1
+
+
+def test_flat_and_single_curves_have_axes() -> None:
+    for points in ([], [(5.0, 0.0)], [(1.0, 0.0), (2.0, 0.0)], [(0.0, 1.0)]):
+        svg = curve_svg("<t>", points)
+        assert "nan" not in svg
+        assert "&lt;t&gt;" in svg
+
+
+@pytest.mark.parametrize("high", [1e-4, 0.03, 0.82, 1.0, 7.0, 19.0, 600_000.0])
+def test_ticks_are_few_and_round(high: float) -> None:
+    found = ticks(0, high)
+    assert 3 <= len(found) <= 5
+    assert found[0] == 0
+    assert high - found[1] <= found[-1] <= high
+    assert all(len(f"{tick:.12e}".split("e")[0].rstrip("0")) <= 4 for tick in found)  # such as 2.5 or 17.5
+
+
+# Films
+
+
+def test_a_film_is_what_the_model_votes_at_each_depth(tmp_path: Path) -> None:
+    """The archive's own path of prediction, asked at depths 1, 2 and 3, is the film frame by frame."""
+    write_tasks(tmp_path / "tasks.json", {"a": [("12/34", "21/43")], "b": [("1", "111"), ("2", "222")]})
+    data = assemble(DataConfig((), (str(tmp_path / "tasks.json"),), (), views=3, canvas="fit"))
+    shape = ReasonerConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
+    model = CharmModel(ModelConfig(shape, MemoryConfig(rank=4)), data.instances)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():  # an untrained model predicts one colour everywhere
+        for parameter in model.parameters():
+            parameter.copy_(torch.randn(parameter.shape, generator=generator))
+    predict_votes(model, data, tmp_path / "votes", 1, (1, 2, 3), 1, Place(torch.device("cpu")))
+    frames = []
+    for q, question in enumerate(data.questions):
+        film = refinement_film(model, data, question, 3, "cpu")
+        frames += film
+        for depth, frame in enumerate(film, start=1):
+            votes = read_pass(tmp_path / "votes", 1, depth).votes
+            (vote,) = np.flatnonzero(votes.question_V == q)
+            assert np.array_equal(votes.candidates.grid(int(votes.candidate_V[vote])), frame)
+    assert len({frame.tobytes() for frame in frames}) > 3
+    with pytest.raises(CharmError, match=r"c test 0 is not a question"):
+        refinement_film(model, data, Question("c", 0), 3, "cpu")

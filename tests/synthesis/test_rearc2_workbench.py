@@ -1,0 +1,219 @@
+"""Records, the builder, facts, previews, the commands and the list of Re-ARC's failing tasks."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from charm.commands import rearc2 as commands
+from charm.errors import CharmError
+from charm.synthesis.build import collect
+from charm.synthesis.check import check_package
+from charm.synthesis.facts import facts_text, grids_text
+from charm.synthesis.pairs_file import load_pairs, write_block
+from charm.synthesis.preview import facts_sheet, package_sheet, write_html
+from charm.synthesis.quarantine import _reasons, quarantine_page
+from charm.synthesis.rearc import ReArc, fetch_package
+from charm.synthesis.records import (
+    Check,
+    accepted_ids,
+    read_record,
+    reading_state,
+    record_check,
+    record_reading,
+    state,
+)
+from charm.synthesis.workbench import ROOT, build_rearc2, load_package, official_pairs, package_ids
+from charm.tasks.task import Pair, Task
+
+TASK, OTHER = "00576224", "03560426"
+QUIET = Console(quiet=True)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "rearc2"
+    (folder / "tasks").mkdir(parents=True)
+    shutil.copy(ROOT / "ids.txt", folder)
+    for task in (TASK, OTHER):
+        shutil.copy(ROOT / "tasks" / f"{task}.py", folder / "tasks")
+    return folder
+
+
+def a_check(root: Path, task: str = TASK, passed: bool = True) -> Check:
+    return Check(load_package(task, root).sha256, passed, 1000, 1001, 1, "0" * 64)
+
+
+def test_the_state_of_a_package(root: Path) -> None:
+    assert package_ids(root) == [TASK, OTHER]
+    assert (state(TASK, root), state("05a7bcf2", root)) == ("unchecked", "missing")
+    record_check(TASK, a_check(root), root)
+    record_check(OTHER, a_check(root, OTHER, passed=False), root)
+    assert (state(TASK, root), state(OTHER, root)) == ("accepted", "failed")
+    assert accepted_ids(root) == [TASK]
+    with (root / "tasks" / f"{TASK}.py").open("a") as file:
+        file.write("\n# changed\n")
+    assert state(TASK, root) == "unchecked"
+    (root / "tasks" / "12345678.py").touch()
+    with pytest.raises(CharmError, match="is not a task of Re-ARC2's list"):
+        package_ids(root)
+
+
+def test_check_and_reading_share_a_record(root: Path) -> None:
+    record_reading(TASK, "agreed", "clear", root)
+    record_check(TASK, a_check(root), root)
+    record = read_record(TASK, root)
+    assert record.check == a_check(root)
+    assert record.reading is not None
+    assert (record.reading.verdict, reading_state(TASK, root), reading_state(OTHER, root)) == (
+        "agreed",
+        "agreed",
+        "unread",
+    )
+    with (root / "tasks" / f"{TASK}.py").open("a") as file:
+        file.write("\n# changed\n")
+    assert reading_state(TASK, root) == "stale"
+    record_reading("05a7bcf2", "open", "two readings fit; tried both", root)
+    assert state("05a7bcf2", root) == "open"
+
+
+@pytest.mark.parametrize(
+    ("task", "verdict", "note", "words"),
+    [
+        ("12345678", "agreed", "", "is not a task of Re-ARC2"),
+        (TASK, "fine", "", "a verdict is one of agreed, fixed, open"),
+        (TASK, "open", "", "needs a note"),
+        ("05a7bcf2", "agreed", "", "there is no package yet"),
+    ],
+)
+def test_bad_verdicts_are_refused(root: Path, task: str, verdict: str, note: str, words: str) -> None:
+    with pytest.raises(CharmError, match=words):
+        record_reading(task, verdict, note, root)
+    assert not (root / "checks").exists()
+
+
+def test_a_damaged_record_is_named(root: Path) -> None:
+    (root / "checks").mkdir()
+    (root / "checks" / f"{TASK}.json").write_text("{}")
+    with pytest.raises(CharmError, match=f"{TASK}.json: not a record"):
+        read_record(TASK, root)
+
+
+def test_build_stores_verified_pairs_and_resumes(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pairs"
+    first = build_rearc2(folder, [TASK], pairs=5, root=root, console=QUIET)
+    assert (first.built, first.manifest.plan.provider) == (1, "rearc2")
+    both = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root, console=QUIET)
+    assert both.built == 1
+    blocks = load_pairs(folder)
+    assert {task: len(block) for task, block in blocks.items()} == {TASK: 5, OTHER: 5}
+    assert blocks[TASK].content() == check_package(TASK, 5, root).content
+    (root / "tasks" / f"{TASK}.py").write_text((root / "tasks" / f"{TASK}.py").read_text() + "\n# changed\n")
+    with pytest.raises(CharmError, match="--replace"):
+        build_rearc2(folder, [OTHER], pairs=5, root=root, console=QUIET)
+    again = build_rearc2(folder, [OTHER], pairs=5, replace=True, root=root, console=QUIET)
+    assert list(again.manifest.tasks) == [OTHER]
+    assert not (folder / f"{TASK}.npz").exists()
+
+
+def test_facts_of_a_known_task() -> None:
+    text = facts_text("00dbd492")
+    assert "2222222..   2222222.." in text
+    assert "output size: same as the input" in text
+    assert "input sizes: 7x7, 9x9, 13x13, 15x15, 20x20, all square" in text
+    assert "input background 0; colours always 0 2" in text
+    assert "roles: 0 kept or becomes 3 4 8; 2 kept" in text
+    assert "2: 9x9 at (1,1) n=32 sym all" in text
+    assert "changed cells: 88 (0->3 x48, 0->4 x24, 0->8 x16)" in text
+    assert "output size: constant" in facts_text(TASK)
+    assert "the input lies in the output at (0, 0)" in facts_text(TASK)
+
+
+def test_grids_side_by_side_or_stacked() -> None:
+    small, wide = np.array([[1, 0], [2, 3]]), np.ones((1, 90), int)
+    assert grids_text({"in": small, "out": small[:1]}) == "in   out\n1.   1.\n23"
+    assert grids_text({"": wide, " ": wide}).split("\n\n")[1] == "1" * 90
+
+
+def test_a_sheet_shows_official_pairs_above_generated_ones(root: Path, tmp_path: Path) -> None:
+    panel = package_sheet(TASK, count=7, root=root)
+    assert len(panel.tiles) == 2 * (3 + 7)
+    assert np.array_equal(panel.tiles[0].tokens, official_pairs(TASK)["train 0"].input + 2)
+    assert max(tile.y for tile in panel.tiles[:6]) < min(tile.y for tile in panel.tiles[6:])
+    assert all(tile.x + tile.cell * tile.tokens.shape[1] <= panel.width for tile in panel.tiles)
+    assert all(tile.y + tile.cell * tile.tokens.shape[0] <= panel.height for tile in panel.tiles)
+    assert len(facts_sheet(TASK).tiles) == 6
+    write_html({TASK: panel}, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text().count("<svg") == 1
+
+
+def test_list_and_facts_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    commands.list_packages(json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert sum(map(len, found.values())) == 609
+    commands.facts("03560426")
+    assert "always 10x10" in capsys.readouterr().out
+    with pytest.raises(CharmError, match="a state is one of"):
+        commands.list_packages(state="great")
+
+
+def test_check_command_exits_by_the_outcome(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands.check((TASK,), quick=True)
+    assert f"{TASK} passes (quick, not recorded)" in capsys.readouterr().out
+    with pytest.raises(CharmError, match="name the packages"):
+        commands.check(())
+    (root / "tasks" / f"{TASK}.py").write_text(
+        '"""Rule."""\ndef generate(rng): ...\ndef verify(grid): return grid'
+    )
+    monkeypatch.setattr(
+        "charm.synthesis.check.check_package", lambda task, pairs: check_package(task, pairs, root)
+    )
+    with pytest.raises(SystemExit):
+        commands.check((TASK,), quick=True)
+    shown = capsys.readouterr().out
+    assert f"{TASK} is refused" in shown
+    assert "generate: TypeError: cannot unpack" in shown
+
+
+def test_preview_and_audit_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands.preview((TASK,), png=tmp_path / "a.png", html=tmp_path / "a.html", pairs=2)
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(CharmError, match="a picture shows one package"):
+        commands.preview((TASK, OTHER))
+    commands.audit()
+    assert "packages have a second reading" in capsys.readouterr().out
+    with pytest.raises(CharmError, match="name the task"):
+        commands.audit(verdict="agreed")
+
+
+def test_rearc_tasks_that_fail_are_told_with_the_reason(toy_wheel: tuple[Path, str], tmp_path: Path) -> None:
+    rearc = ReArc(fetch_package(tmp_path, *toy_wheel))
+
+    def reasons(task: str, official: Pair) -> list[str]:
+        block, record = collect(rearc.make, task, 40, 5.0)
+        write_block(tmp_path, task, block)
+        return _reasons((rearc, tmp_path, Task(task, (official,), ()), record))
+
+    rng = Random(0)
+    grid = np.array([[rng.randrange(9) for _ in range(4)] for _ in range(3)], np.uint8)
+    right, wrong = Pair(grid, grid[:, ::-1].copy()), Pair(grid, grid[::-1].copy())
+    # The toy's grids are so small and plain that two simple rules often agree.
+    assert all(text.startswith("6. simple: half turn") for text in reasons("00000001", right))
+    found = reasons("00000001", wrong)
+    assert found[0] == "1. train 0 (numbered as in ARC-AGI-1): the verifier gives another output"
+    assert any(text.startswith("6. simple: mirror left-right explains 100%") for text in found)
+    faults = reasons("00000002", right)
+    assert any(text.startswith("2. generator exception in") for text in faults)
+    assert any(text.startswith("2. illegal grid in") for text in faults)
+    assert reasons("00000004", right)[0].startswith("2. 6 of 40 pairs")
+    page = quarantine_page({"00000002": faults}, 5)
+    assert "1 of 5 Re-ARC tasks" in page
+    assert f"| 00000002 | {'; '.join(faults)} |" in page

@@ -1,0 +1,189 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from charm.errors import CharmError
+from charm.synthesis.pairs_file import Manifest, Plan, TaskRecord, pack_pairs, write_block, write_manifest
+from charm.tasks.batch import view_tokens
+from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
+from charm.tasks.task import Pair
+
+
+def write_tasks(folder: Path, names: list[str], seed: int, longest: int = 9) -> Path:
+    """A folder of random tasks, two demonstrations and one test each."""
+    rng = np.random.default_rng(seed)
+
+    def grid() -> list[list[int]]:
+        return rng.integers(0, 10, rng.integers(2, longest + 1, 2)).tolist()
+
+    folder.mkdir(parents=True)
+    for name in names:
+        task = {
+            "train": [{"input": grid(), "output": grid()} for _ in range(2)],
+            "test": [{"input": grid(), "output": grid()}],
+        }
+        (folder / f"{name}.json").write_text(json.dumps(task))
+    return folder
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> DataConfig:
+    return DataConfig(
+        train=(str(write_tasks(tmp_path / "train", ["a", "b"], 0)),),
+        evaluate=(str(write_tasks(tmp_path / "evaluate", ["c", "d"], 1)),),
+        auxiliary=(str(write_tasks(tmp_path / "auxiliary", ["e"], 2)),),
+        views=20,
+        data=tmp_path / "data",
+    )
+
+
+def content(data: Dataset) -> tuple[bytes, ...]:
+    """Every byte that training can reach."""
+    tensors = (data.bank.cells, data.bank.start, data.bank.shape, *vars(data.keys()).values())
+    mixtures = [m.locate(np.arange(len(m))) for m in data.mixtures.values()]
+    return (
+        *(tensor.numpy().tobytes() for tensor in tensors),
+        *(column.tobytes() for mixture in mixtures for column in mixture),
+    )
+
+
+def test_index_follows_the_papers_mixture(config: DataConfig) -> None:
+    """Training tasks whole, evaluation demonstrations twice, auxiliary tasks whole and twice."""
+    data = assemble(config)
+    (mixture,) = data.mixtures.values()
+    assert len(mixture) == 20 * (2 * 3 + 2 * 2 * 2 + 3 * 2)
+    assert len(data.instances) == 1 + 5 * 20
+    assert [(q.task_id, q.test_index) for q in data.questions] == [("c", 0), ("d", 0)]
+    assert len(data.question_bank) == 2
+
+
+def test_held_out_outputs_cannot_be_reached(config: DataConfig) -> None:
+    """Replacing every held-out output changes nothing that training sees: pairs, views, rows, order, questions."""
+    before = assemble(config)
+    folder = Path(config.evaluate[0])
+    truth = answer_key(config)
+    for path in folder.glob("*.json"):
+        task = json.loads(path.read_text())
+        task["test"][0]["output"] = [[7] * 30] * 30
+        path.write_text(json.dumps(task))
+    after = assemble(config)
+    assert content(after) == content(before)
+    assert after.instances == before.instances
+    assert torch.equal(after.question_bank.cells, before.question_bank.cells)
+    assert after.question_bank.shape[:, 2:].eq(0).all()
+    changed = answer_key(config)
+    assert all(not np.array_equal(changed[question], truth[question]) for question in truth)
+    cells = before.bank.cells.numpy().tobytes()
+    for grid in truth.values():
+        assert grid is not None
+        assert grid.tobytes() not in cells
+
+
+def test_training_split_protocol_keeps_test_pairs_for_the_questions(config: DataConfig) -> None:
+    split = replace(config, train=(), evaluate=config.train, auxiliary=(), evaluate_repeats=1)
+    data = assemble(split)
+    assert len(data.bank) == 4  # two demonstrations of each of two tasks
+    assert len(data.questions) == 2
+
+
+def test_order_of_sources_does_not_change_the_views(config: DataConfig) -> None:
+    one = assemble(config).instances
+    other = assemble(replace(config, train=config.auxiliary, auxiliary=config.train)).instances
+    for puzzle in "abcde":
+        assert np.array_equal(one.codes(puzzle), other.codes(puzzle))
+
+
+def test_rows_stay_when_tasks_join(config: DataConfig, tmp_path: Path) -> None:
+    base = assemble(replace(config, auxiliary=())).instances
+    before = [base.key(row) for row in range(1, len(base))]
+    more = (str(write_tasks(tmp_path / "more", ["z"], 9)),)
+    grown = assemble(replace(config, train=more, auxiliary=()), base).instances
+    assert [grown.key(row) for row in range(1, len(before) + 1)] == before
+    assert "z" in grown.puzzles
+
+
+def test_fit_canvases_share_out_the_same_index(config: DataConfig, tmp_path: Path) -> None:
+    wide = (str(write_tasks(tmp_path / "wide", ["w"], 5, longest=25)),)
+    full = replace(config, train=(*config.train, *wide))
+    fit = assemble(replace(full, canvas="fit"))
+    total = sum(len(mixture) for mixture in assemble(full).mixtures.values())
+    assert sum(len(mixture) for mixture in fit.mixtures.values()) == total
+    for side, mixture in fit.mixtures.items():
+        pairs = np.concatenate([block.pairs for block in mixture.blocks])
+        longest = fit.bank.shape.numpy()[pairs].max()
+        assert longest < side or longest == side == 30
+
+
+def test_a_question_decides_the_canvas_of_its_puzzle(config: DataConfig) -> None:
+    """A puzzle under evaluation has one canvas for all its demonstrations and test inputs."""
+    folder = Path(config.evaluate[0])
+    task = json.loads((folder / "c.json").read_text())
+    task["test"][0]["input"] = [[1] * 14] * 2
+    (folder / "c.json").write_text(json.dumps(task))
+    data = assemble(replace(config, canvas="fit"))
+    assert data.question_sides == (16, 11)
+    rows = set(data.instances.rows("c").tolist())
+    for side, mixture in data.mixtures.items():
+        here = {row for block in mixture.blocks for row in block.rows.tolist()}
+        assert bool(rows & here) == (side == 16)
+
+
+def add_synthetic(folder: Path, tasks: dict[str, list[Pair]]) -> None:
+    folder.mkdir(parents=True)
+    records = {}
+    for task_id, pairs in tasks.items():
+        block = pack_pairs(pairs, list(range(len(pairs))))
+        write_block(folder, task_id, block)
+        records[task_id] = TaskRecord(len(pairs), len(pairs), {}, block.content(), None)
+    write_manifest(folder, Manifest(Plan("rearc", "test", 0, 3, 20.0), [], records))
+
+
+def test_synthetic_pairs_join_their_puzzle(config: DataConfig) -> None:
+    rng = np.random.default_rng(0)
+    pairs = [Pair(*(rng.integers(0, 10, (3, k + 2)).astype(np.uint8) for _ in range(2))) for k in range(3)]
+    assert config.data is not None
+    add_synthetic(config.data / "rearc", {"a": pairs, "other": pairs})
+    shared = assemble(replace(config, synthetic=("rearc",), synthetic_view_count=5))
+    plain = assemble(config)
+    assert len(shared.instances) == len(plain.instances)
+    assert sum(map(len, shared.mixtures.values())) == sum(map(len, plain.mixtures.values())) + 3 * 5
+    own = assemble(replace(config, synthetic=("rearc",), synthetic_view_count=5, synthetic_views="own"))
+    assert len(own.instances) == len(plain.instances) + 4  # the original view keeps its row
+
+
+def test_a_synthetic_pair_with_a_questions_input_is_not_trained_on(config: DataConfig) -> None:
+    question = assemble(config).question_bank.pair(0).input
+    fresh = np.ones((2, 2), np.uint8)
+    assert config.data is not None
+    add_synthetic(config.data / "rearc", {"a": [Pair(question, fresh), Pair(fresh, question)]})
+    data = assemble(replace(config, synthetic=("rearc",)))
+    (mixture,) = data.mixtures.values()
+    trained = np.unique(mixture.locate(np.arange(len(mixture)))[0])
+    assert not any(np.array_equal(data.bank.pair(int(k)).input, question) for k in trained)
+
+
+def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
+    """Two assemblies, as two processes would make them, give byte-identical batches."""
+    batches = []
+    for data in (assemble(config), assemble(config)):
+        draw = data.stream(30, 16).batch(5)
+        chosen = (torch.from_numpy(c).long() for c in (draw.pair_N, draw.row_N, draw.top_N, draw.left_N))
+        batches.append(view_tokens(data.bank, data.keys(), *chosen, 30))
+    for one, other in zip(*batches, strict=True):
+        assert one is not None
+        assert torch.equal(one, other)
+
+
+def test_bad_requests(config: DataConfig) -> None:
+    with pytest.raises(CharmError, match="task id a appears twice"):
+        assemble(replace(config, evaluate=config.train))
+    with pytest.raises(CharmError, match="task nobody is in none"):
+        assemble(replace(config, tasks=("a", "nobody")))
+    with pytest.raises(CharmError, match="charm data rearc"):
+        assemble(replace(config, synthetic=("rearc",)))
+    with pytest.raises(CharmError, match="views must be at least 1"):
+        replace(config, views=0)
