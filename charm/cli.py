@@ -9,15 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-# OpenMP threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs
-# nearly nothing on a free one. Read when torch is first imported, which the commands do.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+import tyro
+from tyro.extras import SubcommandApp
 
-import tyro  # noqa: E402
-from tyro.extras import SubcommandApp  # noqa: E402
-
-from charm.commands import data, evaluate, params, train  # noqa: E402
-from charm.errors import CharmError  # noqa: E402
+from charm.commands import data, evaluate, params, quickstart, rearc2, report, solve, train
+from charm.errors import CharmError
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
 
@@ -25,14 +21,21 @@ DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured s
 def app() -> SubcommandApp:
     """All commands, as `charm --help` lists them."""
     everything = SubcommandApp()
+    everything.command(quickstart.quickstart)
     everything.command(data.app, name="data", help="what data is there; draw, audit, generate")
+    everything.command(rearc2.app, name="rearc2", help="the Re-ARC2 workbench: packages, checks, builds")
     everything.command(params.params)
     everything.command(train.train)
     everything.command(name="eval")(evaluate.evaluate)
+    everything.command(solve.solve)
+    everything.command(report.report)
     return everything
 
 
 def main(args: Sequence[str] | None = None) -> None:
+    # Threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs
+    # next to nothing on a free one. OpenMP reads this when torch is imported, which only the commands do.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     args = list(sys.argv[1:] if args is None else args)
     try:
         if args[:1] == ["train"]:  # its flags are the fields of the preset that its first word names

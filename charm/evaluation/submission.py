@@ -8,7 +8,7 @@ from pathlib import Path
 
 from charm.errors import CharmError
 from charm.evaluation.archive import write_atomically
-from charm.evaluation.ranking import Ranking
+from charm.evaluation.ranking import Candidate, Ranking
 from charm.tasks.questions import Question
 
 Rows = list[list[int]]
@@ -24,15 +24,23 @@ def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submissi
     A missing second attempt repeats the first; a question without candidates gets a single black cell twice.
     """
     number = {question: q for q, question in enumerate(ranking.questions)}
+    best = {
+        question: ranking.top(number[question], len(ATTEMPTS)) if question in number else []
+        for question in questions
+    }
+    return attempts(best)
+
+
+def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
+    """The submission of ranked candidates, questions in test order."""
     submission: Submission = {}
-    for question in questions:
+    for question, best in ranked.items():
         entries = submission.setdefault(question.task_id, [])
         if question.test_index != len(entries):
             raise CharmError(
                 f"submission: {question} is not in test order, test {len(entries)} should come first"
             )
-        best = ranking.top(number[question], len(ATTEMPTS)) if question in number else []
-        grids = [candidate.grid.tolist() for candidate in best] or [NO_ANSWER]
+        grids = [candidate.grid.tolist() for candidate in best[: len(ATTEMPTS)]] or [NO_ANSWER]
         entries.append({"attempt_1": grids[0], "attempt_2": grids[-1]})
     return submission
 

@@ -52,7 +52,7 @@ FAULTS = (GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH, ILLEGAL, OVERTIME)
 
 @dataclass
 class Report:
-    """What a check found. It passes if there is no failure; `names` are the failures that may be declared."""
+    """What a check found; the package passes if there is no failure."""
 
     package: Package
     pairs: int = 0

@@ -92,7 +92,7 @@ def copied(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
     for node in _literals(tree):
         line = f"line {node.lineno}"
         table = _table(node)
-        numbers += 0 if table is None else table.size
+        numbers += _cells(node)
         value = node.value if isinstance(node, ast.Constant) else None
         if isinstance(value, str | bytes) and len(value) > LONG_TEXT and len(value.split()) == 1:
             found.append(f"{line}: a text of {len(value)} characters without spaces may hide a grid")
@@ -134,7 +134,7 @@ def _forbidden(node: ast.AST, state: set[str]) -> str | None:
             return _forbidden_module([module or "."])
         case ast.Global() | ast.Nonlocal():
             return "global and nonlocal are not allowed"
-        case ast.Name(id=name) if name in BUILTINS:
+        case ast.Call(func=ast.Name(id=name)) if name in BUILTINS:
             return f"{name} is not allowed"
         case ast.Attribute(value=ast.Name(id="np" | "numpy"), attr=name) if name in NUMPY:
             return f"np.{name} is not allowed"
@@ -175,11 +175,22 @@ def _literals(tree: ast.Module) -> Iterator[ast.expr]:
             yield node
 
 
+def _cells(node: ast.expr) -> int:
+    """How many cells the literal could hold by itself, without the literals inside it."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return len(text) if _is_row(text) else 0
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return sum(isinstance(part, ast.Constant) and isinstance(part.value, int) for part in parts)
+    return 0
+
+
 def _table(node: ast.expr) -> npt.NDArray[np.int64] | None:
-    """The literal as a table of colours if it is one: rows of numbers, or of text with a digit or sign per cell."""
+    """The literal as a table of colours if it is one: rows of numbers, or of text with a digit or dot per cell."""
     rows: list[list[int]]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        rows = [_digits(row) for row in node.value.split() if row]
+        words = node.value.split()
+        rows = [_digits(word) for word in words] if all(map(_is_row, words)) else []
     elif isinstance(node, ast.List | ast.Tuple):
         parts = [_row(part) for part in node.elts]
         flat = _row(node)
@@ -197,7 +208,7 @@ def _table(node: ast.expr) -> npt.NDArray[np.int64] | None:
 
 
 def _row(node: ast.expr) -> list[int] | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 1:
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_row(node.value):
         return _digits(node.value)
     if isinstance(node, ast.List | ast.Tuple):
         values = [part.value for part in node.elts if isinstance(part, ast.Constant)]
@@ -206,8 +217,13 @@ def _row(node: ast.expr) -> list[int] | None:
     return None
 
 
-def _digits(text: str) -> list[int]:
-    return [int(letter) if letter.isdecimal() and letter.isascii() else 0 for letter in text]
+def _is_row(text: str) -> bool:
+    """Whether a text is a row of cells and no word: digits, with dots for 0."""
+    return len(text) > 1 and set(text) <= set("0123456789.")
+
+
+def _digits(row: str) -> list[int]:
+    return [0 if letter == "." else int(letter) for letter in row]
 
 
 def _overlaps(table: npt.NDArray[np.int64], pairs: Mapping[str, Pair]) -> list[str]:

@@ -118,6 +118,10 @@ class Instances:
         for puzzle in other.puzzles:
             self.add(puzzle, other.codes(puzzle))
 
+    def copy(self) -> Instances:
+        """An index that can grow without this one."""
+        return Instances.from_chunks(self.puzzles, self._chunks)
+
     def save(self, path: Path) -> None:
         """One compressed .npz without pickled objects, written whole or not at all."""
         numbers = np.array([number for number, _ in self._chunks], np.int32)

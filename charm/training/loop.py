@@ -38,6 +38,36 @@ STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to
 RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
 
 
+def refine_slots(model: CharmModel, slots: Slots, config: TrainConfig, step: int) -> dict[str, Tensor]:
+    """Refill what halted, refine every slot once, leave gradients of the loss, and decide who halts now."""
+    slots.refill(model)
+    part = len(slots) // config.accumulate
+    states, halts, sums = [], [], []
+    for first in range(0, len(slots), part):
+        at = slice(first, first + part)
+        state, logits, halt = model(slots.state_SBLD[:, at], slots.inputs_BT[at], slots.row_B[at], slots.side)
+        loss, metrics = refinement_loss(logits, halt, slots.targets_BT[at], config.batch, config.halt_weight)
+        if config.reasoner.kind == "hrm" and halt.dim() == 2:
+            with torch.no_grad():
+                _, _, next_halt = model(state, slots.inputs_BT[at], slots.row_B[at], slots.side)
+            last = slots.steps_B[at] + 1 >= config.reasoner.refinement_steps
+            loss = loss + continue_loss(halt, next_halt, last, config.batch, config.halt_weight)
+        loss.backward()
+        states.append(state)
+        halts.append(halt.detach())
+        sums.append({"loss": loss.detach() * config.batch / part, **metrics})
+
+    slots.state_SBLD = torch.cat(states, dim=1)
+    slots.steps_B += 1
+    limit = config.reasoner.refinement_steps
+    minimum = minimum_steps(slots.exploration(step, config.seed), config.reasoner.exploration, limit)
+    slots.halted_B = halt_now(torch.cat(halts), slots.steps_B, limit, minimum, config.reasoner.kind)
+    metrics = {name: torch.stack([one[name] for one in sums]).float().mean() for name in sums[0]}
+    metrics["halted"] = slots.halted_B.float().mean()
+    metrics["early"] = (slots.halted_B & (slots.steps_B < limit)).float().mean()
+    return metrics
+
+
 class Trainer:
     """A run in progress."""
 
@@ -84,39 +114,10 @@ class Trainer:
                     return
 
     def update(self, slots: Slots) -> dict[str, Tensor]:
-        """One update: refill what halted, refine every slot once, learn from it."""
-        config, model = self.config, self.model
-        slots.refill(model)
-        part = len(slots) // config.accumulate
-        states, halts, sums = [], [], []
-        for first in range(0, len(slots), part):
-            at = slice(first, first + part)
-            state, logits, halt = model(
-                slots.state_SBLD[:, at], slots.inputs_BT[at], slots.row_B[at], slots.side
-            )
-            loss, metrics = refinement_loss(
-                logits, halt, slots.targets_BT[at], config.batch, config.halt_weight
-            )
-            if config.reasoner.kind == "hrm" and halt.dim() == 2:
-                with torch.no_grad():
-                    _, _, next_halt = model(state, slots.inputs_BT[at], slots.row_B[at], slots.side)
-                last = slots.steps_B[at] + 1 >= config.reasoner.refinement_steps
-                loss = loss + continue_loss(halt, next_halt, last, config.batch, config.halt_weight)
-            loss.backward()
-            states.append(state)
-            halts.append(halt.detach())
-            sums.append({"loss": loss.detach() * config.batch / part, **metrics})
+        """One update of all weights from one refinement step of these slots."""
+        metrics = refine_slots(self.model, slots, self.config, self.step)
         self.optimizers.step(self.step)
         self.average.update()
-
-        slots.state_SBLD = torch.cat(states, dim=1)
-        slots.steps_B += 1
-        limit = config.reasoner.refinement_steps
-        minimum = minimum_steps(slots.exploration(self.step, config.seed), config.reasoner.exploration, limit)
-        slots.halted_B = halt_now(torch.cat(halts), slots.steps_B, limit, minimum, config.reasoner.kind)
-        metrics = {name: torch.stack([one[name] for one in sums]).float().mean() for name in sums[0]}
-        metrics["halted"] = slots.halted_B.float().mean()
-        metrics["early"] = (slots.halted_B & (slots.steps_B < limit)).float().mean()
         return metrics
 
     def side_of(self, step: int) -> int:

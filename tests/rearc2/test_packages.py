@@ -44,7 +44,7 @@ def test_records_belong_to_listed_tasks_and_say_what_they_must() -> None:
         if record.reading is not None:
             assert record.reading.verdict in VERDICTS
             assert record.reading.note or record.reading.verdict == "agreed"
-        if record.check is not None:
+        if record.check is not None and state(path.stem) == "accepted":
             declared = record.check.declared
             package = load_package(path.stem)
             assert declared.keys() >= package.wrong.keys() | package.exceptions.keys()

@@ -41,9 +41,8 @@ def test_forbidden_means(source: str) -> None:
 
 def test_allowed_means() -> None:
     source = "from random import Random\nimport numpy as np\nfrom rearc2.helpers import place\n"
-    source += (
-        "NAMES = {}\ndef generate(rng: Random):\n    seen = []\n    seen.append(NAMES[1])\n    seen[0] = 1"
-    )
+    source += "NAMES = {}\ndef verify(input):\n    return input\n"
+    source += "def generate(rng: Random):\n    seen = []\n    seen.append(NAMES[1])\n    seen[0] = 1"
     assert forbidden(ast.parse(source)) == []
 
 
@@ -78,7 +77,9 @@ def test_what_is_no_copy_is_left_alone(literal: str) -> None:
 
 
 def test_a_table_of_many_numbers_is_suspicious() -> None:
-    assert copied(ast.parse(f"A = {[[1] * 20] * 20}"), {})
+    assert "holds 400 cells" in copied(ast.parse(f"A = {[[1] * 20] * 20}"), {})[0]
+    assert "holds 400 cells" in copied(ast.parse(f"A = {['1' * 20] * 20}"), {})[0]
+    assert copied(ast.parse(f"A = {['a word'] * 100}"), {}) == []
 
 
 def test_independence_through_other_functions() -> None:

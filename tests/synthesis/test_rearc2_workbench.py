@@ -16,9 +16,9 @@ from charm.errors import CharmError
 from charm.synthesis.build import collect
 from charm.synthesis.check import check_package
 from charm.synthesis.facts import facts_text, grids_text
-from charm.synthesis.pairs_file import load_pairs, write_block
+from charm.synthesis.pairs_file import Manifest, Plan, load_pairs, write_block, write_manifest
 from charm.synthesis.preview import facts_sheet, package_sheet, write_html
-from charm.synthesis.quarantine import _reasons, quarantine_page
+from charm.synthesis.quarantine import _reasons, quarantine, quarantine_page
 from charm.synthesis.rearc import ReArc, fetch_package
 from charm.synthesis.records import (
     Check,
@@ -217,3 +217,28 @@ def test_rearc_tasks_that_fail_are_told_with_the_reason(toy_wheel: tuple[Path, s
     page = quarantine_page({"00000002": faults}, 5)
     assert "1 of 5 Re-ARC tasks" in page
     assert f"| 00000002 | {'; '.join(faults)} |" in page
+
+
+def test_quarantine_reads_a_folder_of_pairs(tmp_path: Path) -> None:
+    # ARC-AGI-1's 67a3c6ac is the mirror image; 68b16354 turns upside down, so the same verifier is wrong there.
+    package, folder = tmp_path / "package", tmp_path / "pairs"
+    package.mkdir()
+    folder.mkdir()
+    (package / "__init__.py").touch()
+    generator = "def generate_67a3c6ac(rng, diff_lb, diff_ub):\n"
+    generator += "    grid = tuple(tuple(rng.randrange(9) for _ in range(6)) for _ in range(5))\n"
+    generator += "    return {'input': grid, 'output': tuple(row[::-1] for row in grid)}\n"
+    verifier = "def verify_67a3c6ac(grid):\n    return tuple(row[::-1] for row in grid)\n"
+    (package / "generators.py").write_text(generator + "generate_68b16354 = generate_67a3c6ac\n")
+    (package / "verifiers.py").write_text(verifier + "verify_68b16354 = verify_67a3c6ac\n")
+    manifest = Manifest(Plan("rearc", "toy", 0, 10, 5.0))
+    for task in ("67a3c6ac", "68b16354"):
+        block, manifest.tasks[task] = collect(ReArc(package).make, task, 10, 5.0)
+        write_block(folder, task, block)
+    write_manifest(folder, manifest)
+    found = quarantine(folder, package)
+    assert list(found) == ["68b16354"]
+    assert "1. train 0" in found["68b16354"][0]
+    assert found["68b16354"][-1].startswith("6. simple: mirror left-right explains 100%")
+    with pytest.raises(CharmError, match="no pairs of a task 007bbfb7"):
+        quarantine(folder, package, tasks=["007bbfb7"])

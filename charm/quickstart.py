@@ -1,0 +1,110 @@
+"""The quickstart: everything CHARM does, on a scale of minutes on two CPU cores."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from charm.devices import place
+from charm.evaluation.protocols import Protocol
+from charm.evaluation.run import evaluate_run, evaluate_votes
+from charm.presets import quickstart as preset
+from charm.report.film import refinement_film
+from charm.report.page import write_report
+from charm.training.checkpoint import steps_of
+from charm.training.config import TrainConfig, read_config
+from charm.training.loop import train
+
+FILMS = 6  # tasks whose refinement steps the page shows
+
+
+def run_quickstart(
+    out: Path, seed: int, console: Console, config: TrainConfig | None = None
+) -> dict[str, Any]:
+    """Train, vote with and without the memory, write the page; returns what the table shows."""
+    config = replace(config or preset(), seed=seed)
+    began = time.monotonic()
+    with place("cpu") as here:
+        resume = (out / "config.json").is_file() and read_config(out) == config and bool(steps_of(out))
+        if (resume and steps_of(out)[-1] >= config.steps) or not resume:
+            shutil.rmtree(out, ignore_errors=True)
+            resume = False
+        console.print(
+            f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}"
+        )
+        trainer = train(config, out, here, resume, console.print)
+        trained = time.monotonic() - began
+        protocol = Protocol(views=config.evaluate_views, window="current", loops=config.evaluate_loops)
+        scored = evaluate_run(out, "quickstart", protocol, here)
+        blank = evaluate_run(out, "quickstart", protocol, here, blank_memory=True)
+        assert scored is not None
+        assert blank is not None
+        solved = [task["task_id"] for task in scored["tasks"] if task["outcome"] == "solved"]
+        with trainer.average.applied():
+            films = {
+                question: refinement_film(
+                    trainer.model, trainer.data, question, config.reasoner.refinement_steps, here.device
+                )
+                for question in trainer.data.questions
+                if question.task_id in solved[:FILMS] and question.test_index == 0
+            }
+    report = write_report(out, protocol, films=films)
+    ranking = evaluate_votes(out / "votes", protocol, config.data).ranking
+    without = {task["task_id"]: task["outcome"] for task in blank["tasks"]}
+    tasks = []
+    for task in scored["tasks"]:
+        ranks = [output["rank"] for output in task["outputs"]]
+        numbers = [n for n, question in enumerate(ranking.questions) if question.task_id == task["task_id"]]
+        best = [ranking.top(number, 1) for number in numbers]
+        tasks.append(
+            {
+                "task": task["task_id"],
+                "tests": len(ranks),
+                "pass@1": sum(rank is not None and rank <= 1 for rank in ranks),
+                "pass@2": sum(rank is not None and rank <= 2 for rank in ranks),
+                "votes": [top[0].votes if top else 0 for top in best],
+                "voters": config.evaluate_views,
+                "outcome": task["outcome"],
+                "without_memory": without[task["task_id"]],
+            }
+        )
+    return {
+        "tasks": tasks,
+        "pass@1": scored["metrics"]["pass@1"],
+        "pass@2": scored["metrics"]["pass@2"],
+        "pass@2 without memory": blank["metrics"]["pass@2"],
+        "training_seconds": round(trained, 1),
+        "seconds": round(time.monotonic() - began, 1),
+        "report": str(report),
+    }
+
+
+def results_table(found: dict[str, Any]) -> Table:
+    """What a person wants to see at the end."""
+    table = Table(title="Held-out test inputs, answered by voting over views")
+    table.add_column("task")
+    for column in ("pass@1", "pass@2", "votes for the first answer"):
+        table.add_column(column, justify="right")
+    table.add_column("with memory")
+    table.add_column("memory zeroed")
+    for one in found["tasks"]:
+        votes = ", ".join(f"{count} of {one['voters']}" for count in one["votes"])
+        style = "green" if one["outcome"] == "solved" else ""
+        table.add_row(
+            one["task"],
+            *(f"{one[name]}/{one['tests']}" for name in ("pass@1", "pass@2")),
+            votes,
+            f"[{style}]{one['outcome']}[/]" if style else one["outcome"],
+            one["without_memory"],
+        )
+    table.caption = (
+        f"pass@1 {found['pass@1']:.1%}, pass@2 {found['pass@2']:.1%}; with the memory zeroed "
+        f"{found['pass@2 without memory']:.1%}; {found['seconds']:.0f} s"
+    )
+    return table

@@ -1,0 +1,58 @@
+"""A toy dataset and a toy run, small enough for tests that train."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from charm.model import MemoryConfig
+from charm.reasoner.config import ReasonerConfig
+from charm.tasks.dataset import DataConfig
+from charm.training.config import OptimizerConfig, TrainConfig
+
+
+def write_toy_tasks(folder: Path, count: int = 3, seed: int = 0) -> Path:
+    """Tasks whose rule is a flip or a turn of a small grid; three demonstrations and a test each."""
+    rng = np.random.default_rng(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    rules = (np.fliplr, np.flipud, np.rot90, np.transpose)
+    for number in range(count):
+
+        def pair(rule=rules[number % 4]) -> dict[str, list[list[int]]]:
+            grid = rng.integers(0, 4, (3, 3))
+            return {"input": grid.tolist(), "output": rule(grid).tolist()}
+
+        task = {"train": [pair() for _ in range(3)], "test": [pair()]}
+        (folder / f"toy{number}.json").write_text(json.dumps(task))
+    return folder
+
+
+def toy_config(folder: Path, **changes: object) -> TrainConfig:
+    """A run of seconds on the toy tasks in `folder`."""
+    config = TrainConfig(
+        data=DataConfig(
+            train=(), evaluate=(str(folder),), auxiliary=(), views=6, evaluate_repeats=1, canvas="fit"
+        ),
+        reasoner=ReasonerConfig(
+            width=32,
+            heads=2,
+            layers=1,
+            recurrences=2,
+            horizon=1,
+            prefix=1,
+            inner_multiple=32,
+            refinement_steps=3,
+            compute_dtype="float32",
+        ),
+        memory=MemoryConfig(rank=8),
+        optimizer=OptimizerConfig(lr=3e-3, factor_lr=1e-2, warmup=5, ema=0.9),
+        steps=12,
+        batch=8,
+        checkpoint_every=6,
+        evaluate_every=0,
+        evaluate_loops=(3,),
+        log_every=4,
+        device="cpu",
+    )
+    return replace(config, **changes)

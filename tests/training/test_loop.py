@@ -1,0 +1,270 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.model import MemoryConfig
+from charm.presets import PRESETS
+from charm.reasoner.config import ReasonerConfig
+from charm.training import checkpoint
+from charm.training.config import TrainConfig
+from charm.training.loop import Trainer, refine_slots, train
+from tests.toy import toy_config, write_toy_tasks
+
+HERE = Place(torch.device("cpu"))
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> TrainConfig:
+    return toy_config(write_toy_tasks(tmp_path / "tasks"))
+
+
+def quiet(text: str) -> None:
+    pass
+
+
+def metrics(run: Path) -> list[dict[str, float]]:
+    """The lines of a run's metrics without what depends on the clock."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if k not in ("time", "samples_per_second")} for line in lines]
+
+
+def same_everything(one: Trainer, other: Trainer) -> bool:
+    state, again = one.model.state_dict(), other.model.state_dict()
+    moments = [checkpoint.optimizer_tensors(trainer.optimizers.all) for trainer in (one, other)]
+    slots = [
+        {f"{side}{k}": v for side, g in t.slots.items() for k, v in g.state().items()} for t in (one, other)
+    ]
+    return (
+        all(torch.equal(state[name], again[name]) for name in state)
+        and all(torch.equal(a, b) for a, b in zip(one.average.average, other.average.average, strict=True))
+        and moments[0].keys() == moments[1].keys()
+        and all(torch.equal(moments[0][name], moments[1][name]) for name in moments[0])
+        and all(torch.equal(slots[0][name], slots[1][name]) for name in slots[0])
+    )
+
+
+@pytest.mark.parametrize("memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(design="table", rank=32)])
+def test_interrupted_and_resumed_equals_uninterrupted(
+    config: TrainConfig, tmp_path: Path, memory: MemoryConfig
+) -> None:
+    """Weights, rows, averages, moments, carried states and metrics agree bit for bit."""
+    config = replace(config, memory=memory, steps=14)
+    whole = train(config, tmp_path / "whole", HERE, say=quiet)
+    train(replace(config, steps=6), tmp_path / "parts", HERE, say=quiet)
+    resumed = train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
+    assert same_everything(whole, resumed)
+    assert metrics(tmp_path / "whole")[1:] == metrics(tmp_path / "parts")[-len(metrics(tmp_path / "whole")) + 1 :]
+
+
+def test_a_stop_in_the_middle_of_a_metrics_line_loses_nothing(config: TrainConfig, tmp_path: Path) -> None:
+    config = replace(config, checkpoint_every=3)  # lines end every 4 updates
+    train(config, tmp_path / "whole", HERE, say=quiet)
+    trainer = Trainer(config, tmp_path / "parts", HERE, quiet)
+    (tmp_path / "parts").mkdir()
+    for _ in range(3):
+        found = trainer.update(trainer.slots[trainer.side_of(trainer.step)])
+        trainer.step += 1
+        trainer.record(found)
+    trainer.save()
+    (tmp_path / "parts" / "config.json").write_text((tmp_path / "whole" / "config.json").read_text())
+    train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
+    assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
+
+
+def test_twenty_steps_match_the_stored_curve(tmp_path: Path) -> None:
+    """A change of numerics anywhere in the loop shows here; the curve was stored by this very test."""
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"), steps=20, log_every=1, checkpoint_every=20)
+    train(config, tmp_path / "run", HERE, say=quiet)
+    losses = [line["loss"] for line in metrics(tmp_path / "run")]
+    stored = Path(__file__).with_name("toy_curve.json")
+    assert losses == pytest.approx(json.loads(stored.read_text()), rel=2e-4)
+
+
+def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> None:
+    """Split into micro-batches, an update is the same to rounding; rows get the gradients of their own examples."""
+    runs = [
+        train(replace(config, accumulate=parts, steps=5), tmp_path / f"{parts}", HERE, say=quiet)
+        for parts in (1, 4)
+    ]
+    one, other = (run.model.state_dict() for run in runs)
+    for name in one:
+        torch.testing.assert_close(one[name], other[name], rtol=2e-4, atol=2e-5)
+
+
+def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
+    """Each slot meets exactly the examples of its own stream, one after the other, until each has halted."""
+    trainer = Trainer(config, tmp_path, HERE, quiet)
+    (slots,) = trainer.slots.values()
+    met: list[list[int]] = [[] for _ in range(len(slots))]
+    for step in range(12):
+        halted = slots.halted_B.clone()
+        refine_slots(trainer.model, slots, config, step)
+        trainer.model.zero_grad(set_to_none=True)
+        for slot in torch.nonzero(halted).flatten().tolist():
+            met[slot].append(int(slots.row_B[slot]))
+    for slot, rows in enumerate(met):
+        expected = slots.stream.draw(np.full(len(rows), slot), np.arange(len(rows))).row_N
+        assert rows == expected.tolist()
+        assert slots.turn[slot] == len(rows)
+    assert max(map(len, met)) >= 4  # three refinement steps at most
+
+
+def run_process(config_path: Path, out: Path, *more: str, processes: int = 1) -> subprocess.Popen[bytes]:
+    program = [
+        *(["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []),
+        *("-m", "tests.training.run_toy", str(config_path), str(out), *more),
+    ]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    return subprocess.Popen([sys.executable, *program], env=environment, stdout=subprocess.DEVNULL)
+
+
+def test_one_and_two_processes_give_the_same_curve(config: TrainConfig, tmp_path: Path) -> None:
+    from charm.config import to_json
+
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(to_json(replace(config, steps=8, log_every=2, checkpoint_every=8))))
+    started = [run_process(path, tmp_path / f"run{n}", processes=n) for n in (1, 2)]
+    assert [process.wait(120) for process in started] == [0, 0]
+    one, two = (metrics(tmp_path / f"run{n}") for n in (1, 2))
+    assert [line["step"] for line in one] == [line["step"] for line in two] == [2, 4, 6, 8]
+    for a, b in zip(one, two, strict=True):
+        assert a["loss"] == pytest.approx(b["loss"], rel=1e-4)
+    rows = [
+        checkpoint.read_tensors(checkpoint.folder_of(tmp_path / f"run{n}", 8) / "model.safetensors")
+        for n in (1, 2)
+    ]
+    for name in rows[0]:
+        torch.testing.assert_close(rows[0][name], rows[1][name], rtol=1e-3, atol=1e-4)
+
+
+def test_kill_and_termination(config: TrainConfig, tmp_path: Path) -> None:
+    """kill -9 loses no checkpoint; SIGTERM saves and exits cleanly; both resume to the uninterrupted result."""
+    from charm.config import to_json
+
+    config = replace(config, steps=60, checkpoint_every=10, keep_checkpoints=0)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(to_json(config)))
+    for number, expected in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
+        out = tmp_path / f"run{int(number)}"
+        process = run_process(path, out)
+        deadline = time.monotonic() + 60
+        while len(checkpoint.steps_of(out)) < 1 and time.monotonic() < deadline and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(number)
+        code = process.wait(60)
+        assert code == expected or (code == 0 and checkpoint.steps_of(out)[-1] == 60)
+        assert checkpoint.last_good(out, quiet) is not None
+        resumed = train(config, out, HERE, resume=True, say=quiet)
+        whole = tmp_path / "whole"
+        if not whole.exists():
+            train(config, whole, HERE, say=quiet)
+        final = [checkpoint.folder_of(run, 60) / "model.safetensors" for run in (out, whole)]
+        assert final[0].read_bytes() == final[1].read_bytes()
+        assert resumed.step == 60
+
+
+def test_a_damaged_checkpoint_is_passed_over(config: TrainConfig, tmp_path: Path) -> None:
+    config = replace(config, steps=18, keep_checkpoints=0)
+    whole = train(config, tmp_path / "run", HERE, say=quiet)
+    for step, damage in ((18, "optimizers.safetensors"), (12, "checkpoint.json")):
+        file = checkpoint.folder_of(tmp_path / "run", step) / damage
+        file.write_bytes(file.read_bytes()[:-10])
+    said: list[str] = []
+    resumed = train(config, tmp_path / "run", HERE, resume=True, say=said.append)
+    assert "optimizers.safetensors is truncated or damaged" in said[0]
+    assert "checkpoint.json" in said[1]
+    assert "resumed at step 6" in said[2]
+    assert same_everything(whole, resumed)
+
+
+def test_a_full_disk_is_told_and_harms_no_checkpoint(
+    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = checkpoint.write_tensors
+    trainer = train(replace(config, steps=6), tmp_path / "run", HERE, say=quiet)
+
+    def full(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+        if path.name.startswith("optimizers"):
+            raise OSError(28, "No space left on device")
+        write(path, tensors)
+
+    monkeypatch.setattr(checkpoint, "write_tensors", full)
+    trainer.step = 12
+    with pytest.raises(CharmError, match="No space left on device"):
+        trainer.save()
+    assert checkpoint.steps_of(tmp_path / "run") == [6]
+    assert checkpoint.verify(checkpoint.folder_of(tmp_path / "run", 6))["step"] == 6
+
+
+def test_a_loss_that_is_not_finite_stops_the_run(config: TrainConfig, tmp_path: Path) -> None:
+    broken = replace(config, optimizer=replace(config.optimizer, lr=1e30, warmup=0), log_every=2)
+    with pytest.raises(CharmError, match=r"step \d+: the loss is (nan|inf)"):
+        train(broken, tmp_path / "run", HERE, say=quiet)
+
+
+def test_a_runaway_halt_head_stops_the_run(config: TrainConfig, tmp_path: Path) -> None:
+    trainer = Trainer(config, tmp_path / "run", HERE, quiet)
+    (tmp_path / "run").mkdir()
+    trainer.step = 400
+    value = {"loss": 1.0, "halted": 1.0, "early": 0.9, "exact_accuracy": 0.01, "token_loss": 1.0}
+    with pytest.raises(CharmError, match="step 400: the halt head has run away: it stops 90% of the examples"):
+        trainer.record({name: torch.tensor(v) for name, v in value.items()})
+
+
+def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(
+    config: TrainConfig, tmp_path: Path
+) -> None:
+    train(config, tmp_path / "run", HERE, say=quiet)
+    with pytest.raises(CharmError, match="already holds a run at step 12"):
+        train(config, tmp_path / "run", HERE, say=quiet)
+    with pytest.raises(CharmError, match="another batch"):
+        train(replace(config, batch=16), tmp_path / "run", HERE, resume=True, say=quiet)
+    with pytest.raises(CharmError, match="holds no run to resume"):
+        train(config, tmp_path / "other", HERE, resume=True, say=quiet)
+
+
+@pytest.mark.parametrize("name", [n for n in PRESETS if "-L" not in n and "-H" not in n] + ["isoflop-L48-U4"])
+def test_every_preset_takes_a_step_at_reduced_size(name: str, tmp_path: Path) -> None:
+    """Its own recurrence, memory and optimizers on toy tasks, with everything wide or long cut down."""
+    config = PRESETS[name]()
+    toy = toy_config(write_toy_tasks(tmp_path / "tasks"))
+    rank = 32 if config.memory.rank == 512 else min(config.memory.rank, 8)
+    small = replace(
+        config,
+        data=toy.data,
+        reasoner=replace(
+            config.reasoner, width=32, heads=2, inner_multiple=32, layers=min(config.reasoner.layers, 2)
+        ),
+        memory=replace(config.memory, rank=rank),
+        steps=2,
+        batch=4,
+        device="cpu",
+        log_every=1,
+        checkpoint_every=2,
+        evaluate_every=0,
+    )
+    trainer = train(small, tmp_path / "run", HERE, say=quiet)
+    assert trainer.step == 2
+    assert all(np.isfinite(line["loss"]) for line in metrics(tmp_path / "run"))
+
+
+def test_impossible_settings_are_refused() -> None:
+    with pytest.raises(CharmError, match="cannot be split into 5"):
+        TrainConfig(batch=768, accumulate=5)
+    with pytest.raises(CharmError, match="multiple of checkpoint_every"):
+        TrainConfig(checkpoint_every=100, evaluate_every=150)
+    with pytest.raises(CharmError, match="horizon 7 is longer"):
+        TrainConfig(reasoner=ReasonerConfig(recurrences=6, horizon=7))
+    with pytest.raises(CharmError, match="belong together"):
+        TrainConfig(memory=MemoryConfig(sparse_puzzles=True))
