@@ -5,6 +5,7 @@ Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -107,6 +108,10 @@ class Reasoner(nn.Module):
             side, config.prefix, config.rope, config.rope_base, config.head_width, tokens_BT.device
         )
         apply: list[Apply] = [partial(block, turn=turn) for block in self.blocks]
+        if self.uses_fused_kernels():
+            from charm.reasoner.kernels import fused  # here alone: Triton is not everywhere
+
+            apply = [fused(block, turn, self.compute_dtype) for block in self.blocks]
         x_BLD = self.embed(tokens_BT, task_BD)
         states = RECUR[config.kind](list(state_SBLD.detach()), x_BLD, apply, config)
         answer_BLD = states[0]
@@ -136,17 +141,36 @@ class Reasoner(nn.Module):
         initial_S11D = self.initial.to(state_SBLD.dtype)[:, None, None]
         return torch.where(halted_B[:, None, None], initial_S11D, state_SBLD)
 
+    def uses_fused_kernels(self) -> bool:
+        """Whether this model, where it is now, computes its blocks with the fused kernels."""
+        wanted = self.config.kernels
+        if wanted == "auto":
+            return self.initial.is_cuda and self.compute_dtype == torch.bfloat16 and _has_triton()
+        if wanted == "fused" and not (self.initial.is_cuda and _has_triton()):
+            raise CharmError(
+                f"the fused kernels need Triton and an NVIDIA GPU, and this model is on {self.initial.device}; "
+                f'kernels "auto" uses them where they run'
+            )
+        return wanted == "fused"
+
     def compile_blocks(self, **options: Any) -> None:
         """Compiles one application of each block in place with torch.compile; parameter names stay.
 
+        Blocks that use the fused kernels stay as they are: nothing is left there to compile.
         The same compiled code serves all recurrences. Shapes are static, and a graph break or too many
         recompilations are errors, unless `options` (torch.compile's) say otherwise.
         """
+        if self.uses_fused_kernels():
+            return
         # Each canvas size and batch size needs up to three graphs to train and one to infer; torch's limit of
         # 8 would be met with the third size.
         torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
         for block in self.blocks:
             block.compile(**{"dynamic": False, "fullgraph": True, **options})
+
+
+def _has_triton() -> bool:
+    return importlib.util.find_spec("triton") is not None
 
 
 def count_parameters(module: nn.Module, initial_state: bool = True) -> int:

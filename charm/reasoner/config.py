@@ -12,6 +12,7 @@ Kind = Literal["urm", "trm", "hrm"]
 FeedForward = Literal["swiglu", "conv_swiglu"]
 Rope = Literal["1d", "2d"]
 ComputeType = Literal["bfloat16", "float32"]
+Kernels = Literal["auto", "plain", "fused"]
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,12 @@ class ReasonerConfig:
     """Probability that a training step imposes a random minimum on the number of refinement steps."""
     compute_dtype: ComputeType = "bfloat16"
     """Type of activations and matrix products; the weights themselves are always float32."""
+    kernels: Kernels = "auto"
+    """How blocks are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs, the choice of "auto" for
+    bfloat16 on one. The model is the same."""
 
     def __post_init__(self) -> None:
-        choices = {"kind": Kind, "ffn": FeedForward, "rope": Rope, "compute_dtype": ComputeType}
+        choices = {"kind": Kind, "ffn": FeedForward, "rope": Rope, "compute_dtype": ComputeType, "kernels": Kernels}
         for name, options in choices.items():
             value = getattr(self, name)
             if value not in get_args(options):

@@ -47,8 +47,10 @@ class Logs:
             packed /= place.world
         self._sums, self._count = {}, 0
         means = dict(zip(names, packed.tolist(), strict=True))
-        # In the long run each slot halts once for every example: steps per halt are steps per example.
-        means["refinement_steps"] = 1 / max(means["halted"], 1e-9)
+        # Of the examples that halted; where none did they are all still being refined.
+        steps, halted = means.pop("halted_steps"), means["halted"]
+        limit = self.config.reasoner.refinement_steps
+        means["refinement_steps"] = steps / halted if halted else float(limit)
         return means
 
     def write(self, step: int, means: dict[str, float], batch: int) -> None:

@@ -64,6 +64,7 @@ def refine_slots(model: CharmModel, slots: Slots, config: TrainConfig, step: int
     slots.halted_B = halt_now(torch.cat(halts), slots.steps_B, limit, minimum, config.reasoner.kind)
     metrics = {name: torch.stack([one[name] for one in sums]).float().mean() for name in sums[0]}
     metrics["halted"] = slots.halted_B.float().mean()
+    metrics["halted_steps"] = (slots.halted_B * slots.steps_B).float().mean()
     metrics["early"] = (slots.halted_B & (slots.steps_B < limit)).float().mean()
     return metrics
 

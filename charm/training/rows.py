@@ -148,9 +148,9 @@ def _gather(ids: Tensor, grads: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _all_gather(local: Tensor) -> Tensor:
-    gathered = local.new_empty(dist.get_world_size() * local.shape[0], *local.shape[1:])
-    dist.all_gather_into_tensor(gathered, local.contiguous())
-    return gathered
+    gathered = [torch.empty_like(local) for _ in range(dist.get_world_size())]
+    dist.all_gather(gathered, local.contiguous())
+    return torch.cat(gathered)
 
 
 def _evaluate(closure: Callable[[], Any] | None) -> Any:

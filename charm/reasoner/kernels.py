@@ -1,0 +1,446 @@
+"""The fast path of a block on NVIDIA GPUs: library matrix products and attention, Triton kernels for all the rest.
+
+A layer is attention between two autograd functions, `_Project` and `_Mix`. Between matrix products everything is
+bound by memory traffic, so what counts is how often a tensor passes through memory: each kernel here reads its
+inputs once and writes its outputs once, computes in float32 and rounds once. Counted in U, the bytes of one
+[M, D] activation, a layer with F = 3D moves (beside its products and attention)
+
+    forward    rotate 4, norms 2 x 3, gate and convolution 9                                    19 U
+    backward   norms 2 x 3, gate and convolution 18, rotate 6, the sum of two gradients 3       33 U
+
+and keeps 12 U for the backward pass: its output, the rotated q, k, v, the attention's output, the first norm's output
+and [gate, up]. What the down product needs is computed again, within a pass that reads [gate, up] anyway.
+
+The weights are cast once for all applications of a block; their gradients go straight to the float32 masters, each
+application's in float32.
+
+Shapes: B examples, L positions, M = B * L rows, D width, N heads, H head width, F feed-forward inner width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
+import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from charm.reasoner.layers import NORM_EPS, Block, ConvSwiGLU, Layer, Rotation
+
+# In this order: on Hopper cuDNN's attention is the fastest; not every GPU and type has it.
+BACKENDS = [
+    SDPBackend.CUDNN_ATTENTION,
+    SDPBackend.FLASH_ATTENTION,
+    SDPBackend.EFFICIENT_ATTENTION,
+    SDPBackend.MATH,
+]
+
+
+# --- Kernels. Row offsets are int64: a batch of 768 has more than 2^31 gate and up values. ---
+
+
+@triton.jit
+def _add_norm_kernel(
+    x_ptr: tl.tensor,  # [M, D]
+    y_ptr: tl.tensor,  # [M, D]
+    out_ptr: tl.tensor,  # [M, D] (x + y) / rms(x + y)
+    scale_ptr: tl.tensor,  # [M] 1 / rms(x + y), float32
+    rows: tl.tensor,
+    width: tl.constexpr,
+    eps: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+) -> None:
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, WIDTH)
+    at = row[:, None] * width + column[None, :]
+    there = (row < rows)[:, None] & (column < width)[None, :]
+    total = tl.load(x_ptr + at, there, 0.0).to(tl.float32) + tl.load(y_ptr + at, there, 0.0).to(tl.float32)
+    scale = 1 / tl.sqrt(tl.sum(total * total, 1) / width + eps)
+    tl.store(out_ptr + at, (total * scale[:, None]).to(out_ptr.dtype.element_ty), there)
+    tl.store(scale_ptr + row, scale, row < rows)
+
+
+@triton.jit
+def _norm_backward_kernel(
+    dout_ptr: tl.tensor,  # [M, D]
+    out_ptr: tl.tensor,  # [M, D] as the forward kernel wrote it
+    scale_ptr: tl.tensor,  # [M]
+    dsum_ptr: tl.tensor,  # [M, D] the gradient of x + y
+    rows: tl.tensor,
+    width: tl.constexpr,
+    ROWS: tl.constexpr,
+    WIDTH: tl.constexpr,
+) -> None:
+    # out = sum * scale, so dsum = scale * (dout - out * mean(dout * out)): the sum itself is not needed.
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, WIDTH)
+    at = row[:, None] * width + column[None, :]
+    there = (row < rows)[:, None] & (column < width)[None, :]
+    dout = tl.load(dout_ptr + at, there, 0.0).to(tl.float32)
+    out = tl.load(out_ptr + at, there, 0.0).to(tl.float32)
+    scale = tl.load(scale_ptr + row, row < rows, 0.0)
+    mean = tl.sum(dout * out, 1) / width
+    dsum = scale[:, None] * (dout - out * mean[:, None])
+    tl.store(dsum_ptr + at, dsum.to(dsum_ptr.dtype.element_ty), there)
+
+
+@triton.jit
+def _rotate_kernel(
+    x_ptr: tl.tensor,  # rows of `heads` heads, x_stride apart
+    out_ptr: tl.tensor,  # the same, out_stride apart; may be x itself
+    cos_ptr: tl.tensor,  # [L, H/2] float32
+    sin_ptr: tl.tensor,
+    rows: tl.tensor,
+    length: tl.tensor,
+    x_stride: tl.tensor,
+    out_stride: tl.tensor,
+    heads: tl.constexpr,
+    half: tl.constexpr,  # H/2: the partner of column i of a head is i + H/2
+    INVERSE: tl.constexpr,
+    ROWS: tl.constexpr,
+    HEADS: tl.constexpr,
+    HALF: tl.constexpr,
+) -> None:
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    head = tl.arange(0, HEADS)
+    pair = tl.arange(0, HALF)
+    angle = (row % length)[:, None] * half + pair[None, :]
+    known = (row < rows)[:, None] & (pair < half)[None, :]
+    cos = tl.load(cos_ptr + angle, known, 0.0)[:, None, :]
+    sin = tl.load(sin_ptr + angle, known, 0.0)[:, None, :]
+    if INVERSE:
+        sin = -sin
+    there = known[:, None, :] & (head < heads)[None, :, None]
+    column = head[:, None] * (2 * half) + pair[None, :]
+    at = row[:, None, None] * x_stride + column[None, :, :]
+    first = tl.load(x_ptr + at, there, 0.0).to(tl.float32)
+    second = tl.load(x_ptr + at + half, there, 0.0).to(tl.float32)
+    at = row[:, None, None] * out_stride + column[None, :, :]
+    type = out_ptr.dtype.element_ty
+    tl.store(out_ptr + at, (first * cos - second * sin).to(type), there)
+    tl.store(out_ptr + at + half, (second * cos + first * sin).to(type), there)
+
+
+# The gate kernels give each program a run of ROWS positions of one example and a stretch of columns, and walk along
+# the run: the neighbour that the convolution needs is then still in registers. `taps` is [3, F] float32: the weight
+# of the position before, the weight of this one, the bias. Without CONV they are not read: out = silu(gate) * up.
+
+
+@triton.jit
+def _gate_kernel(
+    gate_up_ptr: tl.tensor,  # [M, 2F]
+    taps_ptr: tl.tensor,
+    out_ptr: tl.tensor,  # [M, F] silu(convolution(silu(gate) * up))
+    length: tl.tensor,
+    inner: tl.constexpr,
+    CONV: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
+) -> None:
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = column < inner
+    runs = tl.cdiv(length, ROWS)
+    first = (tl.program_id(0) % runs) * ROWS
+    start = (tl.program_id(0) // runs).to(tl.int64) * length
+    type = out_ptr.dtype.element_ty
+    if CONV:
+        tap_before = tl.load(taps_ptr + column, inside, 0.0)
+        tap_now = tl.load(taps_ptr + inner + column, inside, 0.0)
+        bias = tl.load(taps_ptr + 2 * inner + column, inside, 0.0)
+        at = gate_up_ptr + (start + first - 1) * (2 * inner) + column
+        gate = tl.load(at, inside & (first > 0), 0.0).to(tl.float32)
+        before = gate * tl.sigmoid(gate) * tl.load(at + inner, inside & (first > 0), 0.0).to(tl.float32)
+    for step in tl.range(0, ROWS, num_stages=STAGES):
+        row = start + first + step
+        there = inside & (first + step < length)
+        at = gate_up_ptr + row * (2 * inner) + column
+        gate = tl.load(at, there, 0.0).to(tl.float32)
+        now = gate * tl.sigmoid(gate) * tl.load(at + inner, there, 0.0).to(tl.float32)
+        if CONV:
+            mixed = tap_before * before + tap_now * now + bias
+            before = now
+            now = mixed * tl.sigmoid(mixed)
+        tl.store(out_ptr + row * inner + column, now.to(type), there)
+
+
+@triton.jit
+def _gate_backward_kernel(
+    gate_up_ptr: tl.tensor,  # [M, 2F]
+    taps_ptr: tl.tensor,
+    dout_ptr: tl.tensor,  # [M, F]
+    dgate_up_ptr: tl.tensor,  # [M, 2F]
+    out_ptr: tl.tensor,  # [M, F] computed again, for the gradient of the down product's weight
+    dtaps_ptr: tl.tensor,  # [runs of all examples, 3, F] float32: one part of the sum from each run
+    length: tl.tensor,
+    inner: tl.constexpr,
+    CONV: tl.constexpr,
+    ROWS: tl.constexpr,
+    COLUMNS: tl.constexpr,
+    STAGES: tl.constexpr,
+) -> None:
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = column < inner
+    runs = tl.cdiv(length, ROWS)
+    first = (tl.program_id(0) % runs) * ROWS
+    last = tl.minimum(first + ROWS, length) - 1
+    start = (tl.program_id(0) // runs).to(tl.int64) * length
+    type = out_ptr.dtype.element_ty
+    if not CONV:
+        for step in tl.range(0, ROWS, num_stages=STAGES):
+            there = inside & (first + step <= last)
+            row = start + first + step
+            at = row * (2 * inner) + column
+            gate = tl.load(gate_up_ptr + at, there, 0.0).to(tl.float32)
+            up = tl.load(gate_up_ptr + at + inner, there, 0.0).to(tl.float32)
+            dout = tl.load(dout_ptr + row * inner + column, there, 0.0).to(tl.float32)
+            share = tl.sigmoid(gate)
+            tl.store(out_ptr + row * inner + column, (gate * share * up).to(type), there)
+            tl.store(
+                dgate_up_ptr + at, (dout * up * share * (1 + gate * (1 - share))).to(type), there
+            )
+            tl.store(dgate_up_ptr + at + inner, (dout * gate * share).to(type), there)
+    else:
+        tap_before = tl.load(taps_ptr + column, inside, 0.0)
+        tap_now = tl.load(taps_ptr + inner + column, inside, 0.0)
+        bias = tl.load(taps_ptr + 2 * inner + column, inside, 0.0)
+        dtap_before = tl.zeros([COLUMNS], tl.float32)
+        dtap_now = tl.zeros([COLUMNS], tl.float32)
+        dbias = tl.zeros([COLUMNS], tl.float32)
+        # The run is walked backwards: a position's gradient comes from itself and from the one after it. At the
+        # top of each turn gate, up and share = sigmoid(gate) belong to the position, dafter to the one after.
+        beyond = inside & (last + 1 < length)
+        at = (start + last) * (2 * inner) + column
+        gate = tl.load(gate_up_ptr + at, inside, 0.0).to(tl.float32)
+        up = tl.load(gate_up_ptr + at + inner, inside, 0.0).to(tl.float32)
+        share = tl.sigmoid(gate)
+        gate_after = tl.load(gate_up_ptr + at + 2 * inner, beyond, 0.0).to(tl.float32)
+        up_after = tl.load(gate_up_ptr + at + 3 * inner, beyond, 0.0).to(tl.float32)
+        after = gate_after * tl.sigmoid(gate_after) * up_after
+        mixed = tap_before * gate * share * up + tap_now * after + bias
+        mixed_share = tl.sigmoid(mixed)
+        dafter = tl.load(dout_ptr + (start + last + 1) * inner + column, beyond, 0.0).to(tl.float32)
+        dafter *= mixed_share * (1 + mixed * (1 - mixed_share))
+        for step in tl.range(0, ROWS, num_stages=STAGES):
+            position = last - step
+            there = inside & (position >= first)
+            row = start + position
+            at = row * (2 * inner) + column
+            earlier = there & (position > 0)
+            gate_before = tl.load(gate_up_ptr + at - 2 * inner, earlier, 0.0).to(tl.float32)
+            up_before = tl.load(gate_up_ptr + at - inner, earlier, 0.0).to(tl.float32)
+            dmixed = tl.load(dout_ptr + row * inner + column, there, 0.0).to(tl.float32)
+            share_before = tl.sigmoid(gate_before)
+            before = gate_before * share_before * up_before
+            now = gate * share * up
+            mixed = tap_before * before + tap_now * now + bias
+            mixed_share = tl.sigmoid(mixed)
+            dmixed *= mixed_share * (1 + mixed * (1 - mixed_share))
+            dtap_before += dmixed * before
+            dtap_now += dmixed * now
+            dbias += dmixed
+            dnow = tap_now * dmixed + tap_before * dafter
+            tl.store(out_ptr + row * inner + column, (mixed * mixed_share).to(type), there)
+            tl.store(
+                dgate_up_ptr + at, (dnow * up * share * (1 + gate * (1 - share))).to(type), there
+            )
+            tl.store(dgate_up_ptr + at + inner, (dnow * gate * share).to(type), there)
+            gate, up, share, dafter = gate_before, up_before, share_before, dmixed
+        part_ptr = dtaps_ptr + tl.program_id(0).to(tl.int64) * (3 * inner) + column
+        tl.store(part_ptr, dtap_before, inside)
+        tl.store(part_ptr + inner, dtap_now, inside)
+        tl.store(part_ptr + 2 * inner, dbias, inside)
+
+
+# --- Launches. Tile sizes were chosen by timing on an H200; see benchmarks/gpu_notes.md. ---
+
+NORM_ROWS, NORM_WARPS = 4, 4
+ROTATE_ROWS, ROTATE_WARPS = 4, 4
+GATE = {"ROWS": 32, "COLUMNS": 512, "STAGES": 1, "num_warps": 2}
+GATE_BACKWARD = {"ROWS": 32, "COLUMNS": 256, "STAGES": 1, "num_warps": 2}
+
+
+def add_norm(x_MD: Tensor, y_MD: Tensor) -> tuple[Tensor, Tensor]:
+    """rms_norm(x + y), and 1 / rms(x + y) [M] for the backward pass."""
+    rows, width = x_MD.shape
+    out_MD = torch.empty_like(x_MD)
+    scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
+    sizes = (rows, width, NORM_EPS, NORM_ROWS, triton.next_power_of_2(width))
+    grid = (triton.cdiv(rows, NORM_ROWS),)
+    _add_norm_kernel[grid](x_MD, y_MD, out_MD, scale_M, *sizes, num_warps=NORM_WARPS)
+    return out_MD, scale_M
+
+
+def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
+    """The gradient of x + y."""
+    rows, width = out_MD.shape
+    dsum_MD = torch.empty_like(out_MD)
+    grid = (triton.cdiv(rows, NORM_ROWS),)
+    sizes = (rows, width, NORM_ROWS, triton.next_power_of_2(width))
+    _norm_backward_kernel[grid](dout_MD, out_MD, scale_M, dsum_MD, *sizes, num_warps=NORM_WARPS)
+    return dsum_MD
+
+
+def rotate(x_MC: Tensor, out_MC: Tensor, turn: Rotation, inverse: bool = False) -> None:
+    """Turns every head of x by its row's angle (or back) into out, which may be x; C is a number of heads."""
+    rows, columns = x_MC.shape
+    length, half = turn[0].shape
+    heads = columns // (2 * half)
+    sizes = (rows, length, x_MC.stride(0), out_MC.stride(0), heads, half)
+    tile = (ROTATE_ROWS, triton.next_power_of_2(heads), triton.next_power_of_2(half))
+    grid = (triton.cdiv(rows, ROTATE_ROWS),)
+    _rotate_kernel[grid](x_MC, out_MC, *turn, *sizes, inverse, *tile, num_warps=ROTATE_WARPS)
+
+
+def gate(gate_up_MG: Tensor, taps_3F: Tensor | None, length: int) -> Tensor:
+    """silu(convolution(silu(gate) * up)) [M, F]; without taps silu(gate) * up."""
+    rows, inner = gate_up_MG.shape[0], gate_up_MG.shape[1] // 2
+    out_MF = gate_up_MG.new_empty(rows, inner)
+    grid = (rows // length * triton.cdiv(length, GATE["ROWS"]), triton.cdiv(inner, GATE["COLUMNS"]))
+    _gate_kernel[grid](
+        gate_up_MG, gate_up_MG if taps_3F is None else taps_3F, out_MF, length, inner, taps_3F is not None, **GATE
+    )
+    return out_MF
+
+
+def gate_backward(
+    gate_up_MG: Tensor, taps_3F: Tensor | None, dout_MF: Tensor, length: int
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """The gradients of [gate, up] and of the taps, and between them the forward output once more."""
+    rows, inner = dout_MF.shape
+    dgate_up_MG, out_MF = torch.empty_like(gate_up_MG), torch.empty_like(dout_MF)
+    runs = rows // length * triton.cdiv(length, GATE_BACKWARD["ROWS"])
+    grid = (runs, triton.cdiv(inner, GATE_BACKWARD["COLUMNS"]))
+    if taps_3F is None:
+        unused = gate_up_MG
+        tensors = (gate_up_MG, unused, dout_MF, dgate_up_MG, out_MF, unused)
+        _gate_backward_kernel[grid](*tensors, length, inner, False, **GATE_BACKWARD)
+        return dgate_up_MG, out_MF, None
+    parts = torch.empty(runs, 3, inner, dtype=torch.float32, device=dout_MF.device)
+    tensors = (gate_up_MG, taps_3F, dout_MF, dgate_up_MG, out_MF, parts)
+    _gate_backward_kernel[grid](*tensors, length, inner, True, **GATE_BACKWARD)
+    return dgate_up_MG, out_MF, parts.sum(0)
+
+
+def weight_gradient(dout_MO: Tensor, x_MI: Tensor) -> Tensor:
+    """The gradient [O, I] of a weight, float32 as it was summed."""
+    if x_MI.device.type == "cpu":  # torch has no product of mixed types there
+        return dout_MO.float().T @ x_MI.float()
+    return torch.mm(dout_MO.T, x_MI, out_dtype=torch.float32)
+
+
+# --- The two halves of a layer around its attention. Weights come twice: the float32 master, which gets the
+# gradient, and its copy in the activations' type, which is used. ---
+
+
+class _Project(torch.autograd.Function):
+    """x -> rotated queries and keys, and values, each [B, L, N, H]: views of one tensor."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x_BLD: Tensor, heads: int, turn: Rotation, master: Tensor, weight: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        batch, length, width = x_BLD.shape
+        x_MD = x_BLD.view(-1, width)
+        qkv_ME = x_MD @ weight.T
+        both_MC = qkv_ME[:, : 2 * width]
+        rotate(both_MC, both_MC, turn)
+        ctx.turn = turn
+        ctx.save_for_backward(x_MD, weight)
+        q, k, v = qkv_ME.view(batch, length, 3, heads, width // heads).unbind(2)
+        return q, k, v
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dq_BLNH: Tensor, dk_BLNH: Tensor, dv_BLNH: Tensor) -> tuple[Any, ...]:
+        x_MD, weight = ctx.saved_tensors
+        width = x_MD.shape[1]
+        dqkv_ME = x_MD.new_empty(len(x_MD), 3 * width)
+        dq_MD, dk_MD, dv_MD = dqkv_ME.split(width, dim=1)
+        rotate(dq_BLNH.reshape(-1, width), dq_MD, ctx.turn, inverse=True)
+        rotate(dk_BLNH.reshape(-1, width), dk_MD, ctx.turn, inverse=True)
+        dv_MD.copy_(dv_BLNH.reshape(-1, width))
+        dx_BLD = (dqkv_ME @ weight).view(dq_BLNH.shape[0], -1, width)
+        return dx_BLD, None, None, weight_gradient(dqkv_ME, x_MD), None
+
+
+class _Mix(torch.autograd.Function):
+    """The layer's input and its attention's output -> the layer's output: two residual sums with their norms."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x_BLD: Tensor,
+        mixed_BLD: Tensor,
+        taps_3F: Tensor | None,
+        out_master: Tensor,
+        gate_up_master: Tensor,
+        down_master: Tensor,
+        out: Tensor,
+        gate_up: Tensor,
+        down: Tensor,
+    ) -> Tensor:
+        length, width = x_BLD.shape[1:]
+        x_MD, mixed_MD = x_BLD.view(-1, width), mixed_BLD.view(-1, width)
+        middle_MD, middle_scale_M = add_norm(x_MD, mixed_MD @ out.T)
+        gate_up_MG = middle_MD @ gate_up.T
+        last_MD, last_scale_M = add_norm(middle_MD, gate(gate_up_MG, taps_3F, length) @ down.T)
+        ctx.length = length
+        norms = (middle_MD, middle_scale_M, last_MD, last_scale_M)
+        ctx.save_for_backward(mixed_MD, gate_up_MG, *norms, taps_3F, out, gate_up, down)
+        return last_MD.view_as(x_BLD)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, dlast_BLD: Tensor) -> tuple[Any, ...]:
+        mixed_MD, gate_up_MG, *norms, taps_3F, out, gate_up, down = ctx.saved_tensors
+        middle_MD, middle_scale_M, last_MD, last_scale_M = norms
+        dlast_MD = dlast_BLD.reshape(last_MD.shape)
+        # The gradient of a residual sum is that of both its terms.
+        dmiddle_MD = norm_backward(dlast_MD, last_MD, last_scale_M)
+        dgate_up_MG, gated_MF, dtaps_3F = gate_backward(gate_up_MG, taps_3F, dmiddle_MD @ down, ctx.length)
+        ddown = weight_gradient(dmiddle_MD, gated_MF)
+        dgate_up = weight_gradient(dgate_up_MG, middle_MD)
+        dmiddle_MD.addmm_(dgate_up_MG, gate_up)  # within the product: the sum costs no pass of its own
+        dx_MD = norm_backward(dmiddle_MD, middle_MD, middle_scale_M)
+        dout = weight_gradient(dx_MD, mixed_MD)
+        dmixed_BLD, dx_BLD = (dx_MD @ out).view_as(dlast_BLD), dx_MD.view_as(dlast_BLD)
+        return dx_BLD, dmixed_BLD, dtaps_3F, dout, dgate_up, ddown, None, None, None
+
+
+def _layer(layer: Layer, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
+    """One layer as a function of its input, the weights cast now."""
+    heads, ffn = layer.attention.heads, layer.feed_forward
+    qkv, *masters = (part.weight for part in (layer.attention.qkv, layer.attention.out, ffn.gate_up, ffn.down))
+    qkv_cast, *casts = (weight.detach().to(dtype) for weight in (qkv, *masters))
+    taps_3F = torch.cat([ffn.kernel[:, 0].T, ffn.bias[None]]) if isinstance(ffn, ConvSwiGLU) else None
+
+    def apply(x_BLD: Tensor) -> Tensor:
+        q, k, v = (part.transpose(1, 2) for part in _Project.apply(x_BLD, heads, turn, qkv, qkv_cast))
+        mixed_BLNH = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
+        return _Mix.apply(x_BLD, mixed_BLNH.reshape(x_BLD.shape), taps_3F, *masters, *casts)
+
+    return apply
+
+
+def fused(block: Block, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
+    """The block as a function (state, injected) -> state that computes what the block's own forward does.
+
+    It holds the weights of now: make it anew after each update.
+    """
+    layers = [_layer(layer, turn, dtype) for layer in block.layers]
+
+    def apply(state_BLD: Tensor, injected_BLD: Tensor) -> Tensor:
+        x_BLD = state_BLD + injected_BLD
+        with sdpa_kernel(BACKENDS, set_priority=True):
+            for layer in layers:
+                x_BLD = layer(x_BLD)
+        return x_BLD
+
+    return apply

@@ -1,0 +1,131 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from charm.cli import main
+from charm.commands.solve import seconds_of
+from charm.errors import CharmError
+from tests.toy import write_toy_tasks
+
+COMMANDS = [
+    [],
+    ["quickstart"],
+    ["data"],
+    ["data", "stats"],
+    ["data", "show"],
+    ["data", "audit"],
+    ["data", "rearc"],
+    ["data", "fetch"],
+    ["rearc2"],
+    ["rearc2", "check"],
+    ["params"],
+    ["train"],
+    ["train", "arc1"],
+    ["eval"],
+    ["solve"],
+    ["report"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main([*command, "--help"])
+    text = capsys.readouterr().out
+    assert stopped.value.code == 0
+    assert "usage: charm" in text
+    if command and command[0] not in ("data", "rearc2", "bench") or len(command) > 1 and command[0] == "data":
+        assert "Example: charm" in text or command == ["train", "arc1"]
+
+
+def fails(*args: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line a command prints when it refuses; it must exit with 2."""
+    with pytest.raises(SystemExit) as stopped:
+        main(args)
+    printed = capsys.readouterr().err.strip()
+    assert stopped.value.code == 2
+    assert printed.startswith("charm: ")
+    assert "\n" not in printed
+    return printed
+
+
+def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no task 00000000" in fails("data", "show", "00000000", capsys=capsys)
+    assert "no such file" in fails("data", "audit", "nowhere", capsys=capsys)
+    assert "there is no preset arc3" in fails("train", "arc3", capsys=capsys)
+    assert "not a run folder" in fails("eval", str(tmp_path), capsys=capsys)
+    assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
+    assert "concept-arc can" in fails("data", "fetch", "mnist", capsys=capsys)
+    assert "not a permutation" in fails("data", "show", "007bbfb7", "--colors", "1023456789", capsys=capsys)
+    broken = tmp_path / "broken.json"
+    broken.write_text("{")
+    assert "broken.json" in fails("data", "audit", str(broken), capsys=capsys)
+    assert "not a time" in fails("solve", str(broken), "--checkpoint", "x", "--budget", "soon", capsys=capsys)
+
+
+def test_a_misspelled_field_stops_at_startup(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["train", "quickstart", "--optimizer.lrr", "1"])
+    assert stopped.value.code == 2
+    assert "lrr" in capsys.readouterr().err
+
+
+def test_train_eval_report_and_solve_as_a_user_would(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = write_toy_tasks(tmp_path / "tasks")
+    run = str(tmp_path / "run")
+    small = (
+        *("--data.tasks",),
+        *("--data.evaluate", str(tasks), "--data.views", "6", "--steps", "4", "--batch", "4"),
+        *("--checkpoint-every", "4", "--reasoner.width", "32", "--memory.rank", "8", "--device", "cpu"),
+        *("--data.canvas", "fit", "--log-every", "2"),
+    )
+    main(["train", "quickstart", *small, "--out", run])
+    main(["eval", run, "--protocol", "continual", "--views", "4", "--loops", "2", "--device", "cpu", "--json"])
+    printed = capsys.readouterr().out
+    found = json.loads(printed[printed.index("{") :])
+    assert found["puzzles"] == 3
+    assert set(found["metrics"]) == {f"pass@{k}{o}" for k in (1, 2, 5, 10, 100, 1000) for o in ("", "/outputs")}
+    submission = json.loads((tmp_path / "run" / "eval" / "continual.submission.json").read_text())
+    assert sorted(submission) == ["toy0", "toy1", "toy2"]
+    new = write_toy_tasks(tmp_path / "new", 1, seed=3) / "toy0.json"
+    out = tmp_path / "answer.json"
+    limits = ("--budget", "15s", "--steps", "2", "--views", "4", "--batch", "4", "--device", "cpu")
+    main(["solve", str(new), "--checkpoint", run, *limits, "--out", str(out), "--json"])
+    assert list(json.loads(out.read_text())) == ["toy0"]
+    main(["train", "quickstart", *small, "--out", run, "--steps", "6", "--resume"])
+    assert (tmp_path / "run" / "checkpoints" / "step_000000006").is_dir()
+
+
+def test_show_draws_and_writes_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = ("--svg", str(tmp_path / "a.svg"), "--png", str(tmp_path / "a.png"))
+    main(["data", "show", "007bbfb7", "--dihedral", "4", *files])
+    assert "007bbfb7" in capsys.readouterr().out
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    main(["data", "show", "007bbfb7", "--canvas", *files])
+
+
+def test_module_and_script_are_the_same_program() -> None:
+    outputs = [
+        subprocess.run([*program, "--help"], capture_output=True, text=True, check=True).stdout
+        for program in ([sys.executable, "-m", "charm"], [str(Path(sys.executable).with_name("charm"))])
+    ]
+    assert outputs[0] == outputs[1]
+
+
+def test_help_loads_nothing_heavy() -> None:
+    program = "import sys, charm.cli; charm.cli.app(); print('torch' in sys.modules, 'matplotlib' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "False"]
+
+
+def test_times_are_read() -> None:
+    assert [seconds_of(text) for text in ("90", "90s", "5m", "1.5h")] == [90, 90, 300, 5400]
+    for text in ("", "m", "-5s", "5 days", "0s"):
+        with pytest.raises(CharmError):
+            seconds_of(text)

@@ -1,0 +1,91 @@
+import pytest
+import torch
+from torch.optim import AdamW, Muon
+
+from charm.model import CharmModel, MemoryConfig, ModelConfig
+from charm.training.config import OptimizerConfig
+from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
+from tests.test_model import REASONER, some_instances
+
+
+def groups(memory: MemoryConfig, config: OptimizerConfig) -> dict[str, dict[str, float]]:
+    """Optimizer name -> parameter name -> learning rate."""
+    model = CharmModel(ModelConfig(REASONER, memory), some_instances())
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    found: dict[str, dict[str, float]] = {}
+    for optimizer in Optimizers(model, config, 100).all:
+        for group in optimizer.param_groups:
+            for parameter in group["params"]:
+                found.setdefault(type(optimizer).__name__, {})[names[id(parameter)]] = group["lr"]
+    assert sum(map(len, found.values())) == len(names)
+    return found
+
+
+def test_grouping_is_the_papers() -> None:
+    """2-D dense tensors to Muon, other dense ones to AdamW, instance rows to SignSGD."""
+    found = groups(MemoryConfig(rank=8, gate=True), OptimizerConfig())
+    assert set(found["RowSignSGD"].values()) == {1e-2}
+    assert list(found["RowSignSGD"]) == ["memory.residual.rows.weight"]
+    assert "memory.base.rows.weight" in found["Muon"]  # the factor tables are dense matrices too
+    assert "reasoner.tokens" in found["Muon"]
+    assert "reasoner.halt_weight" in found["Muon"]
+    kernel = "reasoner.blocks.0.layers.0.feed_forward.kernel"
+    assert {kernel, "reasoner.halt_bias", "memory.gate.bias"} <= set(found["AdamW"])
+
+
+def test_factor_tables_can_have_their_own_optimizer() -> None:
+    adamw = groups(MemoryConfig(rank=8), OptimizerConfig(factors="adamw", factor_lr=3e-2))
+    assert adamw["AdamW"]["memory.base.rows.weight"] == 3e-2
+    assert adamw["AdamW"]["memory.modifiers.1.slots"] == 3e-2
+    rows = groups(MemoryConfig(rank=8, sparse_puzzles=True), OptimizerConfig(factors="rows", factor_lr=2e-2))
+    assert rows["RowAdamW"] == {"memory.base.rows.weight": 2e-2}
+    assert rows["AdamW"]["memory.modifiers.0.rows.weight"] == 2e-2
+
+
+def test_adamw_alone_is_a_choice() -> None:
+    found = groups(MemoryConfig(design="table", rank=64), OptimizerConfig(dense="adamw", factors="adamw"))
+    assert set(found) == {"AdamW", "RowSignSGD"}
+
+
+def test_learning_rates_rise_hold_and_fall() -> None:
+    config = OptimizerConfig(warmup=4, cooldown=0.5)
+    scales = [lr_scale(update, 20, config) for update in range(20)]
+    assert scales[:4] == [0.25, 0.5, 0.75, 1.0]
+    assert scales[4:11] == [1.0] * 7
+    assert scales[11:] == pytest.approx([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1])
+    assert [lr_scale(u, 20, OptimizerConfig(warmup=0)) for u in (0, 19)] == [1.0, 1.0]
+
+
+def test_step_sets_the_scheduled_rate_and_clears_gradients() -> None:
+    model = CharmModel(ModelConfig(REASONER, MemoryConfig(rank=8)), some_instances())
+    optimizers = Optimizers(model, OptimizerConfig(warmup=10), 100)
+    rows = torch.tensor([1, 2])
+    model.task(rows).sum().backward()
+    optimizers.step(2)
+    rates = {type(o).__name__: o.param_groups[0]["lr"] for o in optimizers.all}
+    assert rates == pytest.approx({"Muon": 3e-5, "AdamW": 3e-5, "RowSignSGD": 3e-3})
+    assert all(parameter.grad is None for parameter in model.parameters())
+
+
+def test_muon_is_torchs_own_with_matched_rms() -> None:
+    model = CharmModel(ModelConfig(REASONER, MemoryConfig(rank=8)), some_instances())
+    muon, adamw, *_ = Optimizers(model, OptimizerConfig(), 100).all
+    assert type(muon) is Muon
+    assert type(adamw) is AdamW
+    group = muon.param_groups[0]
+    assert (group["momentum"], group["nesterov"], group["ns_steps"]) == (0.95, True, 5)
+    assert group["adjust_lr_fn"] == "match_rms_adamw"
+    assert adamw.param_groups[0]["betas"] == (0.9, 0.95)
+
+
+def test_moving_average_is_the_formula_and_swaps_back() -> None:
+    weight = torch.nn.Parameter(torch.zeros(3))
+    average = MovingAverage([weight], 0.9)
+    expected = 0.0
+    for value in (1.0, 2.0, -4.0):
+        weight.data.fill_(value)
+        average.update()
+        expected = 0.9 * expected + 0.1 * value
+    with average.applied():
+        assert weight.tolist() == pytest.approx([expected] * 3)
+    assert weight.tolist() == [-4.0] * 3
