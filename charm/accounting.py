@@ -25,9 +25,9 @@ from charm.model import MemoryConfig, ModelConfig, build_memory
 from charm.paths import data_dir
 from charm.reasoner.backbone import Reasoner, count_parameters
 from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
-from charm.synthesis.pairs_file import read_manifest
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig, assemble
+from charm.tasks.pairs_file import read_manifest
 from charm.tasks.sources import load_source
 
 Count = int | Fraction  # a mean over tasks is a fraction

@@ -37,7 +37,9 @@ def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixtur
     text = capsys.readouterr().out
     assert stopped.value.code == 0
     assert "usage: charm" in text
-    if command and command[0] not in ("data", "rearc2", "bench") or len(command) > 1 and command[0] == "data":
+    if (command and command[0] not in ("data", "rearc2", "bench")) or (
+        len(command) > 1 and command[0] == "data"
+    ):
         assert "Example: charm" in text or command == ["train", "arc1"]
 
 
@@ -85,11 +87,15 @@ def test_train_eval_report_and_solve_as_a_user_would(
         *("--data.canvas", "fit", "--log-every", "2"),
     )
     main(["train", "quickstart", *small, "--out", run])
-    main(["eval", run, "--protocol", "continual", "--views", "4", "--loops", "2", "--device", "cpu", "--json"])
+    main(
+        ["eval", run, "--protocol", "continual", "--views", "4", "--loops", "2", "--device", "cpu", "--json"]
+    )
     printed = capsys.readouterr().out
     found = json.loads(printed[printed.index("{") :])
     assert found["puzzles"] == 3
-    assert set(found["metrics"]) == {f"pass@{k}{o}" for k in (1, 2, 5, 10, 100, 1000) for o in ("", "/outputs")}
+    assert set(found["metrics"]) == {
+        f"pass@{k}{o}" for k in (1, 2, 5, 10, 100, 1000) for o in ("", "/outputs")
+    }
     submission = json.loads((tmp_path / "run" / "eval" / "continual.submission.json").read_text())
     assert sorted(submission) == ["toy0", "toy1", "toy2"]
     new = write_toy_tasks(tmp_path / "new", 1, seed=3) / "toy0.json"
@@ -119,7 +125,9 @@ def test_module_and_script_are_the_same_program() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    program = "import sys, charm.cli; charm.cli.app(); print('torch' in sys.modules, 'matplotlib' in sys.modules)"
+    program = (
+        "import sys, charm.cli; charm.cli.app(); print('torch' in sys.modules, 'matplotlib' in sys.modules)"
+    )
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", "False"]
 

@@ -15,7 +15,14 @@ from charm.tasks.instances import Instances
 from charm.tasks.view import View, encode
 
 REASONER = ReasonerConfig(
-    width=64, heads=4, layers=1, recurrences=2, horizon=1, prefix=2, inner_multiple=32, compute_dtype="float32"
+    width=64,
+    heads=4,
+    layers=1,
+    recurrences=2,
+    horizon=1,
+    prefix=2,
+    inner_multiple=32,
+    compute_dtype="float32",
 )
 # Every row of the paper's tables cppool, lowrank-ablations, compo-ablations, cose-arc1training-ablations and
 # full-cose-ablation, and the continual-learning bases, at reduced width.
@@ -72,7 +79,9 @@ def test_every_design_of_the_paper_runs_and_saves_bitwise(design: str, tmp_path:
         assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("design", ["full table", "gated residual", "composition only", "narrow task", "three tables"])
+@pytest.mark.parametrize(
+    "design", ["full table", "gated residual", "composition only", "narrow task", "three tables"]
+)
 def test_growing_changes_nothing_that_was_there(design: str) -> None:
     instances = some_instances()
     model = shake(CharmModel(ModelConfig(REASONER, DESIGNS[design]), instances))

@@ -93,7 +93,7 @@ def show(
 
 
 @app.command
-def audit(*sources: str, json: bool = False, data: DataFolder = None) -> None:
+def audit(sources: Positional[tuple[str, ...]] = (), *, json: bool = False, data: DataFolder = None) -> None:
     """Identical or equivalent tasks and pairs across splits and sources.
 
     Example: charm data audit arc1/evaluation arc2/training

@@ -288,10 +288,10 @@ def quarantine(
         data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     from charm.paths import data_dir
-    from charm.synthesis.pairs_file import read_manifest
     from charm.synthesis.quarantine import quarantine as find
     from charm.synthesis.quarantine import quarantine_page, write_page
     from charm.synthesis.rearc import fetch_package
+    from charm.tasks.pairs_file import read_manifest
 
     home = data_dir(data)
     checked = len(tasks) or len(read_manifest(home / "rearc").tasks)

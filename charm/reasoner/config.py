@@ -60,7 +60,13 @@ class ReasonerConfig:
     bfloat16 on one. The model is the same."""
 
     def __post_init__(self) -> None:
-        choices = {"kind": Kind, "ffn": FeedForward, "rope": Rope, "compute_dtype": ComputeType, "kernels": Kernels}
+        choices = {
+            "kind": Kind,
+            "ffn": FeedForward,
+            "rope": Rope,
+            "compute_dtype": ComputeType,
+            "kernels": Kernels,
+        }
         for name, options in choices.items():
             value = getattr(self, name)
             if value not in get_args(options):

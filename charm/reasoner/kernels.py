@@ -202,9 +202,7 @@ def _gate_backward_kernel(
             dout = tl.load(dout_ptr + row * inner + column, there, 0.0).to(tl.float32)
             share = tl.sigmoid(gate)
             tl.store(out_ptr + row * inner + column, (gate * share * up).to(type), there)
-            tl.store(
-                dgate_up_ptr + at, (dout * up * share * (1 + gate * (1 - share))).to(type), there
-            )
+            tl.store(dgate_up_ptr + at, (dout * up * share * (1 + gate * (1 - share))).to(type), there)
             tl.store(dgate_up_ptr + at + inner, (dout * gate * share).to(type), there)
     else:
         tap_before = tl.load(taps_ptr + column, inside, 0.0)
@@ -247,9 +245,7 @@ def _gate_backward_kernel(
             dbias += dmixed
             dnow = tap_now * dmixed + tap_before * dafter
             tl.store(out_ptr + row * inner + column, (mixed * mixed_share).to(type), there)
-            tl.store(
-                dgate_up_ptr + at, (dnow * up * share * (1 + gate * (1 - share))).to(type), there
-            )
+            tl.store(dgate_up_ptr + at, (dnow * up * share * (1 + gate * (1 - share))).to(type), there)
             tl.store(dgate_up_ptr + at + inner, (dnow * gate * share).to(type), there)
             gate, up, share, dafter = gate_before, up_before, share_before, dmixed
         part_ptr = dtaps_ptr + tl.program_id(0).to(tl.int64) * (3 * inner) + column
@@ -304,7 +300,13 @@ def gate(gate_up_MG: Tensor, taps_3F: Tensor | None, length: int) -> Tensor:
     out_MF = gate_up_MG.new_empty(rows, inner)
     grid = (rows // length * triton.cdiv(length, GATE["ROWS"]), triton.cdiv(inner, GATE["COLUMNS"]))
     _gate_kernel[grid](
-        gate_up_MG, gate_up_MG if taps_3F is None else taps_3F, out_MF, length, inner, taps_3F is not None, **GATE
+        gate_up_MG,
+        gate_up_MG if taps_3F is None else taps_3F,
+        out_MF,
+        length,
+        inner,
+        taps_3F is not None,
+        **GATE,
     )
     return out_MF
 
@@ -417,7 +419,9 @@ class _Mix(torch.autograd.Function):
 def _layer(layer: Layer, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
     """One layer as a function of its input, the weights cast now."""
     heads, ffn = layer.attention.heads, layer.feed_forward
-    qkv, *masters = (part.weight for part in (layer.attention.qkv, layer.attention.out, ffn.gate_up, ffn.down))
+    qkv, *masters = (
+        part.weight for part in (layer.attention.qkv, layer.attention.out, ffn.gate_up, ffn.down)
+    )
     qkv_cast, *casts = (weight.detach().to(dtype) for weight in (qkv, *masters))
     taps_3F = torch.cat([ffn.kernel[:, 0].T, ffn.bias[None]]) if isinstance(ffn, ConvSwiGLU) else None
 

@@ -39,7 +39,7 @@ from rich.progress import (
 from rich.table import Table
 
 from charm.errors import CharmError
-from charm.synthesis.pairs_file import (
+from charm.tasks.pairs_file import (
     MANIFEST,
     Manifest,
     PairBlock,

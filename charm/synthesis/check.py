@@ -22,7 +22,6 @@ from charm.errors import CharmError
 from charm.synthesis.build import ILLEGAL, OVERTIME, Rejected, Sample, collect
 from charm.synthesis.coverage import Coverage, coverage, simple_rules
 from charm.synthesis.facts import grids_text
-from charm.synthesis.pairs_file import PairBlock, TaskRecord, write_block
 from charm.synthesis.records import Check
 from charm.synthesis.source_code import copied, forbidden, independence
 from charm.synthesis.workbench import (
@@ -40,6 +39,7 @@ from charm.synthesis.workbench import (
     official_pairs,
     same,
 )
+from charm.tasks.pairs_file import PairBlock, TaskRecord, write_block
 from charm.tasks.task import Pair
 
 PAIRS, QUICK_PAIRS = 1000, 100

@@ -17,9 +17,9 @@ from rich.progress import track
 from charm.errors import CharmError
 from charm.synthesis.build import ILLEGAL, OVERTIME
 from charm.synthesis.coverage import simple_rules
-from charm.synthesis.pairs_file import TaskRecord, read_block, read_manifest
 from charm.synthesis.rearc import RawGrid, ReArc
 from charm.synthesis.workbench import GENERATOR_FAILED, MISMATCH, VERIFIER_FAILED
+from charm.tasks.pairs_file import TaskRecord, read_block, read_manifest
 from charm.tasks.sources import load_source
 from charm.tasks.task import Grid, Pair, Task
 

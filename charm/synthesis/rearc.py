@@ -28,7 +28,7 @@ from rich.console import Console
 from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
-from charm.synthesis.pairs_file import Plan
+from charm.tasks.pairs_file import Plan
 
 REQUIREMENT = "reasoning-gym==0.1.25"
 WHEEL = "reasoning_gym-0.1.25-py3-none-any.whl"

@@ -9,8 +9,8 @@ import json
 import sys
 from pathlib import Path
 
-from charm.synthesis.pairs_file import PairBlock, read_block
 from charm.synthesis.workbench import Package, apply_rule, describe, draw, load_package, same
+from charm.tasks.pairs_file import PairBlock, read_block
 
 
 def problems(package: Package, block: PairBlock) -> list[str]:

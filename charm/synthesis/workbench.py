@@ -24,7 +24,7 @@ from rich.console import Console
 import rearc2
 from charm.errors import CharmError
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
-from charm.synthesis.pairs_file import MANIFEST, Plan, read_manifest
+from charm.tasks.pairs_file import MANIFEST, Plan, read_manifest
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair, Task
 from rearc2.helpers import Retry, retrying
@@ -205,7 +205,7 @@ def build_rearc2(
         load_package(task, root)  # complaints before anything is written
     plan = Plan("rearc2", version(root), seed, pairs, time_limit)
     if (folder / MANIFEST).exists():
-        held = read_manifest(folder, MAKE_COMMAND)
+        held = read_manifest(folder)
         if held.plan != plan:
             if not replace:
                 raise CharmError(f"{folder}: holds other pairs ({held.plan.version}); --replace drops them")

@@ -15,11 +15,11 @@ import numpy as np
 
 from charm.errors import CharmError
 from charm.paths import data_dir
-from charm.synthesis.pairs_file import PairBlock, load_pairs, read_manifest
 from charm.tasks.augment import color_pool, draw_views
 from charm.tasks.batch import Keys, PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, fitting_side
 from charm.tasks.instances import Instances, Rows
+from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.sampling import Block, Mixture, Stream
 from charm.tasks.sources import Source, load_source

@@ -9,13 +9,12 @@ from rich.table import Table
 
 from charm.errors import CharmError
 from charm.paths import data_dir
-from charm.synthesis.pairs_file import read_manifest
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import DataConfig, Dataset, assemble
+from charm.tasks.pairs_file import MADE_BY, read_manifest
 from charm.tasks.sources import CONCEPT_ARC, load_available
 
 PAPER_ROWS = {"arc1": 875_617, "arc2": 1_190_624}  # with ConceptARC, one blank row included
-PROVIDERS = {"rearc": "charm data rearc"}  # generated pairs and the command that makes them
 
 
 def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
@@ -36,7 +35,7 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
             paper = PAPER_ROWS[name] if views == 1000 else None
             datasets.append(_counts(f"{name} + ConceptARC", made, set(), paper))
     synthetic = []
-    for provider, command in PROVIDERS.items():
+    for provider, command in MADE_BY.items():
         try:
             manifest = read_manifest(data_dir(data) / provider)
         except CharmError:

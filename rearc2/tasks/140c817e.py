@@ -3,9 +3,12 @@ green."""
 
 from random import Random
 
+import numpy as np
+
 from rearc2.helpers import Grid, canvas, paint
 
 DOT, LINE, CROSSING, CORNER = 1, 1, 2, 3
+SIGN = np.array([[CORNER, 0, CORNER], [0, CROSSING, 0], [CORNER, 0, CORNER]])
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -18,7 +21,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     after[:, columns] = LINE
     for row, column in zip(rows, columns, strict=True):
         before[row, column] = DOT
-        paint(after, canvas(3, 3) + [[CORNER, 0, CORNER], [0, CROSSING, 0], [CORNER, 0, CORNER]], row - 1, column - 1)
+        paint(after, SIGN, row - 1, column - 1)
     return before, after
 
 

@@ -1,11 +1,11 @@
-"""In noise of grey and black hide plus signs, partly yellow, else grey (the border may cut off an arm): their grey cells
-turn red."""
+"""In noise of grey and black hide plus signs, partly yellow and else grey; the border may cut off an arm. Their grey
+cells turn red."""
 
 from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, canvas, place, random_cells
+from rearc2.helpers import Grid, Retry, place, random_cells
 
 YELLOW, GREY, RED = 4, 5, 2
 PLUS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
@@ -13,47 +13,52 @@ PLUS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(10, 24), rng.randint(10, 24)
-    count = rng.randint(3, 3 + height * width // 70)
-    # A margin of one cell around the grid is cut off in the end, and with it the arms of signs placed there.
-    signs = place(rng, (height + 2, width + 2), [(3, 3)] * count)
-    signs = [(top, left) for top, left in signs if 0 < top < height - 1 or 0 < left < width - 1]
+    count = rng.randint(2, 3 + height * width // 70)
+    # Boxes may stick out by one row or column, so that a sign lacks an arm there, but not at a corner of the grid.
+    centers = place(rng, (height + 2, width + 2), [(3, 3)] * count)
     after = random_cells(rng, (height, width), [0, GREY])
-    part_of_sign = np.zeros(after.shape, bool)
-    for row, column in signs:
-        cells = [(r, c) for r, c in _plus(row, column) if 0 <= r < height and 0 <= c < width]
-        yellow = rng.sample(cells, rng.randint(2, len(cells) - 1))
+    signs = []
+    for row, column in centers:
+        cells = [(row + d, column + r) for d, r in PLUS if 0 <= row + d < height and 0 <= column + r < width]
+        if len(cells) < 4:
+            raise Retry
         for cell in cells:
-            after[cell] = YELLOW if cell in yellow else RED
-            part_of_sign[cell] = True
-    _spoil(rng, after, part_of_sign, {sign for sign in signs})
+            after[cell] = RED
+        yellow = rng.sample(cells, rng.choice([2, 2, 3, 3, 4 if len(cells) > 4 else 3]))
+        for cell in yellow:
+            after[cell] = YELLOW
+        signs.append((set(cells), set(yellow)))
+    for row in range(height):
+        for column in range(width):
+            look = {
+                (row + d, column + r) for d, r in PLUS if 0 <= row + d < height and 0 <= column + r < width
+            }
+            yellow_here = {cell for cell in look if after[cell] == YELLOW}
+            if len(yellow_here) < 2 or any(after[cell] == 0 for cell in look) or (row, column) in centers:
+                continue
+            # It looks like a sign. If the yellow cells do not tell that it is none, a black cell has to.
+            if not any(yellow_here < yellow for _, yellow in signs):
+                loose = sorted(cell for cell in look if not any(cell in cells for cells, _ in signs))
+                if not loose:
+                    raise Retry
+                after[rng.choice(loose)] = 0
     return np.where(after == RED, GREY, after), after
 
 
-def _plus(row: int, column: int) -> list[tuple[int, int]]:
-    return [(row + down, column + right) for down, right in PLUS]
-
-
-def _spoil(rng: Random, grid: Grid, part_of_sign: Mask, signs: set[tuple[int, int]]) -> None:
-    """Breaks what looks like a sign with two yellow cells but was not drawn as one."""
-    height, width = grid.shape
-    for row in range(height):
-        for column in range(width):
-            cells = [(r, c) for r, c in _plus(row, column) if 0 <= r < height and 0 <= c < width]
-            values = [int(grid[cell]) for cell in cells]
-            if (row, column) in signs or 0 in values or values.count(YELLOW) < 2:
-                continue
-            loose = [cell for cell in cells if not part_of_sign[cell]]
-            grid[rng.choice(loose)] = 0
-
-
 def verify(grid: Grid) -> Grid:
-    # What lies outside the grid may be anything: it passes for grey.
     height, width = grid.shape
-    padded = canvas(height + 2, width + 2, GREY)
-    padded[1:-1, 1:-1] = grid
-    layers = np.stack([padded[1 + d : 1 + d + height, 1 + r : 1 + r + width] for d, r in PLUS])
-    signs = (layers != 0).all(axis=0) & ((layers == YELLOW).sum(axis=0) >= 2)
-    covered = np.zeros(padded.shape, bool)
-    for down, right in PLUS:
-        covered[1 + down : 1 + down + height, 1 + right : 1 + right + width] |= signs
-    return np.where(covered[1:-1, 1:-1] & (grid == GREY), RED, grid)
+    looks = []  # where a sign could be: its cells and the yellow ones among them
+    for row, column in np.ndindex(grid.shape):
+        cells = [(row + d, column + r) for d, r in PLUS if 0 <= row + d < height and 0 <= column + r < width]
+        if all(grid[cell] for cell in cells):
+            looks.append((cells, {cell for cell in cells if grid[cell] == YELLOW}))
+    output = grid.copy()
+    explained: set[tuple[int, int]] = set()
+    # The sign that explains most yellow cells comes first; one that only shares some of another's is none.
+    for cells, yellow in sorted(looks, key=lambda look: -len(look[1])):
+        if len(yellow - explained) >= 2:
+            explained |= yellow
+            for cell in cells:
+                if grid[cell] == GREY:
+                    output[cell] = RED
+    return output

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, canvas, colors, frame, objects, paint, place
+from rearc2.helpers import Grid, Mask, canvas, colors, objects, paint, place
 
 GROUND, MARK = 7, 2
 SIDE = 10
@@ -14,45 +14,61 @@ SIDE = 10
 def generate(rng: Random) -> tuple[Grid, Grid]:
     (color,) = colors(rng, 1, without=(0, GROUND, MARK))
     before, after = canvas(SIDE, SIDE, GROUND), canvas(SIDE, SIDE, GROUND)
-    if rng.random() < 0.25:
-        # A large outline, a square or nearly one, with one more thing inside it.
-        height, width = rng.choice([(8, 8), (8, 8), (7, 7), (8, 7), (7, 8), (8, 6)])
-        top, left = rng.randint(1, SIDE - 1 - height), rng.randint(1, SIDE - 1 - width)
-        outline = np.ones((height, width), bool)
-        outline[1:-1, 1:-1] = False
-        inner = rng.choice([side for side in (2, 3, 4) if side <= min(height, width) - 4])
-        row, column = rng.randint(2, height - inner - 2), rng.randint(2, width - inner - 2)
-        drawn = [(outline, top, left), (_square(rng, inner), top + row, left + column)]
+    if rng.random() < 0.2:
+        # A small square inside the outline of a large one.
+        large, small = rng.choice([(8, 2), (8, 3), (8, 4), (7, 2), (7, 3), (6, 2)])
+        top, left = rng.randint(1, SIDE - 1 - large), rng.randint(1, SIDE - 1 - large)
+        down, right = rng.randint(2, large - small - 2), rng.randint(2, large - small - 2)
+        squares = [(_rectangle(large, large, False), top, left)]
+        squares += [(_rectangle(small, small, rng.random() < 0.5), top + down, left + right)]
+        others = []
     else:
-        shapes = [_square(rng, rng.choice([2, 2, 3, 3, 4, 4, 5])) for _ in range(rng.randint(1, 4))]
-        shapes += [_other(rng) for _ in range(rng.randint(0, 3))]
-        # Squares keep off the border, as their marks need room; place keeps a gap in which marks may meet.
-        places = place(rng, (SIDE - 2, SIDE - 2), [shape.shape for shape in shapes])
-        drawn = [(shape, top + 1, left + 1) for shape, (top, left) in zip(shapes, places, strict=True)]
-        drawn = [(shape, *_to_border(rng, shape, top, left)) for shape, top, left in drawn]
-    for shape, top, left in drawn:
-        height, width = shape.shape
-        if height == width and shape[0, 0] and shape[0, -1]:
-            halo = canvas(height + 2, width + 2)
-            frame(halo, 0, 0, height + 2, width + 2, MARK)
-            halo[:, [0, 2, -3, -1]] *= np.isin(np.arange(height + 2), (1, height))[:, None]
-            paint(after, halo, top - 1, left - 1)
-    for shape, top, left in drawn:
+        shapes = [_square(rng) for _ in range(rng.choice([1, 2, 3, 4, 4]))]
+        # The marks need room before the border; in the gap between two squares they may meet.
+        places = place(rng, before.shape, [shape.shape for shape in shapes], margin=1)
+        squares = [(shape, *spot) for shape, spot in zip(shapes, places, strict=True)]
+        for shape, top, left in squares:
+            paint(before, np.ones(shape.shape, bool), top, left, color)
+        shapes = [_other(rng) for _ in range(rng.randint(0, 3))]
+        places = place(rng, before.shape, [shape.shape for shape in shapes], taken=before == color)
+        others = [(shape, *spot) for shape, spot in zip(shapes, places, strict=True)]
+        before[:] = GROUND
+    for shape, top, left in squares:
+        marks = canvas(shape.shape[0] + 2, shape.shape[1] + 2)
+        marks[np.ix_([0, -1], [1, -2])] = MARK
+        marks[np.ix_([1, -2], [0, -1])] = MARK
+        paint(after, marks, top - 1, left - 1)
+    for shape, top, left in squares + others:
         paint(before, shape, top, left, color)
         paint(after, shape, top, left, color)
     return before, after
 
 
-def _square(rng: Random, side: int) -> Mask:
-    shape = np.ones((side, side), bool)
-    shape[1:-1, 1:-1] = rng.random() < 0.3
+def _rectangle(height: int, width: int, solid: bool) -> Mask:
+    shape = np.ones((height, width), bool)
+    shape[1:-1, 1:-1] = solid
     return shape
 
 
+def _square(rng: Random) -> Mask:
+    side = rng.choice([2, 2, 2, 3, 3, 3, 4, 4, 5])
+    return _rectangle(side, side, side < 4 and rng.random() < 0.3)
+
+
 def _other(rng: Random) -> Mask:
-    height, width = rng.choice([(1, 2), (1, 3), (1, 4), (1, 6), (1, 8), (2, 3), (2, 4), (2, 5), (3, 4), (3, 5)])
-    shape = np.ones((height, width), bool)
-    shape[1:-1, 1:-1] = rng.random() < 0.3
     if rng.random() < 0.3:
-        shape = np.eye(rng.choice([2, 2, 3]), dtype=bool)[:: rng.choice([-1, 1])]
+        return np.eye(rng.choice([2, 2, 3]), dtype=bool)[:: rng.choice([-1, 1])]
+    short = rng.choice([1, 1, 2, 3])
+    shape = _rectangle(short, rng.randint(short + 1, short + 4 if short > 1 else 8), rng.random() < 0.5)
     return shape.T if rng.random() < 0.5 else shape
+
+
+def verify(grid: Grid) -> Grid:
+    output = grid.copy()
+    for thing in objects(grid, GROUND):
+        sides = thing.mask[0], thing.mask[-1], thing.mask[:, 0], thing.mask[:, -1]
+        if thing.height == thing.width and all(side.all() for side in sides):
+            for row, outer_row in ((thing.top, thing.top - 1), (thing.bottom, thing.bottom + 1)):
+                for column, outer in ((thing.left, thing.left - 1), (thing.right, thing.right + 1)):
+                    output[outer_row, column] = output[row, outer] = MARK
+    return output

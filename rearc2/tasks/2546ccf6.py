@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, paint, random_shape
+from rearc2.helpers import Grid, Retry, canvas, colors, paint, random_shape, spots
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -20,9 +20,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     after = before.copy()
     taken = np.zeros(((shape[0] + 1) // step, (shape[1] + 1) // step), bool)  # the whole panels
     for color in palette[: rng.randint(1, taken.size // 4)]:
-        row, column = rng.randrange(taken.shape[0] - 1), rng.randrange(taken.shape[1] - 1)
-        if taken[row : row + 2, column : column + 2].any():
-            continue
+        crossings = spots(taken, 2, 2).tolist()
+        if not crossings:
+            break
+        row, column = rng.choice(crossings)
         taken[row : row + 2, column : column + 2] = True
         quarter = np.zeros((side, side), bool)  # the upper left one
         height, width = rng.randint(2, min(4, side)), rng.randint(3, min(4, side))
@@ -43,7 +44,9 @@ def verify(grid: Grid) -> Grid:
     step = side + 1
     output = grid.copy()
     for color in sorted(set(grid.ravel().tolist()) - {0, ruling}):
-        panels = sorted({(row // step, column // step) for row, column in np.argwhere(grid == color).tolist()})
+        panels = sorted(
+            {(row // step, column // step) for row, column in np.argwhere(grid == color).tolist()}
+        )
         rows, columns = sorted({row for row, _ in panels}), sorted({column for _, column in panels})
         ((row, column),) = [(r, c) for r in rows for c in columns if (r, c) not in panels]
         beside = columns[0] if column == columns[1] else columns[1]

@@ -3,8 +3,6 @@ spreads from it to all four sides; each dot on the way sends its own colour on t
 
 from random import Random
 
-import numpy as np
-
 from rearc2.helpers import Grid, Retry, canvas, fill, frame, objects
 
 FRAME = 8
@@ -21,15 +19,20 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     fill(after, 0, left, rows, width, ink)
     seen: set[tuple[str, int]] = set()  # the lanes that hold a dot already
     for row, column in _dots(rng, before.shape, (top, left, height, width)):
-        color = rng.choice(INKS)
+        near = before[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2]
+        color = rng.choice([color for color in INKS if color not in near])
         before[row, column] = color
         up, down = row < top, row >= top + height
         before_left, after_right = column < left, column >= left + width
         if (up or down) and (before_left or after_right):
             after[row, column] = color
             continue
-        lane = ("above" if up else "below", column) if up or down else ("left" if before_left else "right", row)
-        if color == ink and lane in seen:  # would the fill's own colour cover another dot's? no official pair tells
+        lane = (
+            ("above" if up else "below", column) if up or down else ("left" if before_left else "right", row)
+        )
+        if (
+            color == ink and lane in seen
+        ):  # would the fill's own colour cover another dot's? no official pair tells
             raise Retry
         seen.add(lane)
         if up or down:

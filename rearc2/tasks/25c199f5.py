@@ -11,7 +11,9 @@ SIDE, GROUND, BAR = 5, 7, 6
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    heights = rng.choice([(1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 2, 1), (2, 1, 2), (1, 2, 2), (3, 1, 1)])
+    heights = rng.choice(
+        [(1, 1, 1), (1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 2, 1), (2, 1, 2), (1, 2, 2), (3, 1, 1)]
+    )
     heights = heights if rng.random() < 0.6 else rng.choice([(1, 3, 1), (1, 1, 3), (3, 1, 1)])
     outer, inner = rng.sample([1, 5], 2)
     after = canvas(SIDE, SIDE, GROUND)

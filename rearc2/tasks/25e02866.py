@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, colors, fill, flood, grow, most_common, paint, place
+from rearc2.helpers import Grid, Retry, canvas, colors, fill, flood, grow, most_common, paint, place
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -17,7 +17,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(side, side, ground)
     free = np.zeros((size, size), bool)
     free[1:-1, 1:-1] = True
-    for ink, (top, left) in zip(inks, place(rng, before.shape, [(size, size)] * count), strict=True):
+    for ink, (top, left) in zip(
+        inks, place(rng, before.shape, [(size, size)] * count, margin=1), strict=True
+    ):
         cells = [tuple(cell) for cell in np.argwhere(free).tolist()]
         mark = np.zeros_like(free)
         mark[rng.choice(cells)] = True
@@ -29,6 +31,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         fill(before, top, left, size, size, paper)
         paint(before, mark, top, left, ink)
         paint(after, mark, 0, 0, ink)
+    if most_common(before) != ground:
+        raise Retry
     return before, after
 
 

@@ -27,7 +27,9 @@ def trained(tmp_path: Path, memory: MemoryConfig) -> tuple[Path, Path]:
     return tmp_path / "run", unseen.rename(unseen.with_name("new.json"))
 
 
-@pytest.mark.parametrize("memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(rank=0), MemoryConfig(design="table", rank=8)])
+@pytest.mark.parametrize(
+    "memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(rank=0), MemoryConfig(design="table", rank=8)]
+)
 def test_only_the_new_rows_move(tmp_path: Path, memory: MemoryConfig) -> None:
     """Every other weight, buffer and earlier row is bitwise what it was; the new rows are not."""
     run, task = trained(tmp_path, memory)

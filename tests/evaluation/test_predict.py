@@ -86,7 +86,15 @@ def test_a_killed_evaluation_goes_on(
     assert read_pass(tmp_path / "parts", 0, 3).missing == (0,)
     seen: list[int] = []
     predict_votes(
-        model, data, tmp_path / "parts", 0, (2, 3), None, HERE, batch=4, advance=lambda done, total: seen.append(done)
+        model,
+        data,
+        tmp_path / "parts",
+        0,
+        (2, 3),
+        None,
+        HERE,
+        batch=4,
+        advance=lambda done, total: seen.append(done),
     )
     assert seen[0] > 0
     for depth in (2, 3):

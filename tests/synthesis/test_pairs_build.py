@@ -14,7 +14,7 @@ from rich.console import Console
 
 from charm.errors import CharmError
 from charm.synthesis.build import MAX_TIME_LIMITS, Rejected, Sample, build_pairs, collect
-from charm.synthesis.pairs_file import Plan, load_pairs
+from charm.tasks.pairs_file import Plan, load_pairs
 
 PLAN = Plan("toy", "1", seed=0, pairs=4, time_limit=5.0)
 

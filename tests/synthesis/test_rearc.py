@@ -19,8 +19,8 @@ import pytest
 
 from charm.errors import CharmError
 from charm.synthesis.build import Rejected, Sample, Summary
-from charm.synthesis.pairs_file import load_pairs, read_manifest
 from charm.synthesis.rearc import WHEEL, ReArc, build_rearc, fetch_package
+from charm.tasks.pairs_file import load_pairs, read_manifest
 from charm.tasks.task import as_grid
 
 FAST = ["00000001", "00000002", "00000004"]

@@ -16,7 +16,6 @@ from charm.errors import CharmError
 from charm.synthesis.build import collect
 from charm.synthesis.check import check_package
 from charm.synthesis.facts import facts_text, grids_text
-from charm.synthesis.pairs_file import Manifest, Plan, load_pairs, write_block, write_manifest
 from charm.synthesis.preview import facts_sheet, package_sheet, write_html
 from charm.synthesis.quarantine import _reasons, quarantine, quarantine_page
 from charm.synthesis.rearc import ReArc, fetch_package
@@ -30,6 +29,7 @@ from charm.synthesis.records import (
     state,
 )
 from charm.synthesis.workbench import ROOT, build_rearc2, load_package, official_pairs, package_ids
+from charm.tasks.pairs_file import Manifest, Plan, load_pairs, write_block, write_manifest
 from charm.tasks.task import Pair, Task
 
 TASK, OTHER = "00576224", "03560426"

@@ -42,7 +42,9 @@ def slow_crop(tokens: np.ndarray) -> tuple[int, int]:
 @pytest.mark.parametrize("seed", range(20))
 def test_crop_takes_the_largest_rectangle_at_the_origin(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    tokens = (rng.integers(2, 12, (30, 30)) * (rng.random((30, 30)) < rng.choice([0.9, 0.99]))).astype(np.uint8)
+    tokens = (rng.integers(2, 12, (30, 30)) * (rng.random((30, 30)) < rng.choice([0.9, 0.99]))).astype(
+        np.uint8
+    )
     grid = crop(tokens)
     assert grid.size == np.prod(slow_crop(tokens))
     assert np.array_equal(grid, tokens[: grid.shape[0], : grid.shape[1]].astype(int) - 2)
@@ -57,7 +59,17 @@ def test_crop_of_equals_takes_the_flattest_and_may_be_empty() -> None:
 
 
 def test_fitting_side_leaves_room_for_the_boundary() -> None:
-    assert [fitting_side(n) for n in (1, 10, 11, 15, 16, 20, 21, 29, 30)] == [11, 11, 16, 16, 21, 21, 30, 30, 30]
+    assert [fitting_side(n) for n in (1, 10, 11, 15, 16, 20, 21, 29, 30)] == [
+        11,
+        11,
+        16,
+        16,
+        21,
+        21,
+        30,
+        30,
+        30,
+    ]
     with pytest.raises(CharmError, match="side 21"):
         fitting_side(21, (11, 21))
 

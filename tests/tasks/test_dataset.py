@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from charm.errors import CharmError
-from charm.synthesis.pairs_file import Manifest, Plan, TaskRecord, pack_pairs, write_block, write_manifest
 from charm.tasks.batch import view_tokens
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
+from charm.tasks.pairs_file import Manifest, Plan, TaskRecord, pack_pairs, write_block, write_manifest
 from charm.tasks.task import Pair
 
 

@@ -20,7 +20,9 @@ def make_stream(slots: int = 8, seed: int = 0) -> Stream:
 
 
 def as_rows(draw: object) -> list[tuple[int, ...]]:
-    return list(zip(*(getattr(draw, name).tolist() for name in ("pair_N", "row_N", "top_N", "left_N")), strict=True))
+    return list(
+        zip(*(getattr(draw, name).tolist() for name in ("pair_N", "row_N", "top_N", "left_N")), strict=True)
+    )
 
 
 def test_index_holds_every_combination_as_often_as_it_should() -> None:
@@ -111,7 +113,9 @@ def test_two_processes_make_the_same_bytes() -> None:
         "print(hashlib.sha256(data).hexdigest())"
     )
     runs = [
-        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env).stdout
+        subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env
+        ).stdout
         for env in ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2"})
     ]
     assert len(runs[0].strip()) == 64

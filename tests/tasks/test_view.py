@@ -9,7 +9,9 @@ from hypothesis.extra import numpy as hnp
 from charm.errors import CharmError
 from charm.tasks.view import DIHEDRALS, IDENTITY, PERMUTATIONS, VIEWS, View, decode, encode, turn
 
-grids = hnp.arrays(np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=30), elements=st.integers(0, 9))
+grids = hnp.arrays(
+    np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=30), elements=st.integers(0, 9)
+)
 views = st.builds(
     lambda dihedral, tail: View(dihedral, (0, *tail)),
     st.integers(0, DIHEDRALS - 1),

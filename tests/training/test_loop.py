@@ -125,7 +125,11 @@ def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
 
 def run_process(config_path: Path, out: Path, *more: str, processes: int = 1) -> subprocess.Popen[bytes]:
     program = [
-        *(["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []),
+        *(
+            ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+            if processes > 1
+            else []
+        ),
         *("-m", "tests.training.run_toy", str(config_path), str(out), *more),
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
@@ -221,7 +225,9 @@ def test_a_runaway_halt_head_stops_the_run(config: TrainConfig, tmp_path: Path) 
     (tmp_path / "run").mkdir()
     trainer.step = 400
     value = {"loss": 1.0, "halted": 1.0, "early": 0.9, "exact_accuracy": 0.01, "halted_steps": 1.0}
-    with pytest.raises(CharmError, match="step 400: the halt head has run away: it stops 90% of the examples"):
+    with pytest.raises(
+        CharmError, match="step 400: the halt head has run away: it stops 90% of the examples"
+    ):
         trainer.record({name: torch.tensor(v) for name, v in value.items()})
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.synthesis.pairs_file import (
+from charm.tasks.pairs_file import (
     Manifest,
     PairBlock,
     Plan,
@@ -99,7 +99,7 @@ def test_missing_folder_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="nowhere: no synthetic pairs here; `charm data rearc` makes them"):
         load_pairs(tmp_path / "nowhere")
     with pytest.raises(CharmError, match="`charm rearc2 build` makes them"):
-        load_pairs(tmp_path / "nowhere", made_by="charm rearc2 build")
+        load_pairs(tmp_path / "rearc2")
 
 
 def test_missing_tasks_are_named(folder: Path) -> None:

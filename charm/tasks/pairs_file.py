@@ -24,6 +24,8 @@ from charm.errors import CharmError
 from charm.tasks.task import Grid, Pair
 
 MANIFEST = "manifest.json"
+# Folder name -> the command that fills it, to be named when something is missing there.
+MADE_BY = {"rearc": "charm data rearc", "rearc2": "charm rearc2 build"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,13 +101,12 @@ class Manifest:
     tasks: dict[str, TaskRecord] = field(default_factory=dict)
 
 
-def read_manifest(folder: Path, made_by: str = "charm data rearc") -> Manifest:
-    """The folder's manifest; `made_by` is the command to name when there is none."""
+def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
         text = path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        raise CharmError(f"{folder}: no synthetic pairs here; `{made_by}` makes them") from None
+        raise CharmError(f"{folder}: no synthetic pairs here; `{_made_by(folder)}` makes them") from None
     try:
         data = json.loads(text)
         records = {task: TaskRecord(**record) for task, record in data["tasks"].items()}
@@ -143,15 +144,13 @@ def write_block(folder: Path, task_id: str, block: PairBlock) -> None:
     _write(folder / f"{task_id}.npz", buffer.getvalue())
 
 
-def load_pairs(
-    folder: Path, task_ids: Iterable[str] | None = None, made_by: str = "charm data rearc"
-) -> dict[str, PairBlock]:
+def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str, PairBlock]:
     """The pairs of the given tasks, or of all, in order of id; every file is checked against the manifest.
 
     A folder whose build was interrupted loads only by naming tasks that are finished: silently training on
     part of the data is worse than an error.
     """
-    manifest = read_manifest(folder, made_by)
+    manifest, made_by = read_manifest(folder), _made_by(folder)
     if task_ids is None:
         if manifest.unfinished:
             count = len(manifest.unfinished)
@@ -163,6 +162,10 @@ def load_pairs(
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise CharmError(f"{folder}: {len(missing)} tasks have no pairs ({some}); `{made_by}` makes them")
     return {task: read_block(folder, task, manifest.tasks[task].sha256) for task in wanted}
+
+
+def _made_by(folder: Path) -> str:
+    return MADE_BY.get(folder.name, MADE_BY["rearc"])
 
 
 def _write(path: Path, data: bytes) -> None:
