@@ -31,7 +31,6 @@ from rearc2.helpers import Retry, retrying
 
 ROOT = Path(rearc2.__file__).parent
 SPLIT = "arc2/training"
-MAKE_COMMAND = "charm rearc2 build"
 
 GAVE_UP, OFFICIAL = "no draw fitted", "official input"
 GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH = "generator exception", "verifier exception", "verifier mismatch"

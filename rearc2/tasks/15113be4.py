@@ -22,7 +22,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     corner = rng.choice([0, SIDE - KEY]), rng.choice([0, SIDE - KEY])
     panels = [(top, left) for top in range(0, SIDE, PITCH) for left in range(0, SIDE, PITCH)]
     # Two by two panels make way for the key.
-    panels = [(top, left) for top, left in panels if not (abs(top - corner[0] - 2) < 4 and abs(left - corner[1] - 2) < 4)]
+    panels = [
+        (top, left)
+        for top, left in panels
+        if not (abs(top - corner[0] - 2) < 4 and abs(left - corner[1] - 2) < 4)
+    ]
     hits = rng.sample(panels, wanted)
     for top, left in panels:
         blue = scatter(rng, (3, 3), density) | (pattern if (top, left) in hits else False)

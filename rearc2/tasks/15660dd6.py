@@ -22,10 +22,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         raise Retry
     bands = []
     for row in range(3):
-        bands.append([
-            np.pad(np.full((side, side), block) if row == solid else _drawn(pattern, PATTERN), 1, constant_values=FRAME)
-            for block, solid, pattern in zip(blocks, rows, patterns, strict=True)
-        ])
+        bands.append(
+            [
+                np.pad(
+                    np.full((side, side), block) if row == solid else _drawn(pattern, PATTERN),
+                    1,
+                    constant_values=FRAME,
+                )
+                for block, solid, pattern in zip(blocks, rows, patterns, strict=True)
+            ]
+        )
     before = np.pad(join(bands, GROUND), 1, constant_values=GROUND)
     for row, label in enumerate(LABELS):
         top = 1 + row * (side + 3)

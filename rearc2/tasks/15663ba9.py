@@ -4,25 +4,57 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, fill, grow, holes, objects, outside, retrying
+from rearc2.helpers import Grid, Mask, Retry, canvas, colors, fill, grow, holes, label, outside, retrying
 
 OUTWARD, INWARD = 4, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(10, 22), rng.randint(10, 22)
+    # Drawn with one more row and column on each side, so that no cell lacks a neighbour.
+    height, width = rng.randint(12, 24), rng.randint(12, 24)
     (color,) = colors(rng, 1, without=(0, OUTWARD, INWARD))
-    before, after = canvas(height, width), canvas(height, width)
-    free = np.ones(before.shape, bool)
-    for _ in range(rng.randint(1, 2 + height * width // 120)):
-        area = retrying(lambda: _area(rng, free))
+    after = canvas(height, width)
+    free = np.zeros(after.shape, bool)
+    free[1:-1, 1:-1] = True
+    for _ in range(rng.randint(1, 2 + height * width // 150)):
+        area = retrying(lambda: _area(rng, free), 500)
         free &= ~grow(area)
         rim = area & grow(~area)
-        before[rim] = color
         after[rim] = color
         for r, c in np.argwhere(rim).tolist():
-            for down in (-1, 1):
-                for right in (-1, 1):
-                    if rim[r + down, c] and rim[r, c + right]:
-                        after[r, c] = OUTWARD if area[r + down, c + right] else INWARD
-    return before, after
+            for down, right in ((-1, -1), (-1, 1), (1, -1), (1, 1)):
+                if rim[r + down, c] and rim[r, c + right]:
+                    after[r, c] = OUTWARD if area[r + down, c + right] else INWARD
+    after = after[1:-1, 1:-1]
+    return np.where(after > 0, color, 0), after
+
+
+def _area(rng: Random, free: Mask) -> Mask:
+    """A union of rectangles in free space that is enclosed by a single line of cells: nowhere too thin for that."""
+    shape = canvas(*free.shape)
+    height, width = rng.randint(3, 10), rng.randint(3, 12)
+    top, left = rng.randint(1, free.shape[0] - height - 1), rng.randint(1, free.shape[1] - width - 1)
+    for _ in range(rng.randint(1, 4)):
+        h, w = rng.randint(3, max(3, height - 2)), rng.randint(3, max(3, width - 2))
+        fill(shape, top + rng.randint(0, height - h), left + rng.randint(0, width - w), h, w, 1)
+    area = shape > 0
+    rim = np.pad(area & grow(~area), 1).astype(int)
+    neighbours = rim[:-2, 1:-1] + rim[2:, 1:-1] + rim[1:-1, :-2] + rim[1:-1, 2:]
+    single = (neighbours[rim[1:-1, 1:-1] > 0] == 2).all()
+    if (area & ~free).any() or not single or holes(area).any() or label(area, diagonal=False)[1] > 1:
+        raise Retry
+    return area
+
+
+def verify(grid: Grid) -> Grid:
+    outer = np.pad(outside(np.pad(grid, 1) > 0), 1, constant_values=True)
+    path = np.pad(grid, 2) > 0
+    output = grid.copy()
+    for r, c in np.argwhere(grid > 0).tolist():
+        vertical = [down for down in (-1, 1) if path[r + 2 + down, c + 2]]
+        horizontal = [right for right in (-1, 1) if path[r + 2, c + 2 + right]]
+        if len(vertical) == len(horizontal) == 1:
+            # The cell between the two arms: a corner bends inwards if it looks out of the loop there.
+            between = outer[r + 2 + vertical[0], c + 2 + horizontal[0]]
+            output[r, c] = INWARD if between else OUTWARD
+    return output

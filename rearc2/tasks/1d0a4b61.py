@@ -1,0 +1,46 @@
+"""The square pattern repeats over the whole grid; the black patches are filled in."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import Grid, Retry, fill, random_cells
+
+LINE = 1
+SIDE = 25
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    period = rng.randint(4, 9)
+    palette = [2, 5] + rng.choice([[], [rng.choice([3, 4, 8])], [rng.choice([3, 4, 6, 7, 8, 9])]])
+    half = period // 2
+    corner = random_cells(rng, (half, half), 3 * palette + rng.choice([[], [LINE], [LINE] * len(palette)]))
+    if rng.random() < 0.3:
+        corner[rng.randrange(half)] = corner[:, rng.randrange(half)] = LINE
+    # The tile is a first row and column of lines and a part with mirror symmetry, up-down and left-right.
+    mirrored = [*range(half), *reversed(range(period - 1 - half))]
+    tile = np.pad(corner[np.ix_(mirrored, mirrored)], ((1, 0), (1, 0)), constant_values=LINE)
+    repeats = -(-SIDE // period)
+    after = np.tile(tile, (repeats, repeats))[:SIDE, :SIDE]
+    before = after.copy()
+    for _ in range(rng.randint(4, 7)):
+        height, width = rng.randint(2, 6), rng.randint(2, 6)
+        fill(before, rng.randint(1, SIDE - height - 1), rng.randint(1, SIDE - width - 1), height, width, 0)
+    for r in range(period):
+        for c in range(period):
+            if np.count_nonzero(before[r::period, c::period]) < 2:
+                raise Retry
+    return before, after
+
+
+def verify(grid: Grid) -> Grid:
+    # The smallest tile that agrees with everything that can be seen and leaves nothing open.
+    sizes = [(height, width) for height in range(1, SIDE) for width in range(1, SIDE)]
+    for height, width in sorted(sizes, key=lambda size: size[0] * size[1]):
+        rows, columns = -(-SIDE // height), -(-SIDE // width)
+        padded = np.pad(grid, ((0, rows * height - SIDE), (0, columns * width - SIDE)))
+        copies = padded.reshape(rows, height, columns, width)
+        tile = copies.max(axis=(0, 2))
+        if np.all((copies == 0) | (copies == tile[None, :, None])) and tile.all():
+            return np.tile(tile, (rows, columns))[:SIDE, :SIDE]
+    raise ValueError("the grid does not repeat a tile")
