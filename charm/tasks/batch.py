@@ -16,7 +16,7 @@ from torch import Tensor
 
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
 from charm.tasks.instances import Instances
-from charm.tasks.task import Grid, Pair
+from charm.tasks.task import Pair
 from charm.tasks.view import decode
 
 # turn(grid, d)[r, c] is the cell at flat place k0 + kr * r + kc * c of the h x w original, where
@@ -148,31 +148,28 @@ def _canvas(
 
     steps = torch.arange(side, device=cells.device)
     r_NS, c_NS = steps - top_N[:, None], steps - left_N[:, None]
-    # Along each axis: 2 inside the grid, 1 just past its end, 0 elsewhere. Their product is 4 on the grid, 2 on the
-    # two arms of the boundary, 1 on its corner and 0 on padding.
-    row_kind = _axis_kind(r_NS, turned_height)
-    column_kind = _axis_kind(c_NS, turned_width)
-    kind_NSS = row_kind[:, :, None] * column_kind[:, None, :]
+    row_in, row_past = _along(r_NS, turned_height)
+    column_in, column_past = _along(c_NS, turned_width)
 
-    # Places off the grid read some cell of it and are overwritten below; that is cheaper than a masked gather.
+    # Places off the grid read some cell of it and are blanked below; that is cheaper than a masked gather.
     r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
     c_NS = c_NS.clamp(min=0).minimum((turned_width - 1).clamp(min=0))
-    place_NSS = (k0[:, None] + kr[:, None] * r_NS)[:, :, None] + (kc[:, None] * c_NS)[:, None, :]
-    color_NSS = cells[place_NSS.clamp_(min=0)]
-    token_NSS = torch.gather(token_NC, 1, color_NSS.view(len(start_N), -1).long())
+    from_row = (
+        (k0[:, None] + kr[:, None] * r_NS).clamp(min=0).int()
+    )  # 32 bits: half the bytes of the largest tensor
+    place_NSS = from_row[:, :, None] + (kc[:, None] * c_NS).int()[:, None, :]
+    color_NSS = cells.index_select(0, place_NSS.view(-1)).view(place_NSS.shape)
+    token_at = torch.arange(0, token_NC.numel(), token_NC.shape[1], device=cells.device, dtype=torch.int32)
+    token_NSS = token_NC.view(-1).index_select(0, (token_at[:, None, None] + color_NSS).view(-1))
 
-    kind_NT = kind_NSS.view(len(start_N), -1)
-    edge_NT = (kind_NT == 2).to(torch.uint8) * BOUNDARY
-    return torch.where(kind_NT == 4, token_NSS, edge_NT)
+    # Grid, two arms of the boundary, and padding never overlap, so products and sums of bytes choose between them.
+    grid_NSS = token_NSS.view(place_NSS.shape) * (row_in[:, :, None] * column_in[:, None])
+    edge_NSS = row_past[:, :, None] * column_in[:, None] + row_in[:, :, None] * column_past[:, None]
+    return (grid_NSS + edge_NSS * BOUNDARY).view(len(start_N), -1)
 
 
-def _axis_kind(offset_NS: Tensor, length_N1: Tensor) -> Tensor:
+def _along(offset_NS: Tensor, length_N1: Tensor) -> tuple[Tensor, Tensor]:
+    """Along one axis, as bytes: inside the grid, and just past its end. An absent grid has no end either."""
     inside = (offset_NS >= 0) & (offset_NS < length_N1)
-    # An absent grid (length 0) has no boundary either.
     past = (offset_NS == length_N1) & (length_N1 > 0)
-    return inside.to(torch.uint8) * 2 + past.to(torch.uint8)
-
-
-def grids_of(bank: PairBank) -> list[tuple[Grid, Grid | None]]:
-    """All pairs as grids (slow; for looking and testing)."""
-    return [(pair.input, pair.output) for pair in map(bank.pair, range(len(bank)))]
+    return inside.to(torch.uint8), past.to(torch.uint8)

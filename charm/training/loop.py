@@ -73,11 +73,19 @@ class Trainer:
     """A run in progress."""
 
     def __init__(
-        self, config: TrainConfig, out: Path, place: Place, say: Callable[[str], None] = print
+        self,
+        config: TrainConfig,
+        out: Path,
+        place: Place,
+        say: Callable[[str], None] = print,
+        data: Dataset | None = None,
+        model: CharmModel | None = None,
     ) -> None:
+        """Data and model are made from the configuration, unless another domain brings its own."""
         self.config, self.out, self.place, self.say = config, out, place, say
-        self.data: Dataset = assemble(config.data)
-        self.model = CharmModel(config.model, self.data.instances, config.seed).to(place.device)
+        self.data = assemble(config.data) if data is None else data
+        fresh = CharmModel(config.model, self.data.instances, config.seed) if model is None else model
+        self.model = fresh.to(place.device)
         self.optimizers = Optimizers(self.model, config.optimizer, config.steps)
         self.average = MovingAverage(self.optimizers.dense, config.optimizer.ema)
         bank, keys = self.data.bank.to(place.device), self.data.keys().to(place.device)
@@ -235,7 +243,13 @@ class Trainer:
 
 
 def train(
-    config: TrainConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
+    config: TrainConfig,
+    out: Path,
+    place: Place,
+    resume: bool = False,
+    say: Callable[[str], None] = print,
+    data: Dataset | None = None,
+    model: CharmModel | None = None,
 ) -> Trainer:
     """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
     existing = checkpoint.steps_of(out)
@@ -248,7 +262,7 @@ def train(
         differing = _differences(started, config)
         if differing:
             raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
-    trainer = Trainer(config, out, place, say)
+    trainer = Trainer(config, out, place, say, data, model)
     if place.is_main:
         out.mkdir(parents=True, exist_ok=True)
         _write_json(out / "config.json", to_json(config))

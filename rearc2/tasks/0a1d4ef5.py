@@ -40,8 +40,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
-    things = objects(grid, diagonal=False)
-    rectangles = [thing for thing in things if thing.mask.all() and min(thing.height, thing.width) >= 3]
+    rectangles = []
+    for color in np.unique(grid[grid != 0]):
+        things = objects(np.where(grid == color, grid, 0), diagonal=False)
+        if all(thing.mask.all() and min(thing.height, thing.width) >= 3 for thing in things):  # not noise
+            rectangles += things
     rows: list[list[int]] = []
     last = -1  # the lowest line of the row of rectangles
     for thing in sorted(rectangles, key=lambda thing: thing.top):

@@ -23,9 +23,9 @@ ROOM = 30
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.choice([(9, 11), (rng.randint(9, 20), rng.randint(11, 20))])
-    most = max(3, height * width // 45)
-    counts = [rng.randint(1, 4) for _ in range(rng.randint(min(3, most - 1), most))]
+    height, width = rng.choice([(9, 11)] + 5 * [(rng.randint(11, 20), rng.randint(11, 20))])
+    most = max(3, height * width // 42)
+    counts = [rng.randint(1, 4) for _ in range(rng.randint(3, most))]
     if len(set(counts)) == 1:
         raise Retry
     figures = [retrying(lambda count=count: _figure(rng, count)) for count in counts]

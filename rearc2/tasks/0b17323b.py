@@ -10,14 +10,14 @@ BLUE, RED = 1, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.choice([15, rng.randint(10, 30)])
+    side = rng.choice([15] + 4 * [rng.randint(10, 30)])
     step = rng.randint(2, 6)
     row, column = rng.randrange(step), rng.randrange(step)
-    if rng.random() < 0.5:
+    if rng.random() < 0.2:
         column = row
-    elif rng.random() < 0.5:
+    elif rng.random() < 0.7:
         # Off the main diagonal; there is still no room for a cell before the first one.
-        column = rng.randrange(side // 3)
+        column = rng.randrange(side // 2)
         if rng.random() < 0.5:
             row, column = column, row
     if max(row, column) + 3 * step >= side:

@@ -1,5 +1,5 @@
-"""The large key in a corner shows a 3x3 pattern, each cell as a 2x2 block. In every small panel whose blue cells contain
-the pattern, those cells take the key's colour."""
+"""The large key in a corner shows a 3x3 pattern, each cell as a 2x2 block. In every small panel whose blue cells
+contain the pattern, those cells take the key's colour."""
 
 from random import Random
 
@@ -15,8 +15,8 @@ KEY = 8  # the key with its frame
 def generate(rng: Random) -> tuple[Grid, Grid]:
     (color,) = colors(rng, 1, without=(0, BLUE, LINE))
     pattern = random_shape(rng, 3, 3, rng.uniform(0.3, 0.6), diagonal=True)
-    density = rng.uniform(0.25, 0.5)
-    wanted = rng.randint(1, 7)
+    density = rng.uniform(0.25, 0.45)
+    wanted = rng.randint(1, 4)
     before = canvas(SIDE, SIDE, LINE)
     after = before.copy()
     corner = rng.choice([0, SIDE - KEY]), rng.choice([0, SIDE - KEY])
@@ -25,7 +25,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     panels = [
         (top, left)
         for top, left in panels
-        if not (abs(top - corner[0] - 2) < 4 and abs(left - corner[1] - 2) < 4)
+        if not (corner[0] - 2 < top < corner[0] + KEY and corner[1] - 2 < left < corner[1] + KEY)
     ]
     hits = rng.sample(panels, wanted)
     for top, left in panels:

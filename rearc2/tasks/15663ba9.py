@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, fill, grow, holes, label, outside, retrying
+from rearc2.helpers import Grid, Mask, Retry, canvas, colors, grow, holes, label, outside
 
 OUTWARD, INWARD = 4, 2
 
@@ -17,8 +17,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     free = np.zeros(after.shape, bool)
     free[1:-1, 1:-1] = True
     for _ in range(rng.randint(1, 2 + height * width // 150)):
-        area = retrying(lambda: _area(rng, free), 500)
-        free &= ~grow(area)
+        area = _area(rng, free)
+        free = free & ~grow(area)
         rim = area & grow(~area)
         after[rim] = color
         for r, c in np.argwhere(rim).tolist():
@@ -26,24 +26,27 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
                 if rim[r + down, c] and rim[r, c + right]:
                     after[r, c] = OUTWARD if area[r + down, c + right] else INWARD
     after = after[1:-1, 1:-1]
+    if INWARD not in after:
+        raise Retry
     return np.where(after > 0, color, 0), after
 
 
 def _area(rng: Random, free: Mask) -> Mask:
-    """A union of rectangles in free space that is enclosed by a single line of cells: nowhere too thin for that."""
-    shape = canvas(*free.shape)
-    height, width = rng.randint(3, 10), rng.randint(3, 12)
-    top, left = rng.randint(1, free.shape[0] - height - 1), rng.randint(1, free.shape[1] - width - 1)
-    for _ in range(rng.randint(1, 4)):
-        h, w = rng.randint(3, max(3, height - 2)), rng.randint(3, max(3, width - 2))
-        fill(shape, top + rng.randint(0, height - h), left + rng.randint(0, width - w), h, w, 1)
-    area = shape > 0
-    rim = np.pad(area & grow(~area), 1).astype(int)
-    neighbours = rim[:-2, 1:-1] + rim[2:, 1:-1] + rim[1:-1, :-2] + rim[1:-1, 2:]
-    single = (neighbours[rim[1:-1, 1:-1] > 0] == 2).all()
-    if (area & ~free).any() or not single or holes(area).any() or label(area, diagonal=False)[1] > 1:
-        raise Retry
-    return area
+    """A union of rectangles in free space that a single line of cells encloses: nowhere too thin for that."""
+    for _ in range(200):
+        height, width = (min(rng.randint(3, 12), side - 2) for side in free.shape)
+        top, left = rng.randint(1, free.shape[0] - height - 1), rng.randint(1, free.shape[1] - width - 1)
+        area = np.zeros(free.shape, bool)
+        for _ in range(rng.choice([1, 3, 5, 7, 9])):
+            h, w = rng.randint(3, max(3, height // 2 + 1)), rng.randint(3, max(3, width // 2 + 1))
+            row, column = top + rng.randint(0, height - h), left + rng.randint(0, width - w)
+            area[row : row + h, column : column + w] = True
+        rim = np.pad(area & grow(~area), 1).astype(int)
+        neighbours = rim[:-2, 1:-1] + rim[2:, 1:-1] + rim[1:-1, :-2] + rim[1:-1, 2:]
+        single = (neighbours[rim[1:-1, 1:-1] > 0] == 2).all()
+        if single and free[area].all() and not holes(area).any() and label(area, diagonal=False)[1] == 1:
+            return area
+    raise Retry
 
 
 def verify(grid: Grid) -> Grid:

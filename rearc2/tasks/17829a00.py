@@ -3,8 +3,6 @@ line, past whatever has the other colour."""
 
 from random import Random
 
-import numpy as np
-
 from rearc2.helpers import Grid, Mask, Retry, canvas, colors, grow, objects, paint, random_shape
 
 GROUND = 7
@@ -19,7 +17,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         grid[0], grid[-1] = ceiling, floor
     for color in (ceiling, floor):
         # Figures of one colour share no column, so that none stops another.
-        left = rng.randint(0, 3)
+        left = rng.randint(0, 2)
         while left < SIDE:
             figure = _figure(rng)
             height, width = figure.shape
@@ -28,12 +26,14 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             row = _free_row(rng, before, grow(before == color), figure, left)
             paint(before, figure, row, left, color)
             paint(after, figure, 1 if color == ceiling else SIDE - 1 - height, left, color)
-            left += width + rng.randint(1, 4)
+            left += width + rng.choice([0, 1, 1, 1, 2, 3, 4])
     return before, after
 
 
 def _figure(rng: Random) -> Mask:
-    height, width = rng.choice([(1, 2), (2, 1), (2, 2), (2, 3), (2, 3), (2, 3), (3, 1), (3, 3), (3, 3), (4, 3), (4, 4)])
+    height, width = rng.choice(
+        [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (2, 3), (2, 3), (3, 1), (3, 3), (3, 3), (4, 3), (4, 4)]
+    )
     return random_shape(rng, height, width, rng.uniform(0.3, 0.7), diagonal=True)
 
 

@@ -1,4 +1,4 @@
-"""The lattice sways: counted from its bottom row, rows are shifted by 0, 1 to the left, 0, 1 to the right, and so on."""
+"""The lattice sways: from its bottom row up, rows are shifted by 0, 1 to the left, 0, 1 to the right, and so on."""
 
 from random import Random
 

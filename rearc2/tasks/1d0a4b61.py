@@ -12,7 +12,7 @@ SIDE = 25
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     period = rng.randint(4, 9)
-    palette = [2, 5] + rng.choice([[], [rng.choice([3, 4, 8])], [rng.choice([3, 4, 6, 7, 8, 9])]])
+    palette = [2, 5, *rng.sample([3, 4, 6, 7, 8, 9], rng.choice([0, 1, 1]))]
     half = period // 2
     corner = random_cells(rng, (half, half), 3 * palette + rng.choice([[], [LINE], [LINE] * len(palette)]))
     if rng.random() < 0.3:

@@ -29,7 +29,7 @@ def _add_rod(rng: Random, before: Grid, after: Grid) -> None:
     for _ in range(20):
         across, joint = rng.randrange(side), rng.randrange(side)  # of an upright rod with its end on top
         kept = rng.randint(1, min(6, side // 2))  # cells from the joint to the end
-        beyond = rng.randint(1, rng.choice([2, 5]))
+        beyond = rng.randint(1, rng.choice([2, min(5, side // 2)]))
         if joint - kept < 0 or joint + beyond >= side:
             continue
         inwards = 1 if across < side // 2 else -1

@@ -30,9 +30,11 @@ def _panel(rng: Random, pluses: int) -> Grid:
     spots = place(rng, panel.shape, [(3, 3)] * pluses, gap=rng.choice([0, 1]))
     for top, left in spots:
         paint(panel, PLUS, top, left, GREEN)
-    free = np.argwhere(~grow(panel == GREEN, diagonal=False)).tolist()
-    for r, c in rng.sample(free, min(rng.choice([3, 6, 9, 12]), len(free))):
-        panel[r, c] = GREEN
+    diagonal = rng.random() < 0.7  # loose cells keep away from corners too, or from edges alone
+    for _ in range(rng.choice([2, 4, 8, 12])):
+        free = np.argwhere(~grow(panel == GREEN, diagonal)).tolist()
+        if free:
+            panel[tuple(rng.choice(free))] = GREEN
     green = panel == GREEN
     found = [
         (r - 1, c - 1)
