@@ -4,9 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: test lint types unit format clean
+.PHONY: test quickstart lint types unit format clean
 
 test: lint types unit  ## all that CI runs
+
+quickstart: $(STAMP)  ## train, evaluate and draw a tiny CHARM: minutes on two cores
+	$(BIN)/charm quickstart
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -19,6 +19,7 @@ Shapes: B examples, L positions, M = B * L rows, D width, N heads, H head width,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -47,12 +48,13 @@ BACKENDS = [
 @triton.jit
 def _add_norm_kernel(
     x_ptr: tl.tensor,  # [M, D]
-    y_ptr: tl.tensor,  # [M, D]
-    out_ptr: tl.tensor,  # [M, D] (x + y) / rms(x + y)
+    y_ptr: tl.tensor,  # [M, D]; without ADD y is not read and stands for 0
+    out_ptr: tl.tensor,  # [M, D] (x + y) / rms(x + y); may be x
     scale_ptr: tl.tensor,  # [M] 1 / rms(x + y), float32
     rows: tl.tensor,
     width: tl.constexpr,
     eps: tl.constexpr,
+    ADD: tl.constexpr,
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
 ) -> None:
@@ -60,7 +62,9 @@ def _add_norm_kernel(
     column = tl.arange(0, WIDTH)
     at = row[:, None] * width + column[None, :]
     there = (row < rows)[:, None] & (column < width)[None, :]
-    total = tl.load(x_ptr + at, there, 0.0).to(tl.float32) + tl.load(y_ptr + at, there, 0.0).to(tl.float32)
+    total = tl.load(x_ptr + at, there, 0.0).to(tl.float32)
+    if ADD:
+        total += tl.load(y_ptr + at, there, 0.0).to(tl.float32)
     scale = 1 / tl.sqrt(tl.sum(total * total, 1) / width + eps)
     tl.store(out_ptr + at, (total * scale[:, None]).to(out_ptr.dtype.element_ty), there)
     tl.store(scale_ptr + row, scale, row < rows)
@@ -92,39 +96,115 @@ def _norm_backward_kernel(
 
 @triton.jit
 def _rotate_kernel(
-    x_ptr: tl.tensor,  # rows of `heads` heads, x_stride apart
-    out_ptr: tl.tensor,  # the same, out_stride apart; may be x itself
+    q_ptr: tl.tensor,  # three tensors of M rows, each row of D = heads * 2 * half columns, x_stride apart
+    k_ptr: tl.tensor,
+    v_ptr: tl.tensor,
+    out_ptr: tl.tensor,  # [M, 3D]: q, k and v side by side
     cos_ptr: tl.tensor,  # [L, H/2] float32
     sin_ptr: tl.tensor,
     rows: tl.tensor,
     length: tl.tensor,
     x_stride: tl.tensor,
-    out_stride: tl.tensor,
     heads: tl.constexpr,
     half: tl.constexpr,  # H/2: the partner of column i of a head is i + H/2
+    FIRST: tl.constexpr,  # 0 begins with the queries, 1 with the keys
     INVERSE: tl.constexpr,
     ROWS: tl.constexpr,
     HEADS: tl.constexpr,
     HALF: tl.constexpr,
 ) -> None:
+    part = tl.program_id(1) + FIRST
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     head = tl.arange(0, HEADS)
     pair = tl.arange(0, HALF)
     angle = (row % length)[:, None] * half + pair[None, :]
     known = (row < rows)[:, None] & (pair < half)[None, :]
-    cos = tl.load(cos_ptr + angle, known, 0.0)[:, None, :]
-    sin = tl.load(sin_ptr + angle, known, 0.0)[:, None, :]
+    turned = known & (part < 2)  # values are only copied
+    cos = tl.load(cos_ptr + angle, turned, 1.0)[:, None, :]
+    sin = tl.load(sin_ptr + angle, turned, 0.0)[:, None, :]
     if INVERSE:
         sin = -sin
     there = known[:, None, :] & (head < heads)[None, :, None]
     column = head[:, None] * (2 * half) + pair[None, :]
+    x_ptr = q_ptr
+    if part == 1:
+        x_ptr = k_ptr
+    if part == 2:
+        x_ptr = v_ptr
     at = row[:, None, None] * x_stride + column[None, :, :]
     first = tl.load(x_ptr + at, there, 0.0).to(tl.float32)
     second = tl.load(x_ptr + at + half, there, 0.0).to(tl.float32)
-    at = row[:, None, None] * out_stride + column[None, :, :]
+    width = heads * 2 * half
+    at = row[:, None, None] * (3 * width) + part * width + column[None, :, :]
     type = out_ptr.dtype.element_ty
     tl.store(out_ptr + at, (first * cos - second * sin).to(type), there)
     tl.store(out_ptr + at + half, (second * cos + first * sin).to(type), there)
+
+
+# Attention without gradients. The library's is made for any length; this one knows how long a canvas is, so that
+# only the last tile of keys is masked and hardly padded, and it rotates the queries as it loads them, which saves
+# a pass over them. The softmax is the usual running one, in powers of two.
+
+
+@triton.jit
+def _attend_kernel(
+    qkv_ptr: tl.tensor,  # [M, 3D], the keys rotated
+    cos_ptr: tl.tensor,  # [L, H/2] float32
+    sin_ptr: tl.tensor,
+    out_ptr: tl.tensor,  # [M, D]
+    scale: tl.constexpr,  # log2(e) / sqrt(H)
+    length: tl.constexpr,
+    heads: tl.constexpr,
+    half: tl.constexpr,
+    ROWS: tl.constexpr,
+    KEYS: tl.constexpr,
+    TAIL: tl.constexpr,  # a tile for the keys that are left over, 0 if there are none
+) -> None:
+    width: tl.constexpr = heads * 2 * half
+    example, head = tl.program_id(1) // heads, tl.program_id(1) % heads
+    q_ptr = qkv_ptr + example.to(tl.int64) * (length * 3 * width) + head * (2 * half)
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    there = (row < length)[:, None]
+    pair = tl.arange(0, half)
+    angle = row[:, None] * half + pair[None, :]
+    cos, sin = tl.load(cos_ptr + angle, there, 0.0), tl.load(sin_ptr + angle, there, 0.0)
+    at = row[:, None] * (3 * width) + pair[None, :]
+    first = tl.load(q_ptr + at, there, 0.0).to(tl.float32) * scale
+    second = tl.load(q_ptr + at + half, there, 0.0).to(tl.float32) * scale
+    both = tl.join(first * cos - second * sin, second * cos + first * sin)  # [ROWS, half, 2]
+    q = both.permute(0, 2, 1).reshape(ROWS, 2 * half).to(qkv_ptr.dtype.element_ty)
+
+    column = tl.arange(0, 2 * half)
+    key = tl.arange(0, KEYS)
+    k_ptr = q_ptr + width + key[None, :] * (3 * width) + column[:, None]
+    v_ptr = q_ptr + 2 * width + key[:, None] * (3 * width) + column[None, :]
+    most = tl.full([ROWS], float("-inf"), tl.float32)
+    total = tl.zeros([ROWS], tl.float32)
+    sum = tl.zeros([ROWS, 2 * half], tl.float32)
+    for start in range(0, length // KEYS * KEYS, KEYS):
+        score = tl.dot(q, tl.load(k_ptr + start * (3 * width)))
+        new = tl.maximum(most, tl.max(score, 1))
+        weight = tl.exp2(score - new[:, None])
+        shrink = tl.exp2(most - new)
+        total = total * shrink + tl.sum(weight, 1)
+        v = tl.load(v_ptr + start * (3 * width))
+        sum = tl.dot(weight.to(v.dtype), v, sum * shrink[:, None])
+        most = new
+    if TAIL > 0:
+        key = length // KEYS * KEYS + tl.arange(0, TAIL)
+        k_ptr = q_ptr + width + key[None, :] * (3 * width) + column[:, None]
+        v_ptr = q_ptr + 2 * width + key[:, None] * (3 * width) + column[None, :]
+        score = tl.dot(q, tl.load(k_ptr, (key < length)[None, :], 0.0))
+        score = tl.where((key < length)[None, :], score, float("-inf"))
+        new = tl.maximum(most, tl.max(score, 1))
+        weight = tl.exp2(score - new[:, None])
+        shrink = tl.exp2(most - new)
+        total = total * shrink + tl.sum(weight, 1)
+        v = tl.load(v_ptr, (key < length)[:, None], 0.0)
+        sum = tl.dot(weight.to(v.dtype), v, sum * shrink[:, None])
+    out = (sum / total[:, None]).to(out_ptr.dtype.element_ty)
+    at = (example.to(tl.int64) * length + row)[:, None] * width + head * (2 * half) + column[None, :]
+    tl.store(out_ptr + at, out, there)
 
 
 # The gate kernels give each program a run of ROWS positions of one example and a stretch of columns, and walk along
@@ -257,9 +337,10 @@ def _gate_backward_kernel(
 # --- Launches. Tile sizes were chosen by timing on an H200; see benchmarks/gpu_notes.md. ---
 
 NORM_ROWS, NORM_WARPS = 4, 4
-ROTATE_ROWS, ROTATE_WARPS = 4, 4
-GATE = {"ROWS": 32, "COLUMNS": 512, "STAGES": 1, "num_warps": 2}
-GATE_BACKWARD = {"ROWS": 32, "COLUMNS": 256, "STAGES": 1, "num_warps": 2}
+ROTATE_ROWS, ROTATE_WARPS = 2, 2
+ATTEND = {"ROWS": 64, "KEYS": 128, "num_warps": 4, "num_stages": 2}
+GATE = {"ROWS": 32, "COLUMNS": 512, "STAGES": 3, "num_warps": 2}
+GATE_BACKWARD = {"ROWS": 32, "COLUMNS": 256, "STAGES": 3, "num_warps": 2}
 
 
 def add_norm(x_MD: Tensor, y_MD: Tensor) -> tuple[Tensor, Tensor]:
@@ -267,10 +348,19 @@ def add_norm(x_MD: Tensor, y_MD: Tensor) -> tuple[Tensor, Tensor]:
     rows, width = x_MD.shape
     out_MD = torch.empty_like(x_MD)
     scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
-    sizes = (rows, width, NORM_EPS, NORM_ROWS, triton.next_power_of_2(width))
+    sizes = (rows, width, NORM_EPS, True, NORM_ROWS, triton.next_power_of_2(width))
     grid = (triton.cdiv(rows, NORM_ROWS),)
     _add_norm_kernel[grid](x_MD, y_MD, out_MD, scale_M, *sizes, num_warps=NORM_WARPS)
     return out_MD, scale_M
+
+
+def norm_(x_MD: Tensor) -> None:
+    """rms_norm in place."""
+    rows, width = x_MD.shape
+    scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
+    sizes = (rows, width, NORM_EPS, False, NORM_ROWS, triton.next_power_of_2(width))
+    grid = (triton.cdiv(rows, NORM_ROWS),)
+    _add_norm_kernel[grid](x_MD, x_MD, x_MD, scale_M, *sizes, num_warps=NORM_WARPS)
 
 
 def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
@@ -283,15 +373,41 @@ def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
     return dsum_MD
 
 
-def rotate(x_MC: Tensor, out_MC: Tensor, turn: Rotation, inverse: bool = False) -> None:
-    """Turns every head of x by its row's angle (or back) into out, which may be x; C is a number of heads."""
-    rows, columns = x_MC.shape
+def rotate(
+    q_MD: Tensor,
+    k_MD: Tensor,
+    v_MD: Tensor,
+    out_ME: Tensor,
+    turn: Rotation,
+    parts: slice,
+    inverse: bool = False,
+) -> None:
+    """Writes into out = [q, k, v] the queries and keys turned by their row's angle (or back), and the values.
+
+    `parts` says which of the three; a part of the output may be its own input.
+    """
+    assert q_MD.stride() == k_MD.stride() == v_MD.stride()
+    rows, width = q_MD.shape
     length, half = turn[0].shape
-    heads = columns // (2 * half)
-    sizes = (rows, length, x_MC.stride(0), out_MC.stride(0), heads, half)
+    heads = width // (2 * half)
+    sizes = (rows, length, q_MD.stride(0), heads, half, parts.start, inverse)
     tile = (ROTATE_ROWS, triton.next_power_of_2(heads), triton.next_power_of_2(half))
-    grid = (triton.cdiv(rows, ROTATE_ROWS),)
-    _rotate_kernel[grid](x_MC, out_MC, *turn, *sizes, inverse, *tile, num_warps=ROTATE_WARPS)
+    grid = (triton.cdiv(rows, ROTATE_ROWS), parts.stop - parts.start)
+    _rotate_kernel[grid](q_MD, k_MD, v_MD, out_ME, *turn, *sizes, *tile, num_warps=ROTATE_WARPS)
+
+
+def attend(qkv_ME: Tensor, turn: Rotation) -> Tensor:
+    """Attention [M, D] of [q, k, v] whose keys are rotated already; no gradients."""
+    rows, width = qkv_ME.shape[0], qkv_ME.shape[1] // 3
+    length, half = turn[0].shape
+    heads = width // (2 * half)
+    out_MD = qkv_ME.new_empty(rows, width)
+    left = length % ATTEND["KEYS"]
+    sizes = (math.log2(math.e) / math.sqrt(2 * half), length, heads, half)
+    grid = (triton.cdiv(length, ATTEND["ROWS"]), rows // length * heads)
+    tail = max(16, triton.next_power_of_2(left)) if left else 0
+    _attend_kernel[grid](qkv_ME, *turn, out_MD, *sizes, TAIL=tail, **ATTEND)
+    return out_MD
 
 
 def gate(gate_up_MG: Tensor, taps_3F: Tensor | None, length: int) -> Tensor:
@@ -342,33 +458,34 @@ def weight_gradient(dout_MO: Tensor, x_MI: Tensor) -> Tensor:
 
 
 class _Project(torch.autograd.Function):
-    """x -> rotated queries and keys, and values, each [B, L, N, H]: views of one tensor."""
+    """x -> rotated queries and keys, and values, each [B, L, N, H]: views of one tensor; and x once more.
+
+    The residual sum takes x from here: its gradient then comes through here, and the product adds to it.
+    """
 
     @staticmethod
     def forward(
         ctx: Any, x_BLD: Tensor, heads: int, turn: Rotation, master: Tensor, weight: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    ) -> tuple[Tensor, ...]:
         batch, length, width = x_BLD.shape
         x_MD = x_BLD.view(-1, width)
         qkv_ME = x_MD @ weight.T
-        both_MC = qkv_ME[:, : 2 * width]
-        rotate(both_MC, both_MC, turn)
+        rotate(*qkv_ME.split(width, dim=1), qkv_ME, turn, slice(0, 2))
         ctx.turn = turn
         ctx.save_for_backward(x_MD, weight)
-        q, k, v = qkv_ME.view(batch, length, 3, heads, width // heads).unbind(2)
-        return q, k, v
+        return (*qkv_ME.view(batch, length, 3, heads, width // heads).unbind(2), x_BLD.view_as(x_BLD))
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, dq_BLNH: Tensor, dk_BLNH: Tensor, dv_BLNH: Tensor) -> tuple[Any, ...]:
+    def backward(
+        ctx: Any, dq_BLNH: Tensor, dk_BLNH: Tensor, dv_BLNH: Tensor, dx_BLD: Tensor
+    ) -> tuple[Any, ...]:
         x_MD, weight = ctx.saved_tensors
         width = x_MD.shape[1]
         dqkv_ME = x_MD.new_empty(len(x_MD), 3 * width)
-        dq_MD, dk_MD, dv_MD = dqkv_ME.split(width, dim=1)
-        rotate(dq_BLNH.reshape(-1, width), dq_MD, ctx.turn, inverse=True)
-        rotate(dk_BLNH.reshape(-1, width), dk_MD, ctx.turn, inverse=True)
-        dv_MD.copy_(dv_BLNH.reshape(-1, width))
-        dx_BLD = (dqkv_ME @ weight).view(dq_BLNH.shape[0], -1, width)
+        dq_MD, dk_MD, dv_MD = (one.reshape(-1, width) for one in (dq_BLNH, dk_BLNH, dv_BLNH))
+        rotate(dq_MD, dk_MD, dv_MD, dqkv_ME, ctx.turn, slice(0, 3), inverse=True)
+        dx_BLD.view(-1, width).addmm_(dqkv_ME, weight)  # nobody else holds it: _Mix made it for us
         return dx_BLD, None, None, weight_gradient(dqkv_ME, x_MD), None
 
 
@@ -416,21 +533,34 @@ class _Mix(torch.autograd.Function):
         return dx_BLD, dmixed_BLD, dtaps_3F, dout, dgate_up, ddown, None, None, None
 
 
-def _layer(layer: Layer, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor], Tensor]:
-    """One layer as a function of its input, the weights cast now."""
-    heads, ffn = layer.attention.heads, layer.feed_forward
-    qkv, *masters = (
-        part.weight for part in (layer.attention.qkv, layer.attention.out, ffn.gate_up, ffn.down)
-    )
-    qkv_cast, *casts = (weight.detach().to(dtype) for weight in (qkv, *masters))
-    taps_3F = torch.cat([ffn.kernel[:, 0].T, ffn.bias[None]]) if isinstance(ffn, ConvSwiGLU) else None
+class _Layer:
+    """A layer with its weights cast: `learn` keeps what gradients need, `infer` works in place on its input."""
 
-    def apply(x_BLD: Tensor) -> Tensor:
-        q, k, v = (part.transpose(1, 2) for part in _Project.apply(x_BLD, heads, turn, qkv, qkv_cast))
-        mixed_BLNH = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
-        return _Mix.apply(x_BLD, mixed_BLNH.reshape(x_BLD.shape), taps_3F, *masters, *casts)
+    def __init__(self, layer: Layer, turn: Rotation, dtype: torch.dtype) -> None:
+        attention, ffn = layer.attention, layer.feed_forward
+        self.heads, self.turn = attention.heads, turn
+        self.masters = [part.weight for part in (attention.qkv, attention.out, ffn.gate_up, ffn.down)]
+        self.weights = [weight.detach().to(dtype) for weight in self.masters]
+        self.taps_3F = None
+        if isinstance(ffn, ConvSwiGLU):
+            self.taps_3F = torch.cat([ffn.kernel[:, 0].T, ffn.bias[None]])
 
-    return apply
+    def learn(self, x_BLD: Tensor) -> Tensor:
+        parts = _Project.apply(x_BLD, self.heads, self.turn, self.masters[0], self.weights[0])
+        q_BNLH, k_BNLH, v_BNLH = (part.transpose(1, 2) for part in parts[:3])
+        mixed_BNLH = F.scaled_dot_product_attention(q_BNLH, k_BNLH, v_BNLH)
+        mixed_BLD = mixed_BNLH.transpose(1, 2).reshape(x_BLD.shape)
+        return _Mix.apply(parts[3], mixed_BLD, self.taps_3F, *self.masters[1:], *self.weights[1:])
+
+    def infer(self, x_BLD: Tensor) -> Tensor:
+        qkv, out, gate_up, down = self.weights
+        length, width = x_BLD.shape[1:]
+        x_MD = x_BLD.view(-1, width)
+        qkv_ME = x_MD @ qkv.T
+        rotate(*qkv_ME.split(width, dim=1), qkv_ME, self.turn, slice(1, 2))
+        norm_(x_MD.addmm_(attend(qkv_ME, self.turn), out.T))
+        norm_(x_MD.addmm_(gate(x_MD @ gate_up.T, self.taps_3F, length), down.T))
+        return x_BLD
 
 
 def fused(block: Block, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
@@ -438,13 +568,17 @@ def fused(block: Block, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor,
 
     It holds the weights of now: make it anew after each update.
     """
-    layers = [_layer(layer, turn, dtype) for layer in block.layers]
+    layers = [_Layer(layer, turn, dtype) for layer in block.layers]
 
     def apply(state_BLD: Tensor, injected_BLD: Tensor) -> Tensor:
         x_BLD = state_BLD + injected_BLD
+        if not torch.is_grad_enabled():
+            for layer in layers:
+                x_BLD = layer.infer(x_BLD)
+            return x_BLD
         with sdpa_kernel(BACKENDS, set_priority=True):
             for layer in layers:
-                x_BLD = layer(x_BLD)
+                x_BLD = layer.learn(x_BLD)
         return x_BLD
 
     return apply

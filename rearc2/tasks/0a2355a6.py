@@ -23,7 +23,7 @@ ROOM = 30
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.choice([(9, 11)] + 5 * [(rng.randint(11, 20), rng.randint(11, 20))])
+    height, width = rng.choice([(9, 11)] + 2 * [(rng.randint(9, 20), rng.randint(11, 20))])
     most = max(3, height * width // 42)
     counts = [rng.randint(1, 4) for _ in range(rng.randint(3, most))]
     if len(set(counts)) == 1:

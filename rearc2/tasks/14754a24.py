@@ -13,9 +13,9 @@ PLUS = ((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1))
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(10, 24), rng.randint(10, 24)
-    count = rng.randint(2, 3 + height * width // 70)
+    count = rng.randint(2, 3 + height * width // 80)
     # Boxes may stick out by one row or column, so that a sign lacks an arm there, but not at a corner of the grid.
-    centers = place(rng, (height + 2, width + 2), [(3, 3)] * count)
+    centers = place(rng, (height + 2, width + 2), [(3, 3)] * count, gap=2)
     after = random_cells(rng, (height, width), [0, GREY])
     signs = []
     for row, column in centers:

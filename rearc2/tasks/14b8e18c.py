@@ -29,7 +29,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         squares = [(shape, *spot) for shape, spot in zip(shapes, places, strict=True)]
         for shape, top, left in squares:
             paint(before, np.ones(shape.shape, bool), top, left, color)
-        shapes = [_other(rng) for _ in range(rng.randint(0, 3))]
+        shapes = [_other(rng) for _ in range(rng.randint(1 if len(squares) == 1 else 0, 3))]
         places = place(rng, before.shape, [shape.shape for shape in shapes], taken=before == color)
         others = [(shape, *spot) for shape, spot in zip(shapes, places, strict=True)]
         before[:] = GROUND

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, colors, random_shape, scatter, upscale
+from rearc2.helpers import Grid, Retry, canvas, colors, random_shape, scatter, upscale
 
 BLUE, LINE = 1, 4
 SIDE, PITCH = 23, 4  # six by six panels of 3x3, with lines between them
@@ -15,6 +15,8 @@ KEY = 8  # the key with its frame
 def generate(rng: Random) -> tuple[Grid, Grid]:
     (color,) = colors(rng, 1, without=(0, BLUE, LINE))
     pattern = random_shape(rng, 3, 3, rng.uniform(0.3, 0.6), diagonal=True)
+    if pattern.sum() > 5:
+        raise Retry
     density = rng.uniform(0.25, 0.45)
     wanted = rng.randint(1, 4)
     before = canvas(SIDE, SIDE, LINE)

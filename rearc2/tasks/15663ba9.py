@@ -16,7 +16,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     after = canvas(height, width)
     free = np.zeros(after.shape, bool)
     free[1:-1, 1:-1] = True
-    for _ in range(rng.randint(1, 2 + height * width // 150)):
+    for _ in range(rng.randint(2, 2 + height * width // 150)):
         area = _area(rng, free)
         free = free & ~grow(area)
         rim = area & grow(~area)
@@ -26,7 +26,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
                 if rim[r + down, c] and rim[r, c + right]:
                     after[r, c] = OUTWARD if area[r + down, c + right] else INWARD
     after = after[1:-1, 1:-1]
-    if INWARD not in after:
+    if (after == INWARD).sum() < 3:
         raise Retry
     return np.where(after > 0, color, 0), after
 
@@ -34,7 +34,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def _area(rng: Random, free: Mask) -> Mask:
     """A union of rectangles in free space that a single line of cells encloses: nowhere too thin for that."""
     for _ in range(200):
-        height, width = (min(rng.randint(3, 12), side - 2) for side in free.shape)
+        height, width = (min(rng.randint(3, 13), side - 2) for side in free.shape)
         top, left = rng.randint(1, free.shape[0] - height - 1), rng.randint(1, free.shape[1] - width - 1)
         area = np.zeros(free.shape, bool)
         for _ in range(rng.choice([1, 3, 5, 7, 9])):

@@ -34,7 +34,7 @@ def _figure(rng: Random) -> Mask:
     height, width = rng.choice(
         [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (2, 3), (2, 3), (3, 1), (3, 3), (3, 3), (4, 3), (4, 4)]
     )
-    return random_shape(rng, height, width, rng.uniform(0.3, 0.7), diagonal=True)
+    return random_shape(rng, height, width, rng.uniform(0.3, 0.55), diagonal=True)
 
 
 def _free_row(rng: Random, grid: Grid, near: Mask, figure: Mask, left: int) -> int:
