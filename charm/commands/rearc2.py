@@ -287,9 +287,10 @@ def quarantine(
         json: print JSON for a program to read.
         data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
+    from charm.files import write_atomically
     from charm.paths import data_dir
     from charm.synthesis.quarantine import quarantine as find
-    from charm.synthesis.quarantine import quarantine_page, write_page
+    from charm.synthesis.quarantine import quarantine_page
     from charm.synthesis.rearc import fetch_package
     from charm.tasks.pairs_file import read_manifest
 
@@ -297,7 +298,7 @@ def quarantine(
     checked = len(tasks) or len(read_manifest(home / "rearc").tasks)
     package = fetch_package(home / "cache", wheel)
     found = find(home / "rearc", package, workers or os.cpu_count() or 1, tasks)
-    write_page(quarantine_page(found, checked), out)
+    write_atomically(out, quarantine_page(found, checked))
     if json:
         print(jsonlib.dumps(found, indent=2))
     else:

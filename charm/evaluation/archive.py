@@ -7,20 +7,18 @@ protocol, so that any protocol can rank the same files later.
 from __future__ import annotations
 
 import json
-import os
 import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
 from charm.errors import CharmError
 from charm.evaluation.votes import Candidates, Votes, merge
+from charm.files import write_atomically
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, MAX_SIDE
 
@@ -154,20 +152,6 @@ def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
         if names and any(folder.glob("rank_*.npz")):
             found.setdefault(int(names[1]), []).append(int(names[2]))
     return {step: tuple(sorted(found[step])) for step in sorted(found)}
-
-
-def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
-    """Let `write` fill a temporary file and move it to `path`: a reader sees all of it or none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(temporary, "wb") as file:
-            write(file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:

@@ -12,13 +12,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from charm.devices import Place
-from charm.evaluation.archive import passes, write_atomically
+from charm.evaluation.archive import passes
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
+from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
 from charm.training.checkpoint import folder_of, steps_of
@@ -111,8 +112,8 @@ def write_evaluation(out: Path, name: str, evaluation: Evaluation) -> dict[str, 
         "step": evaluation.step,
         **evaluation.scores.to_json(),
     }
-    content = (json.dumps(found, indent=2) + "\n").encode()
-    write_atomically(out / "eval" / f"{name}.json", lambda file: file.write(content))
+    content = json.dumps(found, indent=2) + "\n"
+    write_atomically(out / "eval" / f"{name}.json", content)
     submission = make_submission(evaluation.ranking, evaluation.ranking.questions)
     write_submission(out / "eval" / f"{name}.submission.json", submission)
     return found

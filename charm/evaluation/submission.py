@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from charm.errors import CharmError
-from charm.evaluation.archive import write_atomically
 from charm.evaluation.ranking import Candidate, Ranking
+from charm.files import write_atomically
 from charm.tasks.questions import Question
 
 Rows = list[list[int]]
@@ -46,7 +46,7 @@ def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
 
 
 def write_submission(path: Path, submission: Submission) -> None:
-    write_atomically(path, lambda file: file.write(json.dumps(submission).encode()))
+    write_atomically(path, json.dumps(submission))
 
 
 def score_submission(

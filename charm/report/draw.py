@@ -6,7 +6,6 @@ its own layout, in characters.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
@@ -19,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from charm.errors import CharmError
+from charm.files import write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, VOCABULARY
 from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import IDENTITY, View
@@ -335,12 +335,9 @@ def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
             va="center_baseline" if label.centered else "center",
             weight="bold" if label.bold else "normal",
         )
-    partial = path.with_name(path.name + ".tmp")
     try:
-        figure.savefig(partial, format="png", dpi=dpi)
-        os.replace(partial, path)
+        write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=dpi))
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise CharmError(f"{path}: the picture cannot be written ({error.strerror})") from error
 
 

@@ -21,10 +21,11 @@ from safetensors import SafetensorError, safe_open
 
 from charm.config import to_json
 from charm.errors import CharmError
-from charm.evaluation.archive import passes, write_atomically
+from charm.evaluation.archive import passes
 from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
+from charm.files import write_atomically
 from charm.report.answers import Films, Json, task_entries, voting_steps
 from charm.report.assets import SCRIPT, STYLE
 from charm.report.curves import curve_svg, short
@@ -81,7 +82,7 @@ def write_report(
     # A name may hold half of a surrogate pair, which UTF-8 has no bytes for.
     page = content.encode("utf-8", "xmlcharrefreplace")
     try:
-        write_atomically(path, lambda file: file.write(page))
+        write_atomically(path, page)
     except OSError as error:
         raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
     return path

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from textwrap import wrap
 
 from charm.errors import CharmError
+from charm.files import write_atomically
 from charm.report.draw import ARROW, FONT, GAP, LETTER, MARGIN, Label, Panel, Tile, panel_svg
 from charm.synthesis.build import Sample
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, official_pairs
@@ -88,10 +88,8 @@ def write_html(panels: Mapping[str, Panel], path: Path) -> None:
         f'<h2 id="{escape(task)}">{escape(task)}</h2>\n{panel_svg(panel)}' for task, panel in panels.items()
     ]
     head = '<!doctype html><meta charset="utf-8"><title>Re-ARC2</title>'
-    partial = path.with_name(path.name + ".tmp")
     try:
-        partial.write_text(f"{head}<body>{''.join(parts)}</body>\n", "utf-8")
-        os.replace(partial, path)
+        write_atomically(path, f"{head}<body>{''.join(parts)}</body>\n")
     except OSError as error:
         raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
 

@@ -7,7 +7,6 @@ that its verifier refutes never reaches the folder; that the generator makes suc
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -106,9 +105,3 @@ def quarantine_page(found: dict[str, list[str]], checked: int) -> str:
     ]
     lines += [f"| {task} | {'; '.join(reasons)} |" for task, reasons in sorted(found.items())]
     return "\n".join(lines) + "\n"
-
-
-def write_page(text: str, path: Path) -> None:
-    partial = path.with_name(path.name + ".tmp")
-    partial.write_text(text, "utf-8")
-    os.replace(partial, path)

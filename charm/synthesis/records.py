@@ -6,12 +6,12 @@ One file each, so that several authors can record at the same time; nothing in i
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from charm.errors import CharmError
+from charm.files import write_atomically
 from charm.synthesis.workbench import ROOT, file_sha256, listed_ids, package_ids
 
 VERDICTS = ("agreed", "fixed", "open")
@@ -110,7 +110,4 @@ def _path(task: str, root: Path) -> Path:
 def _write(task: str, record: Record, root: Path) -> None:
     path = _path(task, root)
     data: dict[str, Any] = asdict(record)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    partial.write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    os.replace(partial, path)
+    write_atomically(path, json.dumps(data, indent=1) + "\n")

@@ -6,9 +6,7 @@ when new ones join.
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable
@@ -18,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
+from charm.files import write_atomically
 from charm.tasks.view import VIEWS, View
 
 Rows = npt.NDArray[np.int32]
@@ -128,11 +127,10 @@ class Instances:
         lengths = np.array([len(codes) for _, codes in self._chunks], np.int32)
         codes = np.concatenate([np.zeros(0, np.uint32), *(codes for _, codes in self._chunks)])
         names = np.frombuffer(json.dumps(self.puzzles).encode(), np.uint8)
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, puzzles=names, number=numbers, length=lengths, code=codes)
-        temporary = path.with_name(path.name + ".tmp")
-        temporary.write_bytes(buffer.getvalue())
-        os.replace(temporary, path)
+        write_atomically(
+            path,
+            lambda file: np.savez_compressed(file, puzzles=names, number=numbers, length=lengths, code=codes),
+        )
 
     @staticmethod
     def load(path: Path) -> Instances:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
@@ -21,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
+from charm.files import write_atomically
 from charm.tasks.task import Grid, Pair
 
 MANIFEST = "manifest.json"
@@ -119,7 +119,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
     # Sorted, so that the bytes do not depend on which worker finished first.
     tasks = {task: asdict(record) for task, record in sorted(manifest.tasks.items())}
     data = {"plan": asdict(manifest.plan), "unfinished": sorted(manifest.unfinished), "tasks": tasks}
-    _write(folder / MANIFEST, json.dumps(data, indent=1).encode())
+    write_atomically(folder / MANIFEST, json.dumps(data, indent=1).encode())
 
 
 def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
@@ -141,7 +141,7 @@ def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
 def write_block(folder: Path, task_id: str, block: PairBlock) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, cells=block.cells, shapes=block.shapes, index=block.index)
-    _write(folder / f"{task_id}.npz", buffer.getvalue())
+    write_atomically(folder / f"{task_id}.npz", buffer.getvalue())
 
 
 def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str, PairBlock]:
@@ -166,10 +166,3 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
 
 def _made_by(folder: Path) -> str:
     return MADE_BY.get(folder.name, MADE_BY["rearc"])
-
-
-def _write(path: Path, data: bytes) -> None:
-    # Under its own name the file is always whole, whenever the process is killed.
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(data)
-    os.replace(temporary, path)

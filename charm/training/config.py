@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from tyro.conf import arg
 
@@ -53,10 +53,9 @@ class OptimizerConfig:
 
 
 @dataclass(frozen=True)
-class TrainConfig:
-    """A run: what it learns from, what learns, how, and for how long."""
+class RunConfig:
+    """A run, whatever it learns from: what learns, how, and for how long."""
 
-    data: DataConfig = field(default_factory=DataConfig)
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
@@ -111,6 +110,13 @@ class TrainConfig:
 
 
 @dataclass(frozen=True)
+class TrainConfig(RunConfig):
+    """A run on ARC's tasks."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """Train a preset; the defaults below are its own, and any of them can be given."""
 
@@ -121,10 +127,18 @@ class RunOptions:
     """Go on from the newest whole checkpoint in the run folder."""
 
 
+Config = TypeVar("Config", bound=RunConfig)
+
+
 def read_config(run: Path) -> TrainConfig:
-    """The configuration of a run folder."""
+    """The configuration of the folder of a run on ARC's tasks."""
+    return read_run_config(run, TrainConfig)
+
+
+def read_run_config(run: Path, kind: type[Config]) -> Config:
+    """The configuration of a run folder; `kind` tells what such a run learns from."""
     path = run / "config.json"
     try:
-        return from_json(TrainConfig, json.loads(path.read_text()), str(path))
+        return from_json(kind, json.loads(path.read_text()), str(path))
     except (OSError, ValueError) as error:
         raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error

@@ -18,13 +18,14 @@ from torch import Tensor
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.training.config import TrainConfig
+from charm.files import write_atomically
+from charm.training.config import RunConfig
 
 
 class Logs:
     """Adds up metrics on the device between lines, so that logging costs no synchronisation."""
 
-    def __init__(self, out: Path, config: TrainConfig, enabled: bool) -> None:
+    def __init__(self, out: Path, config: RunConfig, enabled: bool) -> None:
         self.path, self.config, self.enabled = out / "metrics.jsonl", config, enabled
         self._sums: dict[str, Tensor] = {}
         self._count = 0
@@ -111,9 +112,7 @@ class Logs:
         if not self.enabled or not self.path.is_file():
             return
         lines = [line for line in self.path.read_text().splitlines() if _step_of(line) <= step]
-        temporary = self.path.with_name(self.path.name + ".tmp")
-        temporary.write_text("".join(line + "\n" for line in lines))
-        temporary.replace(self.path)
+        write_atomically(self.path, "".join(line + "\n" for line in lines))
 
 
 def _step_of(line: str) -> float:
@@ -123,7 +122,7 @@ def _step_of(line: str) -> float:
         return float("inf")  # a line cut short by a kill
 
 
-def _other_writers(out: Path, config: TrainConfig) -> list[Any]:
+def _other_writers(out: Path, config: RunConfig) -> list[Any]:
     writers: list[Any] = []
     if config.tensorboard:
         try:

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import math
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import numpy as np
 import torch
@@ -23,13 +22,14 @@ from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.run import evaluate_checkpoint
+from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
 from charm.reasoner.losses import continue_loss, refinement_loss
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset, assemble
 from charm.training import checkpoint
-from charm.training.config import TrainConfig, read_config
+from charm.training.config import RunConfig, TrainConfig, read_run_config
 from charm.training.logs import Logs
 from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.slots import Slots
@@ -37,8 +37,13 @@ from charm.training.slots import Slots
 STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
 
+# Makes and scores the votes of a checkpoint: (model, data, run folder, step, loops, views, place) -> headline scores.
+Evaluate = Callable[
+    [CharmModel, Dataset, Path, int, Sequence[int], int | None, Place], dict[str, float] | None
+]
 
-def refine_slots(model: CharmModel, slots: Slots, config: TrainConfig, step: int) -> dict[str, Tensor]:
+
+def refine_slots(model: CharmModel, slots: Slots, config: RunConfig, step: int) -> dict[str, Tensor]:
     """Refill what halted, refine every slot once, leave gradients of the loss, and decide who halts now."""
     slots.refill(model)
     part = len(slots) // config.accumulate
@@ -74,16 +79,20 @@ class Trainer:
 
     def __init__(
         self,
-        config: TrainConfig,
+        config: RunConfig,
         out: Path,
         place: Place,
         say: Callable[[str], None] = print,
         data: Dataset | None = None,
         model: CharmModel | None = None,
+        evaluate: Evaluate = evaluate_checkpoint,
     ) -> None:
-        """Data and model are made from the configuration, unless another domain brings its own."""
+        """Data and model are made from the configuration, unless another domain brings its own, and its scoring."""
         self.config, self.out, self.place, self.say = config, out, place, say
-        self.data = assemble(config.data) if data is None else data
+        if data is None:
+            assert isinstance(config, TrainConfig), "a run on other data than ARC's brings them along"
+            data = assemble(config.data)
+        self.data, self.score = data, evaluate
         fresh = CharmModel(config.model, self.data.instances, config.seed) if model is None else model
         self.model = fresh.to(place.device)
         self.optimizers = Optimizers(self.model, config.optimizer, config.steps)
@@ -229,7 +238,7 @@ class Trainer:
     def evaluate(self) -> None:
         """Vote with the averaged weights and write the scores into the run folder."""
         with self.average.applied():
-            scores = evaluate_checkpoint(
+            scores = self.score(
                 self.model,
                 self.data,
                 self.out,
@@ -243,13 +252,14 @@ class Trainer:
 
 
 def train(
-    config: TrainConfig,
+    config: RunConfig,
     out: Path,
     place: Place,
     resume: bool = False,
     say: Callable[[str], None] = print,
     data: Dataset | None = None,
     model: CharmModel | None = None,
+    evaluate: Evaluate = evaluate_checkpoint,
 ) -> Trainer:
     """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
     existing = checkpoint.steps_of(out)
@@ -258,15 +268,15 @@ def train(
     if resume and not (out / "config.json").is_file():
         raise CharmError(f"{out} holds no run to resume")
     if resume:
-        started = read_config(out)
+        started = read_run_config(out, type(config))
         differing = _differences(started, config)
         if differing:
             raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
-    trainer = Trainer(config, out, place, say, data, model)
+    trainer = Trainer(config, out, place, say, data, model, evaluate)
     if place.is_main:
         out.mkdir(parents=True, exist_ok=True)
-        _write_json(out / "config.json", to_json(config))
-        _write_json(out / "data.json", trainer.data.manifest)
+        write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
+        write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
     place.barrier()
     if resume and trainer.restore():
         say(f"resumed at step {trainer.step}")
@@ -281,16 +291,10 @@ _FREE = {
 }
 
 
-def _differences(old: TrainConfig, new: TrainConfig) -> list[str]:
+def _differences(old: RunConfig, new: RunConfig) -> list[str]:
     before, after = to_json(old), to_json(new)
     before["data"]["data"] = after["data"]["data"] = None
     return [name for name in before if name not in _FREE and before[name] != after[name]]
-
-
-def _write_json(path: Path, value: Any) -> None:
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(value, indent=2) + "\n")
-    temporary.replace(path)
 
 
 @contextmanager

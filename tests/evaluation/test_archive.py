@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, passes, read_pass, read_votes, write_atomically, write_votes
+from charm.evaluation.archive import Header, passes, read_pass, read_votes, write_votes
+from charm.files import write_atomically
 from charm.tasks.questions import Question
 
 from . import hand
@@ -148,10 +149,10 @@ def test_another_format_is_named(tmp_path: Path) -> None:
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    write_atomically(path, lambda file: file.write(b"old"))
+    write_atomically(path, b"old")
 
     with open(path, "rb") as reader:  # one who reads while the file is replaced
-        write_atomically(path, lambda file: file.write(b"new"))
+        write_atomically(path, b"new")
         assert reader.read() == b"old"
     assert path.read_bytes() == b"new"
 
