@@ -25,7 +25,7 @@ ROOM = 30
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.choice([(9, 11)] + 2 * [(rng.randint(9, 20), rng.randint(11, 20))])
     most = max(3, height * width // 42)
-    counts = [rng.randint(1, 4) for _ in range(rng.randint(3, most))]
+    counts = [rng.choice([1, 1, 1, 2, 2, 3, 4]) for _ in range(rng.randint(3, most))]
     if len(set(counts)) == 1:
         raise Retry
     figures = [retrying(lambda count=count: _figure(rng, count)) for count in counts]
@@ -43,7 +43,7 @@ def _figure(rng: Random, count: int) -> Mask:
     wall, inside = canvas(ROOM, ROOM), canvas(ROOM, ROOM)
     for number in range(count):
         for _ in range(50):
-            height, width = rng.choice([3, 3, 3, 4, 4, 5]), rng.choice([3, 3, 3, 4, 4, 5, 6])
+            height, width = rng.choice([3, 3, 3, 3, 4, 5]), rng.choice([3, 3, 3, 3, 4, 5, 6])
             top, left = ROOM // 2 + rng.randint(-7, 7), ROOM // 2 + rng.randint(-7, 7)
             rim, room = canvas(ROOM, ROOM), canvas(ROOM, ROOM)
             room[top + 1 : top + height - 1, left + 1 : left + width - 1] = 1

@@ -21,7 +21,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         for lefts in ((0, column), (column + 1, width))
     ]
     for number, ((tops, lefts), color) in enumerate(zip(spans, figure_colors, strict=True)):
-        figure = random_shape(rng, 3, 3, rng.uniform(0.3, 0.75), diagonal=True)
+        figure = random_shape(rng, 3, 3, rng.uniform(0.3, 0.6), diagonal=True)
         paint(before, figure, rng.randint(tops[0], tops[1] - 3), rng.randint(lefts[0], lefts[1] - 3), color)
         paint(after, figure, 3 * (number // 2), 3 * (number % 2), color)
     return before, after

@@ -8,7 +8,7 @@ import numpy as np
 from rearc2.helpers import SIDES, Grid, Retry, background, canvas, colors, objects, paint, place, to_top
 
 ARROW = np.array([[1, 1, 2, 1, 1], [0, 1, 1, 1, 0]])  # the tip is 2; it points up
-EDGE = {
+EDGE: dict[tuple[int, int], tuple[int | slice, int | slice]] = {
     (-1, 0): np.s_[0, :],
     (1, 0): np.s_[-1, :],
     (0, -1): np.s_[:, 0],

@@ -11,8 +11,8 @@ DOT, OUTLINE, GROUND = 5, 8, 7
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    # All official grids are 8x8, in which only 220 pairs exist.
-    side = rng.choice([8, rng.randint(5, 18)])
+    # All official grids are 8x8, but in those only 220 pairs exist.
+    side = rng.randint(6, 18)
     reach = rng.randint(3, side - 1)  # from corner to corner
     before = canvas(side, side, GROUND)
     top, left = rng.randint(0, side - 1 - reach), rng.randint(0, side - 1 - reach)

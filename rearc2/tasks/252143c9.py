@@ -3,6 +3,8 @@ diagonal of that colour remains, from the middle to the corner of its quarter.""
 
 from random import Random
 
+import numpy as np
+
 from rearc2.helpers import Grid, Retry, canvas, colors, line, paint, scatter
 
 GROUND = 7
@@ -28,7 +30,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def verify(grid: Grid) -> Grid:
     middle = len(grid) // 2
     color = int(grid[middle, middle])
-    output = canvas(*grid.shape, GROUND)
+    output = np.full_like(grid, GROUND)
     for row in (0, len(grid) - 1):
         for column in (0, len(grid) - 1):
             quarter = grid[:middle] if row == 0 else grid[middle + 1 :]

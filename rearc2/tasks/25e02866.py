@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, fill, flood, grow, most_common, paint, place
+from rearc2.helpers import Grid, Retry, background, canvas, colors, fill, grow, objects, paint, place
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -31,20 +31,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         fill(before, top, left, size, size, paper)
         paint(before, mark, top, left, ink)
         paint(after, mark, 0, 0, ink)
-    if most_common(before) != ground:
+    if background(before) != ground:
         raise Retry
     return before, after
 
 
 def verify(grid: Grid) -> Grid:
-    ground = most_common(grid)
-    squares = []
-    left = grid != ground
-    while left.any():
-        square = flood(left, tuple(np.argwhere(left)[0]))
-        rows, columns = np.nonzero(square)
-        squares.append(grid[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1])
-        left &= ~square
+    squares = [grid[thing.slices] for thing in objects(grid, background(grid), same_color=False)]
     paper = squares[0][0, 0]
     output = squares[0].copy()
     for square in squares[1:]:

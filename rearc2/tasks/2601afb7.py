@@ -25,7 +25,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
-    output = canvas(*grid.shape, GROUND)
+    output = np.full_like(grid, GROUND)
     columns = np.flatnonzero(grid[-1] != GROUND)
     inks = np.roll(grid[-1, columns], 1)
     heights = np.roll((grid[:, columns] != GROUND).sum(axis=0), -1)

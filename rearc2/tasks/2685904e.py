@@ -17,11 +17,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     counts = [number]
     while sum(counts) < SIDE:
         counts.append(rng.randint(1, SIDE - sum(counts)))
-    if len(set(counts)) < 2:
+    if len(set(counts)) < 2 or len(counts) > 8:
         raise Retry
-    palette = colors(rng, len(counts), without=(0, GREY)) if len(counts) < 9 else []
-    if not palette:
-        raise Retry
+    palette = colors(rng, len(counts), without=(0, GREY))
     cells = [color for color, count in zip(palette, counts, strict=True) for _ in range(count)]
     rng.shuffle(cells)
     before = canvas(SIDE, SIDE)

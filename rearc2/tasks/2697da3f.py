@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, crop, paint, symmetric_shape
+from rearc2.helpers import Grid, Retry, canvas, crop, paint, random_shape
 
 INK = 4
 
@@ -13,10 +13,13 @@ INK = 4
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height = rng.choice([3, 5, 5, 7])
     width = rng.randint(3, min(8, height + 2))
-    figure = symmetric_shape(rng, height, width, rng.uniform(0.3, 0.75), flips="ud")
+    half = random_shape(rng, height, width, rng.uniform(0.2, 0.5), diagonal=True)
+    figure = half | half[::-1]
     if (figure == figure[:, ::-1]).all():  # which end shows to the middle would not be seen
         raise Retry
-    rows, columns = height + rng.randint(0, 5), width + rng.randint(0, 5)
+    rows, columns = height + rng.randint(1, 5), width + rng.randint(1, 5)
+    if 2 * figure.sum() > rows * columns:  # the background must be more than the figure
+        raise Retry
     before = canvas(rows, columns)
     paint(before, figure, rng.randint(0, rows - height), rng.randint(0, columns - width), INK)
     side = height + 2 * width

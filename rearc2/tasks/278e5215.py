@@ -11,8 +11,8 @@ GREY = 5
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(5, 11), rng.randint(5, 11)
-    pattern = random_shape(rng, height, width, rng.uniform(0.55, 0.7), diagonal=True)
+    height, width = rng.randint(5, 12), rng.randint(5, 12)
+    pattern = random_shape(rng, height, width, rng.uniform(0.5, 0.7), diagonal=True)
     base, *palette = colors(rng, rng.randint(4, 7), without=(0, GREY))
     columns: list[int] = []
     while len(columns) < width:

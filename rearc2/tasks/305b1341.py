@@ -47,9 +47,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def verify(grid: Grid) -> Grid:
     field = grid.copy()
-    key = []
+    key: list[tuple[int, int]] = []
     while field[len(key), 0] and field[len(key), 1]:
-        key.append(tuple(field[len(key), :2].tolist()))
+        key.append((int(field[len(key), 0]), int(field[len(key), 1])))
     field[: len(key), :2] = 0
     output = canvas(*grid.shape)
     for dot, filling in reversed(key):

@@ -1,0 +1,41 @@
+"""A coloured dot at a crossing of the lattice fills the ring below and right of it with its colour; all crossings turn
+black."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import Grid, canvas, colors
+
+LATTICE = 8
+PITCH = 5
+# One cell of the lattice with its four crossings: the ring is where the corners of the inside are cut off.
+INSIDE = np.array([[0, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1], [0, 1, 1, 0]])
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    rows, columns = rng.randint(2, 5), rng.randint(2, 5)
+    before = canvas(PITCH * rows + 1, PITCH * columns + 1, LATTICE)
+    before[::PITCH, ::PITCH] = 0
+    after = before.copy()
+    palette = [LATTICE, *colors(rng, rng.randint(1, 3), without=(0, LATTICE))]
+    palette = rng.sample(palette, rng.randint(1, len(palette)))
+    filled = rng.sample(range(rows * columns), rng.randint(1, rows * columns))
+    for number in range(rows * columns):
+        top, left = PITCH * (number // columns), PITCH * (number % columns)
+        color = rng.choice(palette) if number in filled else 0
+        before[top, left] = color
+        ring = slice(top + 1, top + PITCH), slice(left + 1, left + PITCH)
+        before[ring][INSIDE > 0] = 0
+        after[ring][INSIDE > 0] = color
+    return before, after
+
+
+def verify(grid: Grid) -> Grid:
+    output = grid.copy()
+    output[::PITCH, ::PITCH] = 0
+    for r in range(0, grid.shape[0] - 1, PITCH):
+        for c in range(0, grid.shape[1] - 1, PITCH):
+            ring = output[r + 1 : r + PITCH, c + 1 : c + PITCH]
+            ring[ring == 0] = grid[r, c]
+    return output

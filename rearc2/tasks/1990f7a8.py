@@ -1,0 +1,44 @@
+"""The four 3x3 figures are moved together into a 7x7 grid, each to the corner in which it lies."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import Grid, Thing, canvas, objects, paint, random_shape
+
+RED = 2
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    height, width = rng.randint(12, 28), rng.randint(12, 28)
+    # An empty row and an empty column part the upper from the lower and the left from the right figures.
+    across, down = rng.randint(4, height - 5), rng.randint(4, width - 5)
+    before, after = canvas(height, width), canvas(7, 7)
+    for lower in (False, True):
+        for right in (False, True):
+            figure = random_shape(rng, 3, 3, rng.uniform(0.4, 0.9), diagonal=True)
+            top = rng.randint(across + 1, height - 3) if lower else rng.randint(0, across - 3)
+            left = rng.randint(down + 1, width - 3) if right else rng.randint(0, down - 3)
+            paint(before, figure, top, left, RED)
+            paint(after, figure, 4 * lower, 4 * right, RED)
+    return before, after
+
+
+def verify(grid: Grid) -> Grid:
+    figures = sorted(objects(grid), key=lambda figure: figure.top)
+    upper, lower = (sorted(pair, key=lambda figure: figure.left) for pair in (figures[:2], figures[2:]))
+    return _together([upper, lower])
+
+
+def rival_columns(grid: Grid) -> Grid:
+    """Left and right are told first, then above and below."""
+    figures = sorted(objects(grid), key=lambda figure: figure.left)
+    left, right = (sorted(pair, key=lambda figure: figure.top) for pair in (figures[:2], figures[2:]))
+    return _together([[left[0], right[0]], [left[1], right[1]]])
+
+
+def _together(figures: list[list[Thing]]) -> Grid:
+    output = canvas(7, 7)
+    for row, column in np.ndindex(2, 2):
+        paint(output, figures[row][column].patch, 4 * row, 4 * column)
+    return output

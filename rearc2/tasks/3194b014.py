@@ -1,0 +1,35 @@
+"""Several blobs lie in the noise of two colours: the output is a 3x3 square in the colour of the largest blob."""
+
+from random import Random
+
+from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, random_cells, random_shape
+
+SIDE = 20
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    first, second, stray, *blob_colors = colors(rng, 3 + rng.choice([3, 3, 4]))
+    noise = [0] * rng.randint(8, 10) + [first] * rng.randint(4, 5) + [second] * rng.randint(3, 5)
+    grid = random_cells(rng, (SIDE, SIDE), noise)
+    if max(thing.size for thing in objects(grid, diagonal=False)) > 14:
+        raise Retry
+    shapes = [
+        random_shape(rng, rng.randint(3, 8), rng.randint(3, 8), rng.choice([1.0, rng.uniform(0.7, 0.95)]))
+        for _ in blob_colors
+    ]
+    sizes = [int(shape.sum()) for shape in shapes]
+    largest, next_largest = sorted(sizes)[:-3:-1]
+    if min(sizes) < 9 or largest < 20 or largest - next_largest < 4:
+        raise Retry
+    if rng.random() < 0.2:
+        grid[rng.randrange(SIDE), rng.randrange(SIDE)] = stray
+    for shape, color, (top, left) in zip(
+        shapes, blob_colors, place(rng, grid.shape, [shape.shape for shape in shapes]), strict=True
+    ):
+        paint(grid, shape, top, left, color)
+    return grid, canvas(3, 3, blob_colors[sizes.index(largest)])
+
+
+def verify(grid: Grid) -> Grid:
+    largest = max(objects(grid, diagonal=False), key=lambda thing: thing.size)
+    return canvas(3, 3, largest.color)

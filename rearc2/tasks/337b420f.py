@@ -1,0 +1,110 @@
+"""Each of three panels holds one main piece and smaller scraps of its colour: the main pieces (the largest, joined over
+edges) are put together in one panel, the scraps are left out. A piece that would lie on an earlier one moves aside, as
+little as possible."""
+
+from collections.abc import Iterator
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import (
+    Grid,
+    Mask,
+    Retry,
+    canvas,
+    colors,
+    grow,
+    join,
+    objects,
+    paint,
+    random_shape,
+    split,
+    spots,
+)
+
+SIDE = 5
+FREE, LINE = 8, 0
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    pieces: list[Mask] = []
+    for _ in range(3):
+        taken = np.any([np.zeros((SIDE, SIDE), bool), *pieces], axis=0)
+        height, width = rng.randint(1, 5), rng.randint(1, 5)
+        pieces.append(_somewhere(rng, height, width, rng.choice([0.5, 0.7, 0.9]), taken))
+    if not all(2 <= piece.sum() <= 10 for piece in pieces):
+        raise Retry
+    shown = [*pieces[:2], _pushed(pieces)] if rng.random() < 0.2 else pieces
+    panels, output = [], canvas(SIDE, SIDE, FREE)
+    for color, piece, own_piece in zip(colors(rng, 3, without=(LINE, FREE)), pieces, shown, strict=True):
+        near = grow(own_piece, diagonal=False)
+        alone = rng.random() < 0.5
+        scrap = _somewhere(
+            rng, 1 if alone else rng.randint(1, 3), 1 if alone else rng.randint(1, 3), 0.6, near
+        )
+        if scrap.sum() >= piece.sum():
+            raise Retry
+        panels.append(np.where(own_piece | scrap, color, FREE))
+        output[piece] = color
+    return join([panels], LINE), output
+
+
+def _somewhere(rng: Random, height: int, width: int, density: float, taken: Mask) -> Mask:
+    """A shape in the panel that covers no taken cell."""
+    shape = random_shape(rng, height, width, density)
+    fits = [
+        (top, left)
+        for top, left in spots(np.zeros_like(taken), height, width).tolist()
+        if not (taken[top : top + height, left : left + width] & shape).any()
+    ]
+    if not fits:
+        raise Retry
+    top, left = rng.choice(fits)
+    whole = np.zeros_like(taken)
+    whole[top : top + height, left : left + width] = shape
+    return whole
+
+
+def _pushed(pieces: list[Mask]) -> Mask:
+    """The last piece one cell to the right, on another piece, where going back is the only small move that helps.
+
+    The official pairs show one such case: which piece moves, and where to, must be beyond doubt.
+    """
+    *others, last = pieces
+    shown = np.roll(last, 1, axis=1)
+    if last[:, -1].any() or sum(not (move & (others[0] | others[1])).any() for move in _moves(shown)) != 1:
+        raise Retry
+    hit = [number for number, other in enumerate(others) if (other & shown).any()]
+    if len(hit) != 1 or others[hit[0]].sum() <= last.sum():
+        raise Retry
+    if any(not (move & (shown | others[1 - hit[0]])).any() for move in _moves(others[hit[0]])):
+        raise Retry
+    return shown
+
+
+def _moves(piece: Mask) -> Iterator[Mask]:
+    """The piece moved by one cell, where the panel has room."""
+    for axis, step, border in (
+        (0, -1, piece[0]),
+        (0, 1, piece[-1]),
+        (1, -1, piece[:, 0]),
+        (1, 1, piece[:, -1]),
+    ):
+        if not border.any():
+            yield np.roll(piece, step, axis)
+
+
+def verify(grid: Grid) -> Grid:
+    (panels,) = split(grid, LINE)
+    output = np.full_like(panels[0], FREE)
+    for panel in panels:
+        main = max(objects(panel, background=FREE, diagonal=False), key=lambda thing: thing.size)
+        places = [
+            (abs(top - main.top) + abs(left - main.left), top, left)
+            for top in range(SIDE - main.height + 1)
+            for left in range(SIDE - main.width + 1)
+            if (output[top : top + main.height, left : left + main.width][main.mask] == FREE).all()
+        ]
+        _, top, left = min(places)
+        paint(output, main.mask, top, left, main.color)
+    return output
