@@ -32,8 +32,7 @@ from charm.report.curves import curve_svg, short
 from charm.report.draw import LINE, PALETTE
 from charm.tasks.canvas import FIRST_COLOR
 from charm.training.checkpoint import folder_of, steps_of
-from charm.training.config import TrainConfig
-from charm.training.loop import read_config
+from charm.training.config import TrainConfig, read_config
 
 UNKNOWN = "\N{EN DASH}"
 

@@ -8,12 +8,13 @@ import numpy as np
 from rearc2.helpers import SIDES, Grid, Retry, background, canvas, colors, objects, paint, place, to_top
 
 ARROW = np.array([[1, 1, 2, 1, 1], [0, 1, 1, 1, 0]])  # the tip is 2; it points up
+# The side of the grid that a beam in this direction hits.
 EDGE: dict[tuple[int, int], tuple[int | slice, int | slice]] = {
     (-1, 0): np.s_[0, :],
     (1, 0): np.s_[-1, :],
     (0, -1): np.s_[:, 0],
     (0, 1): np.s_[:, -1],
-}  # by direction
+}
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:

@@ -18,12 +18,12 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     top, left = rng.randint(0, side - 1 - reach), rng.randint(0, side - 1 - reach)
     corners = [(top, left), (top, left + reach), (top + reach, left + reach), (top + reach, left)]
     turn = rng.randrange(4)
-    missing, right, opposite, wrong = corners[turn:] + corners[:turn]
+    missing, beside, opposite, across = corners[turn:] + corners[:turn]
     mark = tuple(a + (1 if b > a else -1) for a, b in zip(missing, opposite, strict=True))
     after = before.copy()
-    for start, end in ((missing, right), (missing, wrong), (right, wrong)):
+    for start, end in ((missing, beside), (missing, across), (beside, across)):
         line(after, start, end, OUTLINE)
-    for dot in (right, opposite, wrong, mark):
+    for dot in (beside, opposite, across, mark):
         before[dot] = after[dot] = DOT
     return before, after
 

@@ -1,5 +1,5 @@
-"""Every square, outlined or solid, gets red marks at its corners: the two cells outside that share an edge with the
-corner. Other rectangles and diagonals get none."""
+"""Every square, 2x2 or the outline of a larger one, gets red marks at its corners: the two cells outside that share an
+edge with the corner. Other rectangles and diagonals get none."""
 
 from random import Random
 
@@ -19,20 +19,19 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         large, small = rng.choice([(8, 2), (8, 3), (8, 4), (7, 2), (7, 3), (6, 2)])
         top, left = rng.randint(1, SIDE - 1 - large), rng.randint(1, SIDE - 1 - large)
         down, right = rng.randint(2, large - small - 2), rng.randint(2, large - small - 2)
-        squares = [(_rectangle(large, large, False), top, left)]
-        squares += [(_rectangle(small, small, rng.random() < 0.5), top + down, left + right)]
+        squares = [(_outline(large, large), top, left), (_outline(small, small), top + down, left + right)]
         others = []
     else:
-        shapes = [_square(rng) for _ in range(rng.choice([1, 2, 3, 4, 4]))]
+        sizes = [rng.choice([2, 2, 2, 3, 3, 3, 4, 4, 5]) for _ in range(rng.choice([1, 2, 3, 4, 4]))]
         # The marks need room before the border; in the gap between two squares they may meet.
-        places = place(rng, before.shape, [shape.shape for shape in shapes], margin=1)
-        squares = [(shape, *spot) for shape, spot in zip(shapes, places, strict=True)]
-        for shape, top, left in squares:
-            paint(before, np.ones(shape.shape, bool), top, left, color)
+        places = place(rng, before.shape, [(size, size) for size in sizes], margin=1)
+        squares = [(_outline(size, size), *spot) for size, spot in zip(sizes, places, strict=True)]
+        taken = np.zeros(before.shape, bool)
+        for size, (top, left) in zip(sizes, places, strict=True):
+            taken[top : top + size, left : left + size] = True
         shapes = [_other(rng) for _ in range(rng.randint(1 if len(squares) == 1 else 0, 3))]
-        places = place(rng, before.shape, [shape.shape for shape in shapes], taken=before == color)
+        places = place(rng, before.shape, [shape.shape for shape in shapes], taken=taken)
         others = [(shape, *spot) for shape, spot in zip(shapes, places, strict=True)]
-        before[:] = GROUND
     for shape, top, left in squares:
         marks = canvas(shape.shape[0] + 2, shape.shape[1] + 2)
         marks[np.ix_([0, -1], [1, -2])] = MARK
@@ -44,22 +43,19 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     return before, after
 
 
-def _rectangle(height: int, width: int, solid: bool) -> Mask:
+def _outline(height: int, width: int) -> Mask:
     shape = np.ones((height, width), bool)
-    shape[1:-1, 1:-1] = solid
+    shape[1:-1, 1:-1] = False
     return shape
-
-
-def _square(rng: Random) -> Mask:
-    side = rng.choice([2, 2, 2, 3, 3, 3, 4, 4, 5])
-    return _rectangle(side, side, side < 4 and rng.random() < 0.3)
 
 
 def _other(rng: Random) -> Mask:
     if rng.random() < 0.3:
         return np.eye(rng.choice([2, 2, 3]), dtype=bool)[:: rng.choice([-1, 1])]
     short = rng.choice([1, 1, 2, 3])
-    shape = _rectangle(short, rng.randint(short + 1, short + 4 if short > 1 else 8), rng.random() < 0.5)
+    shape = _outline(short, rng.randint(short + 1, short + 4 if short > 1 else 8))
+    if rng.random() < 0.5:
+        shape[:] = True
     return shape.T if rng.random() < 0.5 else shape
 
 

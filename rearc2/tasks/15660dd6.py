@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, join, random_shape
+from rearc2.helpers import Grid, Mask, Retry, canvas, join, random_shape
 
 FRAME, PATTERN, GROUND = 1, 2, 8
 LABELS = (5, 9, 0)  # of the three rows
@@ -20,31 +20,28 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     patterns = [random_shape(rng, side, side, rng.uniform(0.4, 0.65), diagonal=True) for _ in range(count)]
     if any(pattern.all() for pattern in patterns):
         raise Retry
+    columns = list(zip(blocks, rows, patterns, strict=True))
     bands = []
     for row in range(3):
-        bands.append(
-            [
-                np.pad(
-                    np.full((side, side), block) if row == solid else _drawn(pattern, PATTERN),
-                    1,
-                    constant_values=FRAME,
-                )
-                for block, solid, pattern in zip(blocks, rows, patterns, strict=True)
-            ]
-        )
-    before = np.pad(join(bands, GROUND), 1, constant_values=GROUND)
+        insides = [
+            canvas(side, side, block) if row == solid else _drawn(pattern, PATTERN)
+            for block, solid, pattern in columns
+        ]
+        bands.append([_framed(inside, FRAME) for inside in insides])
+    before = _framed(join(bands, GROUND), GROUND)
     for row, label in enumerate(LABELS):
         top = 1 + row * (side + 3)
         before[top : top + side + 2, 0] = label
-    answers = [
-        np.pad(_drawn(pattern, block), 1, constant_values=LABELS[solid])
-        for block, solid, pattern in zip(blocks, rows, patterns, strict=True)
-    ]
+    answers = [_framed(_drawn(pattern, block), LABELS[solid]) for block, solid, pattern in columns]
     return before, join([answers], GROUND)
 
 
 def _drawn(pattern: Mask, color: int) -> Grid:
     return np.where(pattern, color, GROUND)
+
+
+def _framed(inside: Grid, color: int) -> Grid:
+    return np.pad(inside, 1, constant_values=color)
 
 
 def verify(grid: Grid) -> Grid:

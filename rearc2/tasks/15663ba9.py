@@ -41,10 +41,12 @@ def _area(rng: Random, free: Mask) -> Mask:
             h, w = rng.randint(3, max(3, height // 2 + 1)), rng.randint(3, max(3, width // 2 + 1))
             row, column = top + rng.randint(0, height - h), left + rng.randint(0, width - w)
             area[row : row + h, column : column + w] = True
+        if not free[area].all():
+            continue
         rim = np.pad(area & grow(~area), 1).astype(int)
         neighbours = rim[:-2, 1:-1] + rim[2:, 1:-1] + rim[1:-1, :-2] + rim[1:-1, 2:]
         single = (neighbours[rim[1:-1, 1:-1] > 0] == 2).all()
-        if single and free[area].all() and not holes(area).any() and label(area, diagonal=False)[1] == 1:
+        if single and not holes(area).any() and label(area, diagonal=False)[1] == 1:
             return area
     raise Retry
 

@@ -9,7 +9,7 @@ from rearc2.helpers import Grid, canvas, colors
 
 LATTICE = 8
 PITCH = 5
-# One cell of the lattice with its four crossings: the ring is where the corners of the inside are cut off.
+# What a ring encloses, between four crossings.
 INSIDE = np.array([[0, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1], [0, 1, 1, 0]])
 
 
@@ -18,12 +18,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(PITCH * rows + 1, PITCH * columns + 1, LATTICE)
     before[::PITCH, ::PITCH] = 0
     after = before.copy()
-    palette = [LATTICE, *colors(rng, rng.randint(1, 3), without=(0, LATTICE))]
-    palette = rng.sample(palette, rng.randint(1, len(palette)))
+    palette = colors(rng, rng.randint(1, 3), without=(0, LATTICE))
+    if rng.random() < 0.5:
+        palette.append(LATTICE)
     filled = rng.sample(range(rows * columns), rng.randint(1, rows * columns))
     for number in range(rows * columns):
         top, left = PITCH * (number // columns), PITCH * (number % columns)
-        color = rng.choice(palette) if number in filled else 0
+        color = palette[0] if number == filled[0] else rng.choice(palette) if number in filled else 0
         before[top, left] = color
         ring = slice(top + 1, top + PITCH), slice(left + 1, left + PITCH)
         before[ring][INSIDE > 0] = 0

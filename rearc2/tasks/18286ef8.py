@@ -15,7 +15,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(7, 24)
     lines = [rng.randint(1, side - 6) for _ in range(2)]  # first of the two lines across and of the two down
     after = canvas(side, side, GROUND)
-    for _ in range(rng.randint(3, 4 + side * side // 40)):
+    for _ in range(rng.randint(5, 8 + side * side // 30)):
         after[rng.randrange(side), rng.randrange(side)] = rng.choice(NOISE)
     after[[lines[0], lines[0] + 4]] = LINE
     after[:, [lines[1], lines[1] + 4]] = LINE

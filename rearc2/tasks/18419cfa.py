@@ -30,14 +30,14 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _box(rng: Random) -> tuple[Mask, Mask]:
     """A box with bulges above and below, and the upper half of the figure in it; both as masks of the whole."""
-    height, width = rng.randint(8, 14), rng.choice([7, 7, 9, 9, 11])
+    height, width = rng.randint(10, 14), rng.choice([7, 7, 9, 9, 11])
     middle = width // 2
     box = np.zeros((height, width), bool)
     box[[1, -2]] = box[1:-1, [0, -1]] = True
     box[[0, -1], middle - 1 : middle + 2] = True
     box[[1, -2], middle] = False
     end = height // 2  # the half reaches the middle, up to the row that is its own mirror image
-    depth = rng.randint(min(2, end - 3), min(3, end - 3))
+    depth = rng.randint(2, min(3, end - 3))
     spread = rng.randint(1, middle - 2)  # to either side
     part = retrying(lambda: _part(rng, depth, 2 * spread + 1))
     half = np.zeros(box.shape, bool)

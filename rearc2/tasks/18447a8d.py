@@ -1,4 +1,4 @@
-"""Every coloured piece at the right moves left, to the sky blue piece that it completes to a rectangle of width five."""
+"""Every coloured piece at the right moves left, to the sky blue piece with which it makes a rectangle."""
 
 from random import Random
 
@@ -12,10 +12,13 @@ WIDTH, JOINED = 11, 5
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(2, 7)
-    profiles = set()  # how far the sky blue pieces reach in their three rows, all different
-    while len(profiles) < count:
-        profiles.add(tuple(rng.randint(1, 4) for _ in range(3)))
-    order = rng.sample(sorted(profiles), count)
+    # How far the sky blue pieces reach in their three rows. No two edges have one form, not even shifted, so that
+    # every piece fits only once.
+    order: list[list[int]] = []
+    while len(order) < count:
+        reaches = [rng.randint(1, 4) for _ in range(3)]
+        if all(len({a - b for a, b in zip(reaches, old, strict=True)}) > 1 for old in order):
+            order.append(reaches)
     partners = rng.sample(range(count), count)  # the row of the piece that fits
     before = canvas(4 * count + 1, WIDTH, GROUND)
     after = before.copy()

@@ -11,19 +11,15 @@ QUARTERS = [(0, 0), (0, 1), (1, 0), (1, 1)]
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(8, 24), rng.randint(8, 24)
-    field_height, field_width = rng.randint(6, height - 1), rng.randint(6, width - 1)
+    height, width = rng.randint(9, 24), rng.randint(9, 24)
+    field_height, field_width = rng.randint(8, height - 1), rng.randint(8, width - 1)
     top, left = rng.randint(0, height - field_height), rng.randint(0, width - field_width)
     before, after = canvas(height, width), canvas(2, 2)
     fill(before, top, left, field_height, field_width, FIELD)
-    # The blocks stand in two rows and two columns, wholly inside the halves.
-    rows = (
-        top + rng.randint(0, field_height // 2 - 2),
-        top + field_height - 2 - rng.randint(0, field_height // 2 - 2),
-    )
-    columns = (
-        left + rng.randint(0, field_width // 2 - 2),
-        left + field_width - 2 - rng.randint(0, field_width // 2 - 2),
+    # The blocks stand in two rows and two columns, apart from each other and from the edge.
+    rows, columns = (
+        (start + rng.randint(1, length // 2 - 3), start + length - 2 - rng.randint(1, length // 2 - 3))
+        for start, length in ((top, field_height), (left, field_width))
     )
     used = rng.choice(
         [[0, 3], [1, 2], [0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3], [0, 1, 2, 3], [0, 1, 2, 3]]

@@ -14,6 +14,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(7, 20)
     before, after = canvas(side, side, GROUND), canvas(side, side, GROUND)
     pairs = []
+    reaches = {}
     wanted = rng.randint(2, 2 + side // 3)
     for _ in range(wanted):
         dot = rng.randrange(side), rng.randrange(side)
@@ -23,6 +24,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         if not _inside(partner, side):
             raise Retry
         pairs.append((dot, partner, target))
+        reaches[dot] = reaches[partner] = reach
     spots = [spot for pair in pairs for spot in pair]
     if len(set(spots)) < len(spots):
         raise Retry
@@ -34,8 +36,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     # Who belongs to whom must be clear: time and again some partner has only one dot left in sight.
     left = {partner: _in_sight(before, partner) for _, partner, _ in pairs}
     own = {partner: dot for dot, partner, _ in pairs}
+    for (row, column), dots in left.items():
+        for dot in dots:
+            if abs(row - dot[0]) + abs(column - dot[1]) < max(reaches[row, column], reaches[dot]):
+                raise Retry  # others are nearer to each other than partners are
     while left:
-        clear = [partner for partner, dots in left.items() if dots & {own[other] for other in left} == {own[partner]}]
+        clear = [
+            partner
+            for partner, dots in left.items()
+            if dots & {own[other] for other in left} == {own[partner]}
+        ]
         if not clear:
             raise Retry
         for partner in clear:
@@ -46,7 +56,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _inside(spot: tuple[int, int], side: int) -> bool:
-    return 0 <= min(spot) and max(spot) < side
+    return min(spot) >= 0 and max(spot) < side
 
 
 def _in_sight(grid: Grid, start: tuple[int, int]) -> set[tuple[int, int]]:
@@ -64,7 +74,9 @@ def _in_sight(grid: Grid, start: tuple[int, int]) -> set[tuple[int, int]]:
 
 
 def verify(grid: Grid) -> Grid:
-    dots, partners = ([tuple(spot) for spot in np.argwhere(grid == color).tolist()] for color in (DOT, PARTNER))
+    dots, partners = (
+        [tuple(spot) for spot in np.argwhere(grid == color).tolist()] for color in (DOT, PARTNER)
+    )
     output = np.where(grid == DOT, DOT, GROUND)
     while partners:
         for partner in partners:

@@ -60,7 +60,7 @@ def _figure(rng: Random, mark: int, color: int) -> Grid:
 
 def verify(grid: Grid) -> Grid:
     things = objects(grid, background=GROUND, same_color=False)
-    output = canvas(*grid.shape, GROUND)
+    output = np.full_like(grid, GROUND)
     for figure in things:
         if figure.size == 1:
             continue

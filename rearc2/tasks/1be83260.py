@@ -42,7 +42,7 @@ def verify(grid: Grid) -> Grid:
     color = signed[0, 0]
     pattern = signed != color
     output = [
-        [canvas(*signed.shape, color) if sign == color else np.where(pattern, color, sign) for sign in row]
+        [np.full_like(signed, color) if sign == color else np.where(pattern, color, sign) for sign in row]
         for row in signed[1::2, 1::2]
     ]
     return join(output, color)

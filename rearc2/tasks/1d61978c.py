@@ -17,7 +17,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         -1: np.zeros((SIDE, SIDE), bool),
     }  # by the column's step downwards
     longest = rng.randint(3, 13)
-    for number in range(rng.randint(2, 12)):
+    for number in range(rng.randint(2, 20)):
         step = (1, -1)[number] if number < 2 else rng.choice((1, -1))
         length = rng.randint(2, longest)
         top = rng.randint(0, SIDE - length)

@@ -1,6 +1,7 @@
 """The grey field is a map: its coloured dots lie to one another as the figures do in the grid. Each figure takes the
 colour of its dot."""
 
+from collections.abc import Iterable
 from itertools import permutations
 from random import Random
 
@@ -82,7 +83,7 @@ def verify(grid: Grid) -> Grid:
     middles = np.array([[figure.top + figure.bottom, figure.left + figure.right] for figure in figures])
     from_dots, from_figures = _spread(dots), _spread(middles)
 
-    def error(order: tuple[int, ...]) -> float:
+    def error(order: Iterable[int]) -> float:
         return float(np.sum((from_dots[list(order)] - from_figures) ** 2))
 
     output = grid.copy()

@@ -4,15 +4,16 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, box, canvas, fill
+from rearc2.helpers import Grid, Retry, box, canvas, fill
 
 RED, BLUE = 2, 1
 SIDE = 13
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    top, left = rng.randint(0, SIDE - 4), rng.randint(0, SIDE - 4)
-    bottom, right = rng.randint(top + 3, SIDE - 1), rng.randint(left + 3, SIDE - 1)
+    (top, bottom), (left, right) = sorted(rng.sample(range(SIDE), 2)), sorted(rng.sample(range(SIDE), 2))
+    if min(bottom - top, right - left) < 2:
+        raise Retry  # nothing between the lines
     before, after = canvas(SIDE, SIDE), canvas(SIDE, SIDE)
     before[top, left] = before[bottom, right] = RED
     fill(after, top, left, bottom - top, right - left, BLUE)

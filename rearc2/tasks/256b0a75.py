@@ -17,28 +17,6 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(rows, columns), canvas(rows, columns)
     fill(after, top, 0, height, columns, ink)
     fill(after, 0, left, rows, width, ink)
-    seen: set[tuple[str, int]] = set()  # the lanes that hold a dot already
-    for row, column in _dots(rng, before.shape, (top, left, height, width)):
-        near = before[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2]
-        color = rng.choice([color for color in INKS if color not in near])
-        before[row, column] = color
-        up, down = row < top, row >= top + height
-        before_left, after_right = column < left, column >= left + width
-        if (up or down) and (before_left or after_right):
-            after[row, column] = color
-            continue
-        lane = (
-            ("above" if up else "below", column) if up or down else ("left" if before_left else "right", row)
-        )
-        if (
-            color == ink and lane in seen
-        ):  # would the fill's own colour cover another dot's? no official pair tells
-            raise Retry
-        seen.add(lane)
-        if up or down:
-            after[slice(0, row + 1) if up else slice(row, None), column] = color
-        else:
-            after[row, slice(0, column + 1) if before_left else slice(column, None)] = color
     frame(before, top, left, height, width, FRAME)
     frame(after, top, left, height, width, FRAME)
     fill(before, top + 2, left, height - 4, width, 0)
@@ -46,17 +24,36 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     special = rng.choice([top, top + height - 2]), rng.choice([left, left + width - 2])
     corner = before[special[0] : special[0] + 2, special[1] : special[1] + 2]
     corner[corner == FRAME] = ink
+    seen: set[tuple[str, int]] = set()  # the lanes that hold a dot already
+    for row, column in _dots(rng, before.shape, (top, left, height, width)):
+        near = before[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2]
+        color = rng.choice([color for color in INKS if color not in near])
+        before[row, column] = color
+        up, down = row < top, row >= top + height
+        to_left, to_right = column < left, column >= left + width
+        if (up or down) and (to_left or to_right):
+            after[row, column] = color
+            continue
+        lane = ("up" if up else "down", column) if up or down else ("left" if to_left else "right", row)
+        # Would a dot in the fill's own colour cover another dot's beam? No official pair tells.
+        if color == ink and lane in seen:
+            raise Retry
+        seen.add(lane)
+        if up or down:
+            after[slice(0, row + 1) if up else slice(row, None), column] = color
+        else:
+            after[row, slice(0, column + 1) if to_left else slice(column, None)] = color
     return before, after
 
 
 def _dots(rng: Random, shape: tuple[int, int], block: tuple[int, int, int, int]) -> list[tuple[int, int]]:
-    """Places outside the block and not next to it, from the inside out."""
+    """Places outside the block, from the inside out."""
     top, left, height, width = block
     places = [
         (row, column)
         for row in range(shape[0])
         for column in range(shape[1])
-        if not (top - 2 < row < top + height + 1 and left - 2 < column < left + width + 1)
+        if not (top <= row < top + height and left <= column < left + width)
     ]
     dots = rng.sample(places, rng.randint(10, 24))
     middle = top + height / 2, left + width / 2

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, canvas, join, paint, random_shape, split, symmetric_shape
+from rearc2.helpers import Grid, Mask, Retry, canvas, join, paint, random_shape, split, symmetric_shape
 
 SIDE, GROUND, BAR = 5, 7, 6
 
@@ -24,6 +24,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         left = rng.randint(0, SIDE - shape.shape[1])
         panels.append(canvas(SIDE, SIDE, GROUND))
         paint(panels[-1], shape, rng.randint(0, SIDE - height), left, color)
+        # See the rival: the shape must rest on the one below.
+        if floor < SIDE and (after[floor, left : left + shape.shape[1]][shape[-1]] == GROUND).all():
+            raise Retry
         floor -= height
         paint(after, shape, floor, left, color)
     return join([panels], BAR), after
@@ -44,3 +47,20 @@ def verify(grid: Grid) -> Grid:
     (panels,) = split(grid, BAR)
     rows = [row for panel in reversed(panels) for row in panel if (row != GROUND).any()]
     return np.vstack([canvas(SIDE - len(rows), SIDE, GROUND), *rows])
+
+
+def rival_fall(grid: Grid) -> Grid:
+    """The shapes fall one after the other, each as far as it can."""
+    (panels,) = split(grid, BAR)
+    output = canvas(SIDE, SIDE, GROUND)
+    for panel in panels:
+        shape = panel[(panel != GROUND).any(axis=1)]
+        top = 0
+        while top + len(shape) < SIDE:
+            below = output[top + 1 : top + 1 + len(shape)]
+            if ((below != GROUND) & (shape != GROUND)).any():
+                break
+            top += 1
+        rows = output[top : top + len(shape)]
+        rows[shape != GROUND] = shape[shape != GROUND]
+    return output

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, random_shape, spots
+from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, random_shape
 
 GREY = 5
 
@@ -15,18 +15,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     figure = _figure(rng)
     anchor_row, anchor_column = np.argwhere(figure == GREY)[0].tolist()
     before = canvas(height, width)
-    choices = spots(before != 0, *figure.shape)
-    top, left = choices[rng.randrange(len(choices))].tolist()
+    (top, left), (copy_top, copy_left) = place(rng, before.shape, [figure.shape] * 2)
     paint(before, figure, top, left)
-    taken = before != 0
-    copies = [
-        (row, column)
-        for row, column in spots(np.zeros_like(taken), *figure.shape).tolist()
-        if abs(row - top) > figure.shape[0] or abs(column - left) > figure.shape[1]
-    ]
-    if not copies:
-        raise Retry
-    copy_top, copy_left = rng.choice(copies)
     after = before.copy()
     before[copy_top + anchor_row, copy_left + anchor_column] = GREY
     paint(after, np.where(figure == GREY, 0, figure), copy_top, copy_left)
@@ -34,7 +24,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _figure(rng: Random) -> Grid:
-    """A shape of coloured pieces with one grey cell, in its box; still in one piece without the grey cell's colour."""
+    """A connected shape of coloured pieces, in its box; one of its cells is grey."""
     mask = random_shape(rng, rng.randint(2, 5), rng.randint(2, 6), rng.uniform(0.4, 0.7))
     palette = colors(rng, rng.randint(2, 5), without=(0, GREY))
     figure = np.zeros(mask.shape, np.int64)

@@ -18,8 +18,8 @@ from rearc2.helpers import (
     objects,
     paint,
     random_shape,
+    retrying,
     split,
-    spots,
 )
 
 SIDE = 5
@@ -27,26 +27,47 @@ FREE, LINE = 8, 0
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    pieces: list[Mask] = []
-    for _ in range(3):
-        taken = np.any([np.zeros((SIDE, SIDE), bool), *pieces], axis=0)
-        height, width = rng.randint(1, 5), rng.randint(1, 5)
-        pieces.append(_somewhere(rng, height, width, rng.choice([0.5, 0.7, 0.9]), taken))
-    if not all(2 <= piece.sum() <= 10 for piece in pieces):
-        raise Retry
-    shown = [*pieces[:2], _pushed(pieces)] if rng.random() < 0.2 else pieces
+    pushed = rng.random() < 0.15
+    pieces, shown = retrying(lambda: _pieces(rng, pushed), tries=400)
     panels, output = [], canvas(SIDE, SIDE, FREE)
     for color, piece, own_piece in zip(colors(rng, 3, without=(LINE, FREE)), pieces, shown, strict=True):
-        near = grow(own_piece, diagonal=False)
-        alone = rng.random() < 0.5
-        scrap = _somewhere(
-            rng, 1 if alone else rng.randint(1, 3), 1 if alone else rng.randint(1, 3), 0.6, near
-        )
-        if scrap.sum() >= piece.sum():
-            raise Retry
-        panels.append(np.where(own_piece | scrap, color, FREE))
+        panels.append(_panel(rng, own_piece, color))
         output[piece] = color
     return join([panels], LINE), output
+
+
+def _pieces(rng: Random, pushed: bool) -> tuple[list[Mask], list[Mask]]:
+    """Three pieces as they lie together, and as the panels show them."""
+    pieces: list[Mask] = []
+    for number in range(3):
+        height, width, density = rng.randint(1, 4), rng.randint(1, 4), rng.choice([0.5, 0.7, 0.9])
+        if number == 0 and pushed:  # a piece that has no room to move itself
+            height, width, density = SIDE, SIDE, 0.3
+        elif number == 0 and rng.random() < 0.2:  # a long one
+            height, width = 1, SIDE
+        taken = np.any([np.zeros((SIDE, SIDE), bool), *pieces], axis=0)
+        pieces.append(_somewhere(rng, height, width, density, taken))
+    if not all(2 <= piece.sum() <= 10 for piece in pieces):
+        raise Retry
+    if pushed:
+        pieces = [*rng.sample(pieces[:2], 2), pieces[2]]
+        return pieces, [*pieces[:2], _pushed(pieces)]
+    rng.shuffle(pieces)
+    return pieces, pieces
+
+
+def _panel(rng: Random, piece: Mask, color: int) -> Grid:
+    scrap = retrying(lambda: _scrap(rng, piece), tries=20)
+    return np.where(piece | scrap, color, FREE)
+
+
+def _scrap(rng: Random, piece: Mask) -> Mask:
+    """Something smaller than the piece that shares no edge with it."""
+    height, width = (1, 1) if rng.random() < 0.5 else (rng.randint(1, 3), rng.randint(1, 3))
+    scrap = _somewhere(rng, height, width, 0.6, grow(piece, diagonal=False))
+    if scrap.sum() >= piece.sum():
+        raise Retry
+    return scrap
 
 
 def _somewhere(rng: Random, height: int, width: int, density: float, taken: Mask) -> Mask:
@@ -54,7 +75,8 @@ def _somewhere(rng: Random, height: int, width: int, density: float, taken: Mask
     shape = random_shape(rng, height, width, density)
     fits = [
         (top, left)
-        for top, left in spots(np.zeros_like(taken), height, width).tolist()
+        for top in range(SIDE - height + 1)
+        for left in range(SIDE - width + 1)
         if not (taken[top : top + height, left : left + width] & shape).any()
     ]
     if not fits:
