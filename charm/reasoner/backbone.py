@@ -143,15 +143,18 @@ class Reasoner(nn.Module):
 
     def uses_fused_kernels(self) -> bool:
         """Whether this model, where it is now, computes its blocks with the fused kernels."""
-        wanted = self.config.kernels
-        if wanted == "auto":
-            return self.initial.is_cuda and self.compute_dtype == torch.bfloat16 and _has_triton()
-        if wanted == "fused" and not (self.initial.is_cuda and _has_triton()):
+        config = self.config
+        # Tiles of the attention kernel are powers of two, and matrix units take no fewer than 16 columns.
+        possible = self.initial.is_cuda and config.head_width in (16, 32, 64, 128) and _has_triton()
+        if config.kernels == "fused" and not possible:
             raise CharmError(
-                f"the fused kernels need Triton and an NVIDIA GPU, and this model is on {self.initial.device}; "
-                f'kernels "auto" uses them where they run'
+                f"the fused kernels need Triton, an NVIDIA GPU and heads of 16, 32, 64 or 128 columns; this model "
+                f'has {config.head_width} and is on {self.initial.device}. kernels "auto" uses them where they run'
             )
-        return wanted == "fused"
+        wanted = config.kernels == "fused" or (
+            config.kernels == "auto" and config.compute_dtype == "bfloat16"
+        )
+        return possible and wanted
 
     def compile_blocks(self, **options: Any) -> None:
         """Compiles one application of each block in place with torch.compile; parameter names stay.

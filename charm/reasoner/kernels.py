@@ -1,33 +1,37 @@
-"""The fast path of a block on NVIDIA GPUs: library matrix products and attention, Triton kernels for all the rest.
+"""The fast path of a block on NVIDIA GPUs: library matrix products, Triton kernels for all that lies between them.
 
-A layer is attention between two autograd functions, `_Project` and `_Mix`. Between matrix products everything is
-bound by memory traffic, so what counts is how often a tensor passes through memory: each kernel here reads its
-inputs once and writes its outputs once, computes in float32 and rounds once. Counted in U, the bytes of one
-[M, D] activation, a layer with F = 3D moves (beside its products and attention)
+With gradients a layer is the library's attention between two autograd functions, `_Project` and `_Mix`; without, it
+works in place and attends with a kernel of its own. Between matrix products everything is bound by memory traffic, so
+what counts is how often a tensor passes through memory: each kernel here reads its inputs once and writes its outputs
+once, computes in float32 and rounds once. Counted in U, the bytes of one [M, D] activation, a layer with F = 3D moves
+beside its products and attention
 
-    forward    rotate 4, norms 2 x 3, gate and convolution 9                                    19 U
-    backward   norms 2 x 3, gate and convolution 18, rotate 6, the sum of two gradients 3       33 U
+    without gradients   rotate 2, norms 2 x 2, gate and convolution 9              15 U
+    forward             rotate 4, norms 2 x 3, gate and convolution 9              19 U
+    backward            norms 2 x 3, gate and convolution 18, rotate 6             30 U
 
 and keeps 12 U for the backward pass: its output, the rotated q, k, v, the attention's output, the first norm's output
-and [gate, up]. What the down product needs is computed again, within a pass that reads [gate, up] anyway.
+and [gate, up]. What the down product needs is computed again, in the pass that reads [gate, up] anyway. Residual sums
+are added within the products wherever torch can do that without a copy.
 
 The weights are cast once for all applications of a block; their gradients go straight to the float32 masters, each
 application's in float32.
 
-Shapes: B examples, L positions, M = B * L rows, D width, N heads, H head width, F feed-forward inner width.
+Shapes: B examples, L positions, M = B * L rows, D width, N heads, H head width, F feed-forward inner width,
+E = 3D (queries, keys, values), G = 2F (gate, up).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -182,29 +186,34 @@ def _attend_kernel(
     total = tl.zeros([ROWS], tl.float32)
     sum = tl.zeros([ROWS, 2 * half], tl.float32)
     for start in range(0, length // KEYS * KEYS, KEYS):
-        score = tl.dot(q, tl.load(k_ptr + start * (3 * width)))
+        score = tl.dot(q, tl.load(k_ptr + start * (3 * width)), input_precision="ieee")
         new = tl.maximum(most, tl.max(score, 1))
         weight = tl.exp2(score - new[:, None])
         shrink = tl.exp2(most - new)
         total = total * shrink + tl.sum(weight, 1)
         v = tl.load(v_ptr + start * (3 * width))
-        sum = tl.dot(weight.to(v.dtype), v, sum * shrink[:, None])
+        sum = tl.dot(weight.to(v.dtype), v, sum * shrink[:, None], input_precision="ieee")
         most = new
     if TAIL > 0:
         key = length // KEYS * KEYS + tl.arange(0, TAIL)
         k_ptr = q_ptr + width + key[None, :] * (3 * width) + column[:, None]
         v_ptr = q_ptr + 2 * width + key[:, None] * (3 * width) + column[None, :]
-        score = tl.dot(q, tl.load(k_ptr, (key < length)[None, :], 0.0))
+        score = tl.dot(q, tl.load(k_ptr, (key < length)[None, :], 0.0), input_precision="ieee")
         score = tl.where((key < length)[None, :], score, float("-inf"))
         new = tl.maximum(most, tl.max(score, 1))
         weight = tl.exp2(score - new[:, None])
         shrink = tl.exp2(most - new)
         total = total * shrink + tl.sum(weight, 1)
         v = tl.load(v_ptr, (key < length)[:, None], 0.0)
-        sum = tl.dot(weight.to(v.dtype), v, sum * shrink[:, None])
+        sum = tl.dot(weight.to(v.dtype), v, sum * shrink[:, None], input_precision="ieee")
     out = (sum / total[:, None]).to(out_ptr.dtype.element_ty)
     at = (example.to(tl.int64) * length + row)[:, None] * width + head * (2 * half) + column[None, :]
     tl.store(out_ptr + at, out, there)
+
+
+@triton.jit
+def _sigmoid(x: tl.tensor) -> tl.tensor:
+    return 1 / (1 + tl.exp(-x))
 
 
 # The gate kernels give each program a run of ROWS positions of one example and a stretch of columns, and walk along
@@ -236,17 +245,17 @@ def _gate_kernel(
         bias = tl.load(taps_ptr + 2 * inner + column, inside, 0.0)
         at = gate_up_ptr + (start + first - 1) * (2 * inner) + column
         gate = tl.load(at, inside & (first > 0), 0.0).to(tl.float32)
-        before = gate * tl.sigmoid(gate) * tl.load(at + inner, inside & (first > 0), 0.0).to(tl.float32)
+        before = gate * _sigmoid(gate) * tl.load(at + inner, inside & (first > 0), 0.0).to(tl.float32)
     for step in tl.range(0, ROWS, num_stages=STAGES):
         row = start + first + step
         there = inside & (first + step < length)
         at = gate_up_ptr + row * (2 * inner) + column
         gate = tl.load(at, there, 0.0).to(tl.float32)
-        now = gate * tl.sigmoid(gate) * tl.load(at + inner, there, 0.0).to(tl.float32)
+        now = gate * _sigmoid(gate) * tl.load(at + inner, there, 0.0).to(tl.float32)
         if CONV:
             mixed = tap_before * before + tap_now * now + bias
             before = now
-            now = mixed * tl.sigmoid(mixed)
+            now = mixed * _sigmoid(mixed)
         tl.store(out_ptr + row * inner + column, now.to(type), there)
 
 
@@ -280,7 +289,7 @@ def _gate_backward_kernel(
             gate = tl.load(gate_up_ptr + at, there, 0.0).to(tl.float32)
             up = tl.load(gate_up_ptr + at + inner, there, 0.0).to(tl.float32)
             dout = tl.load(dout_ptr + row * inner + column, there, 0.0).to(tl.float32)
-            share = tl.sigmoid(gate)
+            share = _sigmoid(gate)
             tl.store(out_ptr + row * inner + column, (gate * share * up).to(type), there)
             tl.store(dgate_up_ptr + at, (dout * up * share * (1 + gate * (1 - share))).to(type), there)
             tl.store(dgate_up_ptr + at + inner, (dout * gate * share).to(type), there)
@@ -297,12 +306,12 @@ def _gate_backward_kernel(
         at = (start + last) * (2 * inner) + column
         gate = tl.load(gate_up_ptr + at, inside, 0.0).to(tl.float32)
         up = tl.load(gate_up_ptr + at + inner, inside, 0.0).to(tl.float32)
-        share = tl.sigmoid(gate)
+        share = _sigmoid(gate)
         gate_after = tl.load(gate_up_ptr + at + 2 * inner, beyond, 0.0).to(tl.float32)
         up_after = tl.load(gate_up_ptr + at + 3 * inner, beyond, 0.0).to(tl.float32)
-        after = gate_after * tl.sigmoid(gate_after) * up_after
+        after = gate_after * _sigmoid(gate_after) * up_after
         mixed = tap_before * gate * share * up + tap_now * after + bias
-        mixed_share = tl.sigmoid(mixed)
+        mixed_share = _sigmoid(mixed)
         dafter = tl.load(dout_ptr + (start + last + 1) * inner + column, beyond, 0.0).to(tl.float32)
         dafter *= mixed_share * (1 + mixed * (1 - mixed_share))
         for step in tl.range(0, ROWS, num_stages=STAGES):
@@ -314,11 +323,11 @@ def _gate_backward_kernel(
             gate_before = tl.load(gate_up_ptr + at - 2 * inner, earlier, 0.0).to(tl.float32)
             up_before = tl.load(gate_up_ptr + at - inner, earlier, 0.0).to(tl.float32)
             dmixed = tl.load(dout_ptr + row * inner + column, there, 0.0).to(tl.float32)
-            share_before = tl.sigmoid(gate_before)
+            share_before = _sigmoid(gate_before)
             before = gate_before * share_before * up_before
             now = gate * share * up
             mixed = tap_before * before + tap_now * now + bias
-            mixed_share = tl.sigmoid(mixed)
+            mixed_share = _sigmoid(mixed)
             dmixed *= mixed_share * (1 + mixed * (1 - mixed_share))
             dtap_before += dmixed * before
             dtap_now += dmixed * now
@@ -338,7 +347,7 @@ def _gate_backward_kernel(
 
 NORM_ROWS, NORM_WARPS = 4, 4
 ROTATE_ROWS, ROTATE_WARPS = 2, 2
-ATTEND = {"ROWS": 64, "KEYS": 128, "num_warps": 4, "num_stages": 2}
+ATTEND = {"ROWS": 64, "KEYS": 64, "num_warps": 4, "num_stages": 3}
 GATE = {"ROWS": 32, "COLUMNS": 512, "STAGES": 3, "num_warps": 2}
 GATE_BACKWARD = {"ROWS": 32, "COLUMNS": 256, "STAGES": 3, "num_warps": 2}
 
@@ -374,25 +383,20 @@ def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
 
 
 def rotate(
-    q_MD: Tensor,
-    k_MD: Tensor,
-    v_MD: Tensor,
-    out_ME: Tensor,
-    turn: Rotation,
-    parts: slice,
-    inverse: bool = False,
+    qkv_MD: Sequence[Tensor], out_ME: Tensor, turn: Rotation, parts: range, inverse: bool = False
 ) -> None:
-    """Writes into out = [q, k, v] the queries and keys turned by their row's angle (or back), and the values.
+    """Writes into out [M, 3D] the queries and keys turned by their row's angle (or back), and the values.
 
-    `parts` says which of the three; a part of the output may be its own input.
+    `parts` says which of the three; each may be its own part of the output.
     """
+    q_MD, k_MD, v_MD = qkv_MD
     assert q_MD.stride() == k_MD.stride() == v_MD.stride()
     rows, width = q_MD.shape
     length, half = turn[0].shape
     heads = width // (2 * half)
     sizes = (rows, length, q_MD.stride(0), heads, half, parts.start, inverse)
     tile = (ROTATE_ROWS, triton.next_power_of_2(heads), triton.next_power_of_2(half))
-    grid = (triton.cdiv(rows, ROTATE_ROWS), parts.stop - parts.start)
+    grid = (triton.cdiv(rows, ROTATE_ROWS), len(parts))
     _rotate_kernel[grid](q_MD, k_MD, v_MD, out_ME, *turn, *sizes, *tile, num_warps=ROTATE_WARPS)
 
 
@@ -470,7 +474,7 @@ class _Project(torch.autograd.Function):
         batch, length, width = x_BLD.shape
         x_MD = x_BLD.view(-1, width)
         qkv_ME = x_MD @ weight.T
-        rotate(*qkv_ME.split(width, dim=1), qkv_ME, turn, slice(0, 2))
+        rotate(qkv_ME.split(width, dim=1), qkv_ME, turn, range(0, 2))
         ctx.turn = turn
         ctx.save_for_backward(x_MD, weight)
         return (*qkv_ME.view(batch, length, 3, heads, width // heads).unbind(2), x_BLD.view_as(x_BLD))
@@ -483,8 +487,8 @@ class _Project(torch.autograd.Function):
         x_MD, weight = ctx.saved_tensors
         width = x_MD.shape[1]
         dqkv_ME = x_MD.new_empty(len(x_MD), 3 * width)
-        dq_MD, dk_MD, dv_MD = (one.reshape(-1, width) for one in (dq_BLNH, dk_BLNH, dv_BLNH))
-        rotate(dq_MD, dk_MD, dv_MD, dqkv_ME, ctx.turn, slice(0, 3), inverse=True)
+        parts = [part.reshape(-1, width) for part in (dq_BLNH, dk_BLNH, dv_BLNH)]
+        rotate(parts, dqkv_ME, ctx.turn, range(0, 3), inverse=True)
         dx_BLD.view(-1, width).addmm_(dqkv_ME, weight)  # nobody else holds it: _Mix made it for us
         return dx_BLD, None, None, weight_gradient(dqkv_ME, x_MD), None
 
@@ -536,7 +540,8 @@ class _Mix(torch.autograd.Function):
 class _Layer:
     """A layer with its weights cast: `learn` keeps what gradients need, `infer` works in place on its input."""
 
-    def __init__(self, layer: Layer, turn: Rotation, dtype: torch.dtype) -> None:
+    def __init__(self, layer: nn.Module, turn: Rotation, dtype: torch.dtype) -> None:
+        assert isinstance(layer, Layer)
         attention, ffn = layer.attention, layer.feed_forward
         self.heads, self.turn = attention.heads, turn
         self.masters = [part.weight for part in (attention.qkv, attention.out, ffn.gate_up, ffn.down)]
@@ -557,17 +562,18 @@ class _Layer:
         length, width = x_BLD.shape[1:]
         x_MD = x_BLD.view(-1, width)
         qkv_ME = x_MD @ qkv.T
-        rotate(*qkv_ME.split(width, dim=1), qkv_ME, self.turn, slice(1, 2))
+        rotate(qkv_ME.split(width, dim=1), qkv_ME, self.turn, range(1, 2))
         norm_(x_MD.addmm_(attend(qkv_ME, self.turn), out.T))
         norm_(x_MD.addmm_(gate(x_MD @ gate_up.T, self.taps_3F, length), down.T))
         return x_BLD
 
 
-def fused(block: Block, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
-    """The block as a function (state, injected) -> state that computes what the block's own forward does.
+def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
+    """A Block as a function (state, injected) -> state that computes what the block's own forward does.
 
     It holds the weights of now: make it anew after each update.
     """
+    assert isinstance(block, Block)
     layers = [_Layer(layer, turn, dtype) for layer in block.layers]
 
     def apply(state_BLD: Tensor, injected_BLD: Tensor) -> Tensor:

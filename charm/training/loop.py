@@ -294,6 +294,7 @@ _FREE = {
 def _differences(old: RunConfig, new: RunConfig) -> list[str]:
     before, after = to_json(old), to_json(new)
     before["data"]["data"] = after["data"]["data"] = None
+    before["reasoner"]["kernels"] = after["reasoner"]["kernels"] = None
     return [name for name in before if name not in _FREE and before[name] != after[name]]
 
 

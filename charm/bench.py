@@ -1,0 +1,163 @@
+"""How fast a preset trains and answers on this machine: `charm bench train`.
+
+What is timed is the trainer's own update on real tasks: refill, forward, backward, all optimizers, moving average.
+Floating-point operations are counted from the shapes: matrix products and attention, the backward pass twice the
+forward one, nothing that is computed again. They are set against a large matrix product timed in the same run.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.presets import preset
+from charm.reasoner.config import ReasonerConfig
+from charm.training.loop import Trainer
+from charm.training.slots import Slots
+
+WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
+VIEWS = 10  # views of each puzzle; the number of memory rows does not matter to the speed
+
+
+@dataclass(frozen=True)
+class SideSpeed:
+    """One canvas size; a sample is one refinement step of one example."""
+
+    side: int
+    share: float  # of the training index
+    training: float  # samples per second
+    forward: float  # samples per second, without gradients
+    training_tflops: float
+    forward_tflops: float
+
+
+@dataclass(frozen=True)
+class TrainingSpeed:
+    preset: str
+    canvas: str
+    batch: int
+    kernels: str
+    machine: str
+    training: float  # samples per second over all canvas sizes, each as often as training meets it
+    forward: float
+    ceiling_tflops: float
+    training_share: float  # of the ceiling
+    forward_share: float
+    peak_gib: float | None  # of the device's memory; None on the CPU
+    sides: tuple[SideSpeed, ...]
+
+
+def flops(config: ReasonerConfig, side: int) -> tuple[int, int]:
+    """Operations of the reasoner for one sample: without gradients, and in training."""
+    length, cells, width = config.prefix + side * side, side * side, config.width
+    weights = 4 * width * width + 3 * width * config.inner_width
+    layer = 2 * length * weights + 4 * length * length * width
+    cycle = 1 if config.kind == "urm" else config.inner + 1
+    applied = config.recurrences * cycle
+    learning = 2 if config.kind == "hrm" else config.horizon * cycle
+    heads = 2 * width * (cells * config.vocab + config.halt_outputs)
+    forward = applied * config.layers * layer + heads
+    training = (applied + 2 * learning) * config.layers * layer + 3 * heads
+    if config.kind == "hrm" and config.halt_outputs == 2:
+        training += forward  # its loss looks one step ahead
+    return forward, training
+
+
+def measure_training(
+    name: str, batch: int, canvas: Literal["full", "fit"], place: Place, seconds: float = 3.0
+) -> TrainingSpeed:
+    """Times a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
+    config = preset(name)
+    data = replace(
+        config.data, auxiliary=(), synthetic=(), views=min(VIEWS, config.data.views), canvas=canvas
+    )
+    config = replace(config, data=data, batch=batch, accumulate=1)
+    wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
+    if place.device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(place.device)
+    ceiling = product_tflops(place.device, config.reasoner.compute_dtype, wait)
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            trainer = Trainer(config, Path(folder), place, say=lambda text: None)
+            trainer.prepare_blocks()
+            index = sum(len(mixture) for mixture in trainer.data.mixtures.values())
+            shares = {side: len(trainer.data.mixtures[side]) / index for side in trainer.slots}
+            sides = tuple(
+                _measure_side(trainer, slots, shares[side], seconds, wait)
+                for side, slots in trainer.slots.items()
+            )
+    except torch.OutOfMemoryError as error:
+        raise CharmError(f"a batch of {batch} does not fit into the memory of {place.describe()}") from error
+    training = 1 / sum(one.share / one.training for one in sides)
+    forward = 1 / sum(one.share / one.forward for one in sides)
+    counts = {one.side: flops(config.reasoner, one.side) for one in sides}
+    mean_forward, mean_training = (
+        sum(one.share * counts[one.side][n] for one in sides) / 1e12 for n in (0, 1)
+    )
+    cuda = place.device.type == "cuda"
+    return TrainingSpeed(
+        preset=name,
+        canvas=canvas,
+        batch=batch,
+        kernels="fused" if trainer.model.reasoner.uses_fused_kernels() else "plain",
+        machine=f"{place.describe()}, torch {torch.__version__}",
+        training=training,
+        forward=forward,
+        ceiling_tflops=ceiling,
+        training_share=training * mean_training / ceiling,
+        forward_share=forward * mean_forward / ceiling,
+        peak_gib=torch.cuda.max_memory_allocated(place.device) / 2**30 if cuda else None,
+        sides=sides,
+    )
+
+
+def _measure_side(
+    trainer: Trainer, slots: Slots, share: float, seconds: float, wait: Callable[[], None]
+) -> SideSpeed:
+    def update() -> None:
+        trainer.update(slots)
+        trainer.step += 1
+
+    def answer() -> None:
+        with torch.inference_mode():
+            trainer.model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
+
+    training = len(slots) / seconds_each(update, seconds, wait)
+    forward = len(slots) / seconds_each(answer, seconds, wait)
+    forward_flops, training_flops = flops(trainer.config.reasoner, slots.side)
+    tflops = (training * training_flops / 1e12, forward * forward_flops / 1e12)
+    return SideSpeed(slots.side, share, training, forward, *tflops)
+
+
+def seconds_each(work: Callable[[], object], seconds: float, wait: Callable[[], None]) -> float:
+    """Mean time of one call, over about so many seconds, after a warm-up."""
+    for _ in range(WARM_UP):
+        work()
+    wait()
+    began = time.perf_counter()
+    work()
+    wait()
+    repeats = max(1, round(seconds / (time.perf_counter() - began)))
+    began = time.perf_counter()
+    for _ in range(repeats):
+        work()
+    wait()
+    return (time.perf_counter() - began) / repeats
+
+
+def product_tflops(device: torch.device, dtype: str, wait: Callable[[], None]) -> float:
+    """The rate of a large square matrix product of random numbers, TFLOP/s: a ceiling for everything else."""
+    size = 8192 if device.type != "cpu" else 1024
+    generator = torch.Generator(device).manual_seed(0)
+    a, b = (
+        torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype)) for _ in "ab"
+    )
+    return 2 * size**3 / seconds_each(lambda: torch.mm(a, b), 0.3, wait) / 1e12

@@ -1,0 +1,103 @@
+"""`charm bench`: what must be fast, measured on this machine."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from typing import Literal
+
+from tyro.extras import SubcommandApp
+
+app = SubcommandApp()
+
+
+@app.command
+def train(
+    *,
+    preset: str = "arc1",
+    batch: int = 0,
+    canvas: Literal["both", "full", "fit"] = "both",
+    device: str = "auto",
+    seconds: float = 3.0,
+    json: bool = False,
+) -> None:
+    """Samples per second of a preset, training and forward only, beside the machine's own ceiling.
+
+    Example: charm bench train --preset arc1 --batch 192
+
+    Args:
+        preset: name of a preset; quickstart is small enough for a CPU.
+        batch: examples refined at once (default: 192 on an accelerator, 16 on the CPU).
+        canvas: 30 x 30 always, the smallest of a few sizes that fits, or one after the other.
+        device: cuda, xpu, mps, cpu, or the best there is.
+        seconds: how long each number is timed.
+        json: print JSON for a program to read.
+    """
+    from dataclasses import asdict
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from charm.bench import measure_training
+    from charm.devices import place
+    from charm.errors import CharmError
+
+    if batch < 0 or seconds <= 0:
+        raise CharmError("the batch must not be negative and the seconds must be positive")
+    canvases: tuple[Literal["full", "fit"], ...] = ("full", "fit") if canvas == "both" else (canvas,)
+    with place(device) as here:
+        if here.world > 1:
+            raise CharmError("charm bench measures one process; start it without torchrun")
+        size = batch or (16 if here.device.type == "cpu" else 192)
+        found = []
+        for one in canvases:
+            with Console(stderr=True).status(f"timing {preset} on {one} canvases"):
+                found.append(measure_training(preset, size, one, here, seconds))
+    if json:
+        print(jsonlib.dumps([asdict(speed) for speed in found], indent=2))
+        return
+    table = Table(title=f"{preset}, batch {size}, {found[0].kernels} kernels", title_justify="left")
+    for heading in ("canvas", "share", "training /s", "TFLOP/s", "forward /s", "TFLOP/s", "of ceiling"):
+        table.add_column(heading, justify="left" if heading == "canvas" else "right")
+    for speed in found:
+        for side in speed.sides:
+            row = (f"{side.training:,.0f}", f"{side.training_tflops:.3g}", f"{side.forward:,.0f}")
+            table.add_row(
+                f"{side.side} x {side.side}", f"{side.share:.0%}", *row, f"{side.forward_tflops:.3g}", ""
+            )
+        part = f"{speed.training_share:.0%} / {speed.forward_share:.0%}"
+        rates = (f"[bold]{speed.training:,.0f}", "", f"[bold]{speed.forward:,.0f}", "", part)
+        table.add_row(f"[bold]{speed.canvas}", "", *rates, end_section=True)
+    console = Console()
+    console.print(table)
+    peak = max((speed.peak_gib for speed in found if speed.peak_gib is not None), default=None)
+    memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
+    console.print(
+        f"{found[0].machine}. Ceiling, a large matrix product: {found[0].ceiling_tflops:,.3g} TFLOP/s.{memory}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@app.command
+def votes(*, json: bool = False) -> None:
+    """The time from 385,460 predicted canvases to pass@k, stage by stage.
+
+    Example: charm bench votes
+
+    Args:
+        json: print JSON for a program to read.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from charm.bench_votes import measure
+
+    with Console(stderr=True).status("counting and ranking 385,460 votes (about 20 s)"):
+        found = measure()
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+        return
+    table = Table("measure", "value", title="Votes of one ARC-AGI-1 checkpoint", title_justify="left")
+    for name, value in found.items():
+        table.add_row(name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else f"{value:,}")
+    Console().print(table)

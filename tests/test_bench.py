@@ -1,0 +1,59 @@
+"""What `charm bench train` counts and times, on the CPU."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from charm.bench import flops, measure_training, seconds_each
+from charm.devices import Place
+from charm.reasoner.backbone import Reasoner
+from charm.reasoner.config import ReasonerConfig, hrm, trm
+
+SMALL = {"width": 32, "heads": 2, "layers": 2, "prefix": 3, "inner_multiple": 16, "compute_dtype": "float32"}
+
+
+@pytest.mark.parametrize(
+    "base", [ReasonerConfig(recurrences=5, horizon=2), trm(), replace(hrm(), halt_outputs=1)]
+)
+def test_flops_are_those_that_torch_counts(base: ReasonerConfig) -> None:
+    config, side, batch = replace(base, **SMALL), 4, 3
+    reasoner = Reasoner(config)
+    tokens, task = torch.zeros(batch, side * side, dtype=torch.long), torch.randn(batch, config.width)
+
+    def count(training: bool) -> int:
+        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+            with torch.set_grad_enabled(training):
+                _, logits, halt = reasoner(reasoner.initial_state(batch, side * side), tokens, task, side)
+            if training:
+                (logits.sum() + halt.sum()).backward()
+        return counter.get_total_flops()
+
+    forward, training = flops(config, side)
+    assert count(training=False) == batch * forward
+    assert count(training=True) == batch * training
+
+
+def test_the_paper_size() -> None:
+    """8.69 MFLOP for each of 916 positions in each of 48 layer applications; half of them with a backward pass."""
+    forward, training = flops(ReasonerConfig(), 30)
+    assert round(forward / 1e9) == 382
+    assert round(training / 1e9) == 764
+
+
+def test_seconds_each_counts_calls() -> None:
+    calls = []
+    seconds_each(lambda: calls.append(1), 1e-9, lambda: None)
+    assert len(calls) >= 5  # warm-up, one to size the run, the run
+
+
+def test_quickstart_is_measured() -> None:
+    found = measure_training("quickstart", 2, "fit", Place(torch.device("cpu")), seconds=0.01)
+    assert sum(one.share for one in found.sides) == pytest.approx(1)
+    rates = [one.training for one in found.sides]
+    assert min(rates) <= found.training <= max(rates)
+    assert found.forward > found.training
+    assert found.kernels == "plain"
+    assert found.peak_gib is None
