@@ -220,7 +220,8 @@ def _learning(run: Path) -> list[str]:
     curves = []
     for name, (title, percent) in CURVES.items():
         points = [(line["step"], line[name]) for line in lines if _is_number(line.get(name))]
-        curves.append(curve_svg(title, points, percent))
+        if points or not name.startswith("evaluation/"):  # not every run evaluates itself on the way
+            curves.append(curve_svg(title, points, percent))
     return ["<h2>Learning</h2>", '<div class="curves">', *curves, "</div>"]
 
 

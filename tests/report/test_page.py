@@ -261,7 +261,7 @@ def test_without_votes_and_metrics(tmp_path: Path) -> None:
     page = read(write_report(tmp_path / "run"))
     text = " ".join(page.text)
     assert "Not evaluated yet" in text
-    assert text.count("nothing logged yet") == 4
+    assert text.count("nothing logged yet") == 3
     assert page.data["tasks"] == []
     with pytest.raises(CharmError, match=r"is not a run folder"):
         write_report(tmp_path)
