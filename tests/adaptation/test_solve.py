@@ -6,95 +6,234 @@ import numpy as np
 import pytest
 import torch
 
-from charm.adaptation.solve import SolveOptions, adapt, newest_checkpoint, prepare, solve
-from charm.devices import Place
+from charm.adaptation.drift import changed_values, snapshot
+from charm.adaptation.loop import private_rows
+from charm.adaptation.run import newest_checkpoint
+from charm.adaptation.solve import (
+    Clock,
+    Mode,
+    SolveOptions,
+    Solver,
+    load_tasks,
+    next_views,
+    solve,
+    solve_devices,
+    voting_seconds,
+)
 from charm.errors import CharmError
-from charm.evaluation.submission import attempts
-from charm.model import CharmModel, MemoryConfig
-from charm.training.config import read_config
-from charm.training.loop import train
-from tests.toy import toy_config, write_toy_tasks
+from charm.evaluation.submission import Submission, attempts
+from charm.model import MemoryConfig
+from charm.tasks.task import Task
+from tests.adaptation.conftest import HERE, toy_run
 
-HERE = Place(torch.device("cpu"))
-OPTIONS = SolveOptions(budget=20.0, steps=6, views=8, batch=8)
+OPTIONS = SolveOptions(budget=60.0, steps=6, views=12, batch=8)
 
 
-def trained(tmp_path: Path, memory: MemoryConfig) -> tuple[Path, Path]:
-    """A toy run, and a task it has never seen."""
-    config = toy_config(write_toy_tasks(tmp_path / "tasks"), memory=memory, steps=4, checkpoint_every=4)
-    train(config, tmp_path / "run", HERE, say=lambda text: None)
-    unseen = write_toy_tasks(tmp_path / "unseen", 1, seed=9) / "toy0.json"
-    return tmp_path / "run", unseen.rename(unseen.with_name("new.json"))
+def one(unseen: Path) -> Task:
+    return load_tasks([unseen / "new0.json"])[0][0]
+
+
+def answers(base: Path, paths: list[Path], options: SolveOptions = OPTIONS) -> Submission:
+    submission: Submission = {}
+    for solution in solve(load_tasks(paths)[0], base, options, ["cpu"]).values():
+        submission |= attempts(solution.answers)
+    return submission
 
 
 @pytest.mark.parametrize(
     "memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(rank=0), MemoryConfig(design="table", rank=8)]
 )
-def test_only_the_new_rows_move(tmp_path: Path, memory: MemoryConfig) -> None:
+def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConfig) -> None:
     """Every other weight, buffer and earlier row is bitwise what it was; the new rows are not."""
-    run, task = trained(tmp_path, memory)
-    model = CharmModel.from_pretrained(newest_checkpoint(run))
-    puzzles, rows = len(model.instances.puzzles), len(model.instances)
-    data, config = prepare(model, task, read_config(run), OPTIONS, HERE)
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    updates, _, _ = adapt(model, data, config, OPTIONS, HERE, 1e18, lambda used, text: None)
-    assert updates == OPTIONS.steps
-    moved = set()
-    for name, tensor in model.state_dict().items():
-        old = {"memory.base.rows.weight": puzzles, "memory.residual.rows.weight": rows}.get(name)
-        if old is None:
-            assert torch.equal(tensor, before[name]), name
-        else:
-            assert torch.equal(tensor[:old], before[name][:old]), name
-            if not torch.equal(tensor[old:], before[name][old:]):
-                moved.add(name)
+    solver = Solver(toy_run(tmp_path, memory), OPTIONS, HERE)
+    task = one(unseen)
+    data = solver.prepare(task)
+    before = snapshot(solver.model)
+    adaptation = solver.adaptation(task, data)
+    for _ in range(OPTIONS.steps):
+        adaptation.update()
+    own = private_rows(solver.model, (task.id,))
+    assert changed_values(solver.model, before, own) == {}
     expected = {"memory.base.rows.weight"} if memory.design == "cose" else set()
-    assert moved == expected | ({"memory.residual.rows.weight"} if memory.rank else set())
+    expected |= {"memory.residual.rows.weight"} if memory.rank else set()
+    assert set(changed_values(solver.model, before, {})) == expected
 
 
-def test_answers_are_ranked_and_fit_a_submission(tmp_path: Path) -> None:
-    run, task = trained(tmp_path, MemoryConfig(rank=8))
+@pytest.mark.parametrize("mode", ["memory", "composition", "full"])
+def test_each_task_starts_from_the_checkpoint(base: Path, unseen: Path, mode: Mode) -> None:
+    """Answers do not depend on what was solved before, and shared weights are put back."""
+    options = replace(OPTIONS, mode=mode)
+    files = [unseen / "new0.json", unseen / "new1.json"]
+    together = answers(base, files, options)
+    assert together == answers(base, files[:1], options) | answers(base, files[1:], options)
+    solver = Solver(base, options, HERE)
+    trained = {
+        name: parameter.detach().clone() for name, parameter in solver.model.reasoner.named_parameters()
+    }
+    solver.solve(one(unseen), Clock(60.0))
+    moved = any(
+        not torch.equal(parameter, trained[name])
+        for name, parameter in solver.model.reasoner.named_parameters()
+    )
+    assert moved == (mode == "full")
+    solver.prepare(load_tasks([files[1]])[0][0])
+    for name, parameter in solver.model.reasoner.named_parameters():
+        assert torch.equal(parameter, trained[name])
+
+
+def test_answers_are_ranked_and_fit_a_submission(base: Path, unseen: Path) -> None:
     told: list[str] = []
-    found = solve(task, run, OPTIONS, HERE, lambda used, text: told.append(text))
-    assert found.updates == 6
+    published = []
+    found = solve(
+        [one(unseen)],
+        base,
+        OPTIONS,
+        ["cpu"],
+        lambda used, text: told.append(text),
+        lambda task, solution: published.append((solution.updates, solution.views)),
+    )["new0"]
+    # A first answer before anything is learned, then one for each round of votes.
+    assert published == [(0, 8), (6, 8), (6, 12)]
+    assert (found.updates, found.views) == (6, 12)
     submission = attempts(found.answers)
-    assert list(submission) == ["new"]
-    assert set(submission["new"][0]) == {"attempt_1", "attempt_2"}
+    assert list(submission) == ["new0"]
+    assert set(submission["new0"][0]) == {"attempt_1", "attempt_2"}
     assert any("views have voted" in text for text in told)
 
 
-def test_test_outputs_are_not_looked_at(tmp_path: Path) -> None:
+def test_test_outputs_are_not_looked_at(base: Path, unseen: Path) -> None:
     """Blind, or with a false answer in the file, the answers are the same."""
-    run, task = trained(tmp_path, MemoryConfig(rank=8))
-    seen = attempts(solve(task, run, OPTIONS, HERE).answers)
-    content = json.loads(task.read_text())
+    file = unseen / "new0.json"
+    seen = answers(base, [file])
+    content = json.loads(file.read_text())
     content["test"][0]["output"] = [[9] * 30]
-    task.write_text(json.dumps(content))
-    assert attempts(solve(task, run, OPTIONS, HERE).answers) == seen
+    file.write_text(json.dumps(content))
+    assert answers(base, [file]) == seen
     del content["test"][0]["output"]
-    task.write_text(json.dumps(content))
-    assert attempts(solve(task, run, OPTIONS, HERE).answers) == seen
+    file.write_text(json.dumps(content))
+    assert answers(base, [file]) == seen
 
 
-def test_a_short_budget_still_gives_an_answer(tmp_path: Path) -> None:
-    run, task = trained(tmp_path, MemoryConfig(rank=8))
-    found = solve(task, run, replace(OPTIONS, budget=0.001, steps=10_000), HERE)
-    assert found.updates == 0
-    assert len(found.answers) == 1
+def test_a_challenges_file_is_solved_whole(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """The same answers as from single files; a malformed task is told and left out."""
+    tasks = {path.stem: json.loads(path.read_text()) for path in sorted(unseen.glob("*.json"))}
+    tasks["bad"] = {"train": [], "test": []}
+    file = tmp_path / "test_challenges.json"
+    file.write_text(json.dumps(tasks))
+    assert load_tasks([file])[1] == {"bad": f"{file}: task bad has no demonstration"}
+    submission = answers(base, [file])
+    assert list(submission) == ["new0", "new1", "new2", "new3"]
+    assert submission["new2"] == answers(base, [unseen / "new2.json"])["new2"]
 
 
-def test_learning_a_task_lowers_its_loss(tmp_path: Path) -> None:
-    run, task = trained(tmp_path, MemoryConfig(rank=8))
+def test_two_processes_share_the_tasks(base: Path, unseen: Path) -> None:
+    tasks = load_tasks([unseen])[0]
+    alone = solve(tasks, base, OPTIONS, ["cpu"])
+    shared = solve(tasks, base, replace(OPTIONS, budget=600.0), ["cpu", "cpu"])
+    assert set(shared) == set(alone)
+    for task_id, solution in shared.items():
+        assert solution.updates == 6
+        assert attempts(solution.answers) == attempts(alone[task_id].answers)
+
+
+def test_a_short_budget_still_gives_answers(base: Path, unseen: Path) -> None:
+    found = solve(load_tasks([unseen])[0], base, replace(OPTIONS, budget=0.001, steps=10_000), ["cpu"])
+    assert len(found) == 4
+    for solution in found.values():
+        assert solution.updates == 0
+        assert len(solution.answers) == 1
+
+
+class Ticks:
+    """A clock for tests: it goes on when it is told to."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_time_is_shared_out_to_the_tasks_that_remain() -> None:
+    ticks = Ticks()
+    clock = Clock(100.0, ticks)
+    first = clock.share(4)
+    assert first.seconds == 25.0
+    ticks.now = 10.0  # it ends early: the others have more
+    assert clock.share(3).seconds == 30.0
+    assert first.left == 15.0
+    assert first.used == 0.4
+    ticks.now = 120.0
+    assert clock.share(2).seconds > 0
+
+
+def test_updates_stop_in_time_to_vote(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an update takes 2 seconds and a view 1, 100 seconds hold 31 updates and all of 30 views."""
+    ticks = Ticks()
+    solver = Solver(base, replace(OPTIONS, steps=1000, views=30), HERE)
+    make = solver.adaptation
+    voted: list[int] = []
+
+    def vote(data: object, folder: Path, views: int) -> dict[object, object]:
+        ticks.now += views - (voted[-1] if folder.name == "votes" and len(voted) > 1 else 0)
+        voted.append(views)
+        return {}
+
+    def slow(task: Task, data: object) -> object:
+        adaptation = make(task, data)  # type: ignore[arg-type]
+        update = adaptation.update
+
+        def ticking() -> object:
+            ticks.now += 2.0
+            return update()
+
+        adaptation.update = ticking  # type: ignore[method-assign,assignment]
+        return adaptation
+
+    monkeypatch.setattr(solver, "_vote", vote)
+    monkeypatch.setattr(solver, "adaptation", slow)
+    found = solver.solve(one(unseen), Clock(100.0, ticks))
+    # 8 s of first votes, 30 s kept (no more than 0.3 of the time), so updates end at 70 s.
+    assert found.updates == 31
+    assert voted == [8, 8, 16, 30]
+    assert ticks.now == 100.0
+
+
+def test_the_plan_by_hand() -> None:
+    assert voting_seconds(1000.0, 0.1, 128) == pytest.approx(19.2)  # voting is cheap: learn longer
+    assert voting_seconds(10.0, 0.1, 128) == 3.0
+    assert next_views(8, 128, 0.1, 100.0) == 16
+    assert next_views(64, 100, 0.1, 100.0) == 100
+    assert next_views(64, 128, 0.1, 1.05) == 74
+    assert next_views(64, 128, 0.1, -5.0) == 64
+
+
+def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:
     losses = []
-    for steps in (10, 120):
-        model = CharmModel.from_pretrained(newest_checkpoint(run))
-        options = replace(OPTIONS, steps=steps)
-        data, config = prepare(model, task, read_config(run), options, HERE)
-        losses.append(adapt(model, data, config, options, HERE, 1e18, lambda used, text: None)[1])
+    for steps in (5, 60):
+        solver = Solver(base, replace(OPTIONS, steps=steps), HERE)
+        task = one(unseen)
+        adaptation = solver.adaptation(task, solver.prepare(task))
+        for _ in range(steps):
+            adaptation.progress()
+            adaptation.update()
+        losses.append(adaptation.progress()[0])
     assert np.isfinite(losses).all()
     assert losses[1] < losses[0]
 
 
-def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+def test_what_cannot_be_solved_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="holds neither a saved model nor a run"):
         newest_checkpoint(tmp_path)
+    with pytest.raises(CharmError, match="no such file"):
+        load_tasks([tmp_path / "nothing.json"])
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(CharmError, match="broken JSON"):
+        load_tasks([tmp_path / "broken.json"])
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert solve_devices("cpu", 5) == ["cpu"]
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(CharmError, match="without torchrun"):
+        solve_devices("cpu", 5)

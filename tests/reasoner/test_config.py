@@ -15,6 +15,7 @@ from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
         ({"kind": "gru"}, "kind 'gru' is none of urm, trm, hrm"),
         ({"ffn": "mlp"}, "ffn 'mlp'"),
         ({"rope": "3d"}, "rope '3d'"),
+        ({"kernels": "magic"}, "kernels 'magic'"),
         ({"compute_dtype": "float16"}, "compute_dtype 'float16'"),
         ({"horizon": 13}, "horizon 13 exceeds its 12 recurrences"),
         ({"horizon": 0}, "horizon must be a whole number"),

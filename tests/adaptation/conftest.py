@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from charm.adaptation import methods
+from charm.devices import Place
+from charm.model import MemoryConfig
+from charm.training.loop import train
+from tests.toy import toy_config, write_toy_tasks
+
+HERE = Place(torch.device("cpu"))
+
+
+def toy_run(folder: Path, memory: MemoryConfig) -> Path:
+    config = toy_config(write_toy_tasks(folder / "tasks"), memory=memory, steps=4, checkpoint_every=4)
+    train(config, folder / "run", HERE, say=lambda text: None)
+    return folder / "run"
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A toy run, trained once for all tests that only read it."""
+    return toy_run(tmp_path_factory.mktemp("base"), MemoryConfig(rank=8, gate=True))
+
+
+@pytest.fixture(autouse=True)
+def few_fisher_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert methods.FISHER_BATCHES == 64  # the paper's; a toy needs fewer
+    monkeypatch.setattr(methods, "FISHER_BATCHES", 3)
+
+
+@pytest.fixture
+def unseen(tmp_path: Path) -> Path:
+    """A folder of four tasks that the toy run has never seen."""
+    folder = write_toy_tasks(tmp_path / "unseen", 4, seed=9)
+    for number in range(4):
+        (folder / f"toy{number}.json").rename(folder / f"new{number}.json")
+    return folder

@@ -1,0 +1,58 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from charm.commands.adapt import adapt
+from charm.commands.solve import solve
+from charm.errors import CharmError
+
+
+def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = {
+        "stream": str(unseen),
+        "steps": 2,
+        "batch": 4,
+        "tasks": 2,
+        "device": "cpu",
+        "out": tmp_path / "out",
+    }
+    adapt(base, method="memory-only", **small)  # type: ignore[arg-type]
+    assert "memory-only" in capsys.readouterr().out
+    adapt(base, method="naive", scope="full", halt_weight=0.5, json=True, **small)  # type: ignore[arg-type]
+    found = json.loads(capsys.readouterr().out)
+    assert (found["method"], found["scope"], found["halt_weight"]) == ("naive", "full", 0.5)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {
+        *("memory-only-rows-h0-s0", "naive-full-h0.5-s0"),
+        *("table.md", "results.json", "parameters.png", "retained.png"),
+    }
+    assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == 2
+    with pytest.raises(CharmError, match="no method"):
+        adapt(base, method="best", **small)  # type: ignore[arg-type]
+
+
+def test_solve_writes_a_whole_submission_from_the_start(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that is stopped leaves an entry for every task, with the best answers so far."""
+    from charm.adaptation.solve import Solver
+
+    real, solved = Solver.solve, []
+
+    def stopping(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
+        if solved:
+            raise KeyboardInterrupt
+        solved.append(task.id)
+        return real(self, task, *rest)
+
+    monkeypatch.setattr(Solver, "solve", stopping)
+    out = tmp_path / "submission.json"
+    with pytest.raises(KeyboardInterrupt):
+        solve((unseen,), checkpoint=base, steps=2, views=4, batch=4, device="cpu", out=out)
+    submission = json.loads(out.read_text())
+    assert sorted(submission) == ["new0", "new1", "new2", "new3"]
+    unsolved = {"attempt_1": [[0]], "attempt_2": [[0]]}
+    assert [name for name, entries in submission.items() if entries != [unsolved]] == solved == ["new0"]

@@ -1,0 +1,125 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from charm.adaptation.results import (
+    gather,
+    memory_name,
+    results_table,
+    rows_of,
+    runs_in,
+    short_count,
+    summarize,
+    write_json,
+    write_results,
+)
+from charm.errors import CharmError
+
+MEMORY = {"design": "cose", "rank": 32, "task_width": 0}
+
+
+def write_run(folder: Path, method: str, seed: int, passes: list[float], final: float, base: float) -> Path:
+    """A finished run of so many stages, with 100 private and 1000 shared parameters."""
+    options = {
+        "method": method,
+        "scope": "full",
+        "stream": "some",
+        "recheck_every": 2,
+        "recipe": {"halt_weight": 0.0, "seed": seed},
+    }
+    settings: dict[str, Any] = {
+        "options": options,
+        "order": [f"task{n}" for n in range(len(passes))],
+        "skipped": {},
+        "base": {"model": {"memory": MEMORY}},
+    }
+    write_json(folder / "adapt.json", settings)
+    for number, value in enumerate(passes, start=1):
+        stage = {
+            "stage": number,
+            "task": f"task{number - 1}",
+            "token_loss": 0.5,
+            "private_parameters": 100 + number,
+            "shared_parameters": 0 if method == "memory-only" else 1000,
+            "changed_values": 0 if method == "memory-only" else 7,
+            "distance": 0.0,
+            "seconds": 1.0,
+            "pass@1": value,
+            "pass@2": value,
+        }
+        write_json(folder / "stages" / f"{number:04d}.json", stage)
+    checks = (
+        {0: (0.0, 0.8)} if method == "oracle" else {0: (0.0, 0.8), 2: (0.25, 0.7), len(passes): (final, base)}
+    )
+    for stage, (stream, own) in checks.items():
+        record = {
+            "stage": stage,
+            "stream": {"pass@1": stream / 2, "pass@2": stream},
+            "base": {"pass@1": own, "pass@2": own},
+        }
+        write_json(folder / "rechecks" / f"{stage:04d}.json", record)
+    write_json(folder / "result.json", summarize(folder))
+    return folder
+
+
+def test_a_summary_by_hand(tmp_path: Path) -> None:
+    found = summarize(write_run(tmp_path, "naive", 0, [1.0, 0.0, 1.0, 0.5], final=0.25, base=0.1))
+    assert found["immediate pass@2"] == 0.625
+    assert (found["final pass@1"], found["final pass@2"]) == (0.125, 0.25)
+    assert (found["base before"], found["base after"]) == (0.8, 0.1)
+    assert found["updated_parameters"] == 1102.5
+    assert found["changed_values"] == 28
+    assert found["retained"] == [[0, 0.0], [2, 0.25], [4, 0.25]]
+    assert found["memory"] == "CoSE (r=32)"
+
+
+def test_joint_runs_share_their_weights(tmp_path: Path) -> None:
+    """(1000 + 101 + 102 + 103 + 104) / 4."""
+    found = summarize(write_run(tmp_path, "joint", 0, [1.0, 0.0, 1.0, 0.5], 0.25, 0.1))
+    assert found["updated_parameters"] == 352.5
+
+
+def test_the_oracle_adds_up_independent_tasks(tmp_path: Path) -> None:
+    found = summarize(write_run(tmp_path, "oracle", 0, [1.0, 0.0, 1.0, 0.5], 0.0, 0.0))
+    assert found["retained"] == [[0, 0.0], [2, 0.25], [4, 0.625]]
+    assert found["final pass@2"] == 0.625
+    assert found["base after"] is None
+
+
+def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", "memory-only", 0, [1.0, 1.0, 0.0, 0.0], 0.50, 0.8)
+    write_run(tmp_path / "b", "memory-only", 1, [1.0, 1.0, 0.0, 0.0], 0.60, 0.8)
+    write_run(tmp_path / "c", "naive", 0, [1.0, 0.0, 0.0, 0.0], 0.0, 0.0)
+    write_run(tmp_path / "d", "oracle", 0, [1.0, 1.0, 1.0, 0.0], 0.0, 0.0)
+    (tmp_path / "unfinished").mkdir()
+    folders = runs_in(tmp_path)
+    assert [folder.name for folder in folders] == ["a", "b", "c", "d"]
+    header, memory_only, *others = rows_of(gather(folders))
+    line = dict(zip(header, memory_only, strict=True))
+    assert line["Method"] == "memory-only"
+    assert line["Params/task"] == "102.5"
+    assert line["Final p@2"] == "55.00 ± 7.07"
+    assert line["Base after"] == "80.00 ± 0.00"
+    assert line["Changed values"] == "0"
+    assert line["Seeds"] == "2"
+    assert [cells[1] for cells in others] == ["oracle", "naive"]
+    written = write_results(folders, tmp_path)
+    assert [path.name for path in written] == ["table.md", "results.json", "parameters.png", "retained.png"]
+    assert "| 55.00 ± 7.07 |" in written[0].read_text()
+    assert len(json.loads(written[1].read_text())) == 4
+    for picture in written[2:]:
+        assert picture.read_bytes().startswith(b"\x89PNG")
+        assert picture.stat().st_size > 10_000
+    assert results_table(gather(folders)).row_count == 3
+    with pytest.raises(CharmError, match="no finished run"):
+        write_results([], tmp_path)
+
+
+def test_counts_are_printed_as_in_the_paper() -> None:
+    assert [short_count(value) for value in (32, 512, 31_757.4, 500_440, 14_765_073.9)] == [
+        *("32", "512", "31.76k", "500.44k", "14.765M")
+    ]
+    assert memory_name({**MEMORY, "rank": 0, "task_width": 32}) == "CoSE (r=0, t=32)"
+    assert memory_name({**MEMORY, "design": "table", "rank": 512}) == "Table (r=512)"

@@ -1,0 +1,310 @@
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from charm.adaptation import run as run_module
+from charm.adaptation.loop import Adaptation, Recipe
+from charm.adaptation.methods import METHODS
+from charm.adaptation.results import read_json, summarize
+from charm.adaptation.run import StreamOptions, newest_checkpoint, run_stream
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.model import CharmModel, MemoryConfig
+from charm.tasks.sources import load_source
+from tests.adaptation.conftest import HERE, toy_run
+
+RECIPE = Recipe(steps=3, batch=4, warmup=2, shared_lr=1e-2)
+OPTIONS = StreamOptions("", recipe=RECIPE, tasks=3, evaluate_views=4, base_views=4, recheck_every=2)
+
+
+class Killed(Exception):
+    pass
+
+
+def learn(base: Path, out: Path, unseen: Path, kill_at: int = 0, **changes: Any) -> dict[str, Any]:
+    """A stream run; with `kill_at` it dies when it says something for that time."""
+    options = replace(OPTIONS, stream=str(unseen), **changes)
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        if not text.startswith("goes on"):
+            said.append(text)
+            if len(said) == kill_at:
+                raise Killed
+
+    return run_stream(base, out, options, HERE, say)
+
+
+def test_memory_only_changes_nothing_but_new_rows(base: Path, unseen: Path, tmp_path: Path) -> None:
+    found = learn(base, tmp_path / "out", unseen)
+    old = load_file(newest_checkpoint(base) / "model.safetensors")
+    new = load_file(tmp_path / "out" / "model" / "model.safetensors")
+    assert set(old) == set(new)
+    for name, tensor in old.items():
+        kept = new[name][: len(tensor)] if "rows" in name else new[name]
+        assert torch.equal(kept.view(torch.int32), tensor.view(torch.int32)), name
+    rows = new["memory.residual.rows.weight"][len(old["memory.residual.rows.weight"]) :]
+    assert (rows != 0).any(1).sum() > 3
+    assert found["changed_values"] == 0
+    assert found["distance"] == 0
+    assert found["base after"] == found["base before"]
+    assert found["final pass@2"] is not None
+    assert [stage for stage, _ in found["retained"]] == [0, 2, 3]
+    views = [one["views"] for one in stages(tmp_path / "out")]
+    assert found["updated_parameters"] == sum(32 + 8 * count for count in views) / 3
+    model = CharmModel.from_pretrained(tmp_path / "out" / "model")
+    assert model.instances.puzzles[-3:] == read_json(tmp_path / "out" / "adapt.json")["order"]
+
+
+def stages(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted((out / "stages").glob("*.json"))]
+
+
+@pytest.mark.parametrize(
+    ("method", "scope"),
+    [
+        ("oracle", None),
+        ("joint", None),
+        *((m, s) for m in ("naive", "l2sp", "ewc", "rehearsal") for s in ("composition", "full")),
+    ],
+)
+def test_methods_that_move_shared_weights(
+    base: Path, unseen: Path, tmp_path: Path, method: str, scope: Any
+) -> None:
+    out = tmp_path / "out"
+    found = learn(base, out, unseen, method=method, scope=scope, tasks=2)
+    assert found["stages"] == 2
+    assert found["changed_values"] > 0
+    assert found["distance"] > 0
+    assert found["scope"] == (scope or "full")
+    model = CharmModel.from_pretrained(newest_checkpoint(base))
+    memory = sum(
+        p.numel()
+        for n, p in model.memory.named_parameters()
+        if n not in ("base.rows.weight", "residual.rows.weight")
+    )
+    shared = memory + (0 if scope == "composition" else sum(p.numel() for p in model.reasoner.parameters()))
+    private = [32 + 8 * one["views"] for one in stages(out)]
+    once = shared if method == "joint" else 2 * shared
+    assert found["updated_parameters"] == (once + sum(private)) / 2
+    assert (out / "model").is_dir() == (method != "oracle")
+    assert len(list((out / "shared").glob("*.safetensors"))) == (0 if method == "oracle" else 1)
+    if method == "oracle":
+        assert found["base after"] is None
+        assert found["final pass@2"] == found["immediate pass@2"]
+    else:
+        assert found["base after"] is not None
+
+
+def test_every_method_is_tested_above() -> None:
+    assert set(METHODS) == {"memory-only", "oracle", "joint", "naive", "l2sp", "ewc", "rehearsal"}
+
+
+@pytest.mark.parametrize("method", ["memory-only", "joint", "rehearsal", "ewc", "oracle"])
+def test_a_killed_run_goes_on_to_the_same_end(base: Path, unseen: Path, tmp_path: Path, method: str) -> None:
+    """Killed after each thing that it says, that is between all stages and rechecks."""
+    learn(base, tmp_path / "whole", unseen, method=method)
+    kills = 0
+    while True:
+        kills += 1
+        try:
+            learn(base, tmp_path / "killed", unseen, kill_at=1, method=method)
+        except Killed:
+            continue
+        break
+    assert kills == (5 if method == "oracle" else 7)  # three stages, their rechecks, and the one that ends
+    assert_same(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_run_killed_inside_a_stage_goes_on(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of learning, and between the files of a stage."""
+    learn(base, tmp_path / "whole", unseen, method="naive")
+    real = run_module.write_json
+    writes: list[Path] = []
+
+    def write(path: Path, value: Any) -> None:
+        writes.append(path)
+        if path.parent.name == "stages" and path.name == "0002.json":
+            raise Killed
+        real(path, value)
+
+    updates = 0
+    update = Adaptation.update
+
+    def counted(self: Adaptation) -> Any:
+        nonlocal updates
+        updates += 1
+        if updates == RECIPE.steps + 2:
+            raise Killed
+        return update(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Adaptation, "update", counted)
+        with pytest.raises(Killed):
+            learn(base, tmp_path / "killed", unseen, method="naive")
+    with monkeypatch.context() as patch:
+        patch.setattr(run_module, "write_json", write)
+        with pytest.raises(Killed):
+            learn(base, tmp_path / "killed", unseen, method="naive")
+    assert (tmp_path / "killed" / "shared" / "0002.safetensors").is_file()
+    assert len(stages(tmp_path / "killed")) == 1
+    learn(base, tmp_path / "killed", unseen, method="naive")
+    assert_same(tmp_path / "whole", tmp_path / "killed")
+
+
+def assert_same(one: Path, other: Path) -> None:
+    """The same files; equal to the bit where they are weights, and but for the time where they are records."""
+    files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
+    assert files == sorted(path.relative_to(other) for path in other.rglob("*") if path.is_file())
+    for file in files:
+        if file.suffix == ".json":
+            first, second = (json.loads((folder / file).read_text()) for folder in (one, other))
+            if isinstance(first, dict):
+                first.pop("seconds", None), second.pop("seconds", None)
+            assert first == second, file
+        else:
+            assert (one / file).read_bytes() == (other / file).read_bytes(), file
+
+
+def test_a_finished_run_is_only_summed_up(base: Path, unseen: Path, tmp_path: Path) -> None:
+    found = learn(base, tmp_path / "out", unseen)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()}
+    assert learn(base, tmp_path / "out", unseen) == found
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()} == before
+    with pytest.raises(CharmError, match="other settings"):
+        learn(base, tmp_path / "out", unseen, tasks=2)
+
+
+@pytest.mark.parametrize("method", ["oracle", "memory-only"])
+def test_what_came_before_a_task_does_not_matter(
+    base: Path, unseen: Path, tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The oracle restores the base exactly, and memory-only never leaves it: learning the second task of a stream
+    ends in the very same rows and shared weights as learning it alone.
+    """
+    ends: list[dict[str, torch.Tensor]] = []
+    save = run_module.StreamRun._save
+
+    def keep(self: Any, number: int, learned: tuple[str, ...]) -> None:
+        own = run_module.private_rows(self.model, learned)
+        tables = run_module.private_tables(self.model)
+        rows = {name: tables[name].weight[own[name]].detach().clone() for name in own}
+        ends.append({**rows, **{name: p.detach().clone() for name, p in self.shared.items()}})
+        save(self, number, learned)
+
+    monkeypatch.setattr(run_module.StreamRun, "_save", keep)
+    learn(base, tmp_path / "both", unseen, method=method, tasks=2)
+    second = read_json(tmp_path / "both" / "adapt.json")["order"][1]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    shutil.copy(unseen / f"{second}.json", alone)
+    learn(base, tmp_path / "one", alone, method=method, tasks=1)
+    assert len(ends) == 3
+    assert set(ends[1]) == set(ends[2])
+    for name, tensor in ends[1].items():
+        assert torch.equal(tensor, ends[2][name]), name
+    assert not torch.equal(ends[0]["memory.residual.rows.weight"], ends[1]["memory.residual.rows.weight"])
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda model: model.reasoner.tokens.mul_(1 - 1e-6),  # as weight decay would
+        lambda model: model.reasoner.initial.add_(1e-3),  # a buffer
+        lambda model: model.memory.residual.rows.weight[2].add_(1e-6),  # a row of the base
+        lambda model: model.memory.base.rows.weight[-1].add_(
+            1e-6
+        ),  # the vector of another task of the stream
+    ],
+)
+def test_drift_stops_the_run(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: Any
+) -> None:
+    update = Adaptation.update
+
+    def harmful(self: Adaptation) -> Any:
+        with torch.no_grad():
+            harm(self.model)
+        return update(self)
+
+    monkeypatch.setattr(Adaptation, "update", harmful)
+    with pytest.raises(CharmError, match=r"stage 1, task .* that must not"):
+        learn(base, tmp_path / "out", unseen)
+    assert stages(tmp_path / "out") == []
+
+
+def test_a_malformed_task_does_not_cost_the_others(base: Path, unseen: Path, tmp_path: Path) -> None:
+    (unseen / "new2.json").write_text(
+        '{"train": [{"input": [[11]], "output": [[1]]}], "test": [{"input": [[1]]}]}'
+    )
+    (unseen / "toy0.json").write_text((unseen / "new1.json").read_text())
+    found = learn(base, tmp_path / "out", unseen, tasks=0)
+    assert sorted(one["task"] for one in stages(tmp_path / "out")) == ["new0", "new1", "new3"]
+    assert "colour 11" in found["skipped"][str(unseen / "new2.json")]
+    assert "already knows" in found["skipped"]["toy0"]
+
+
+def test_held_out_answers_do_not_reach_learning(base: Path, unseen: Path, tmp_path: Path) -> None:
+    learn(base, tmp_path / "true", unseen)
+    for path in unseen.glob("*.json"):
+        content = json.loads(path.read_text())
+        content["test"][0]["output"] = [[9] * 30]
+        path.write_text(json.dumps(content))
+    learn(base, tmp_path / "false", unseen)
+    for file in sorted((tmp_path / "true" / "rows").iterdir()):
+        assert file.read_bytes() == (tmp_path / "false" / "rows" / file.name).read_bytes()
+
+
+def test_blind_tasks_are_learned_and_not_scored(base: Path, unseen: Path, tmp_path: Path) -> None:
+    for path in unseen.glob("*.json"):
+        content = json.loads(path.read_text())
+        del content["test"][0]["output"]
+        path.write_text(json.dumps(content))
+    found = learn(base, tmp_path / "out", unseen)
+    assert found["stages"] == 3
+    assert found["immediate pass@2"] is None
+    assert found["final pass@2"] is None
+
+
+def test_a_table_has_no_composition(unseen: Path, tmp_path: Path) -> None:
+    table = toy_run(tmp_path / "table", MemoryConfig(design="table", rank=8))
+    with pytest.raises(CharmError, match="no composition"):
+        learn(table, tmp_path / "out", unseen, method="naive", scope="composition")
+    found = learn(table, tmp_path / "rows", unseen, tasks=1)
+    assert found["memory"] == "Table (r=8)"
+    assert found["updated_parameters"] == 8 * stages(tmp_path / "rows")[0]["views"]
+
+
+def test_several_processes_are_refused(base: Path, unseen: Path, tmp_path: Path) -> None:
+    with pytest.raises(CharmError, match="one process"):
+        run_stream(base, tmp_path, replace(OPTIONS, stream=str(unseen)), Place(torch.device("cpu"), 0, 2))
+
+
+def test_base_puzzles_are_a_fixed_choice(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """Whatever the seed of the stream; and there are as many as were asked for."""
+    chosen = set()
+    for seed in (0, 1):
+        options = replace(OPTIONS, stream=str(unseen), recipe=replace(RECIPE, seed=seed), base_tasks=2)
+        started = run_module.StreamRun(
+            base, tmp_path / str(seed), options, HERE, lambda t: None, lambda *a: None
+        )
+        chosen.add(started.base_data.config.tasks)
+        assert len(load_source(tmp_path / str(seed) / "stream.json").tasks) == 3
+    assert len(chosen) == 1
+    assert len(chosen.pop()) == 2
+
+
+def test_an_unfinished_run_can_be_summed_up(base: Path, unseen: Path, tmp_path: Path) -> None:
+    with pytest.raises(Killed):
+        learn(base, tmp_path / "out", unseen, kill_at=2)
+    found = summarize(tmp_path / "out")
+    assert found["stages"] == 1
+    assert found["final pass@2"] is None
