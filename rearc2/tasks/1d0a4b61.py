@@ -17,6 +17,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     corner = random_cells(rng, (half, half), 3 * palette + rng.choice([[], [LINE], [LINE] * len(palette)]))
     if rng.random() < 0.3:
         corner[rng.randrange(half)] = corner[:, rng.randrange(half)] = LINE
+    if len(np.unique(corner[corner != LINE])) < 2:
+        raise Retry  # hardly a pattern; a corner all of lines would make the grid plain
     # The tile is a first row and column of lines and a part with mirror symmetry, up-down and left-right.
     mirrored = [*range(half), *reversed(range(period - 1 - half))]
     tile = np.pad(corner[np.ix_(mirrored, mirrored)], ((1, 0), (1, 0)), constant_values=LINE)

@@ -18,13 +18,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(height, width), canvas(height, width, color)
     corners = _path(rng)
     path_height, path_width = corners.max(axis=0) + 1
-    (path_top, path_left), (top, left) = place(
-        rng, before.shape, [(path_height, path_width), (3, 3)], gap=1 if rng.random() < 0.5 else 2
-    )
+    ((path_top, path_left),) = place(rng, before.shape, [(path_height, path_width)])
     corners += np.array([path_top, path_left])
     for start, end in pairwise(corners):
         line(before, tuple(start), tuple(end), GREY)
     before[tuple(corners[0])], before[tuple(corners[-1])] = color, YELLOW
+    # The stamp may lie in the bend of the path.
+    ((top, left),) = place(rng, before.shape, [(3, 3)], gap=rng.randint(1, 2), taken=before != 0)
     frame(before, top, left, 3, 3, YELLOW)
     before[top + 1, left + 1] = color
 

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, random_shape
+from rearc2.helpers import Grid, Retry, canvas, colors, grow, objects, paint, place, random_shape
 
 GREY = 5
 
@@ -15,8 +15,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     figure = _figure(rng)
     anchor_row, anchor_column = np.argwhere(figure == GREY)[0].tolist()
     before = canvas(height, width)
-    (top, left), (copy_top, copy_left) = place(rng, before.shape, [figure.shape] * 2)
+    (top, left), (copy_top, copy_left) = place(rng, before.shape, [figure.shape] * 2, gap=rng.randint(0, 1))
     paint(before, figure, top, left)
+    if grow(before != 0)[copy_top + anchor_row, copy_left + anchor_column]:  # would not be alone
+        raise Retry
     after = before.copy()
     before[copy_top + anchor_row, copy_left + anchor_column] = GREY
     paint(after, np.where(figure == GREY, 0, figure), copy_top, copy_left)

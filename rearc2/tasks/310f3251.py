@@ -1,5 +1,5 @@
-"""The pattern gets a red cell diagonally up and left of every coloured cell, around the edges as on a torus, and is
-then tiled three by three."""
+"""The pattern gets a red cell diagonally up and left of every coloured cell, around the edges as on a torus and
+only where it is black, and is then tiled three by three."""
 
 from random import Random
 
@@ -21,10 +21,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         tile[r, c] = color
     before = tile.copy()
     for r, c in cells:
-        if before[r - 1, c - 1]:  # a red cell would fall on a coloured one
-            raise Retry
-        tile[r - 1, c - 1] = RED
-    if (tile == 0).mean() < 0.45:
+        if not before[r - 1, c - 1]:
+            tile[r - 1, c - 1] = RED
+    if RED not in tile or (tile == 0).mean() < 0.45:
         raise Retry
     return before, np.tile(tile, (3, 3))
 

@@ -35,8 +35,8 @@ def _figure(rng: Random, kind: str) -> Mask:
     """A solid box, a ring with walls of differing thickness, or a ring with a gap in one wall."""
     if kind == "solid":
         return np.ones((rng.randint(2, 3), rng.randint(2, 4)), bool)
-    inner_height, inner_width = rng.choice([1, 1, 2, 3]), rng.choice([1, 2, 2, 3, 4])
-    above, below, left, right = (rng.choice([1, 1, 1, 2]) for _ in range(4))
+    inner_height, inner_width = rng.choice([1, 1, 2, 3, 4]), rng.choice([1, 2, 2, 3, 4, 5])
+    above, below, left, right = (rng.choice([1, 1, 1, 1, 2, 2, 3]) for _ in range(4))
     figure = np.ones((above + inner_height + below, left + inner_width + right), bool)
     figure[above : above + inner_height, left : left + inner_width] = False
     if kind == "ring":
