@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Thing, canvas, objects, paint, random_shape
+from rearc2.helpers import Grid, Retry, Thing, canvas, objects, paint, random_shape
 
 RED = 2
 
@@ -19,6 +19,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             figure = random_shape(rng, 3, 3, rng.uniform(0.4, 0.9), diagonal=True)
             top = rng.randint(across + 1, height - 3) if lower else rng.randint(0, across - 3)
             left = rng.randint(down + 1, width - 3) if right else rng.randint(0, down - 3)
+            # Officially the figure's centre also lies in that quarter of the whole grid.
+            for start, length, far in ((top, height, lower), (left, width, right)):
+                past_middle = 2 * start + 3 - length  # the figure's centre, in half cells
+                if past_middle == 0 or (past_middle > 0) != far:
+                    raise Retry
             paint(before, figure, top, left, RED)
             paint(after, figure, 4 * lower, 4 * right, RED)
     return before, after
@@ -35,6 +40,16 @@ def rival_columns(grid: Grid) -> Grid:
     figures = sorted(objects(grid), key=lambda figure: figure.left)
     left, right = (sorted(pair, key=lambda figure: figure.top) for pair in (figures[:2], figures[2:]))
     return _together([[left[0], right[0]], [left[1], right[1]]])
+
+
+def rival_quarters(grid: Grid) -> Grid:
+    """The quarter of the grid in which a figure's centre lies tells its place."""
+    output = canvas(7, 7)
+    for figure in objects(grid):
+        lower = figure.top + figure.bottom >= len(grid)
+        right = figure.left + figure.right >= grid.shape[1]
+        paint(output, figure.patch, 4 * lower, 4 * right)
+    return output
 
 
 def _together(figures: list[list[Thing]]) -> Grid:
