@@ -13,14 +13,15 @@ from fractions import Fraction
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from rich import box
 from rich.table import Table
 
+from charm.automata.keys import Sizes, build_car_memory
 from charm.errors import CharmError
-from charm.memory import CoSE, Film, Lookup, RowTable, Sum, TableMemory
+from charm.memory import CoSE, TableMemory
 from charm.model import MemoryConfig, ModelConfig, build_memory
 from charm.paths import data_dir
 from charm.reasoner.backbone import Reasoner, count_parameters
@@ -333,22 +334,14 @@ def _arc(reasoner: ReasonerConfig | None = None, **memory: Any) -> Model:
     return lambda size: account(config, *size)
 
 
-def _car(base: Literal["joint", "separate"] | None, rank: int) -> Model:
-    """CAR's model: rule and horizon as one factor or as two, or a table alone; rank 0 leaves the table out."""
-    config = car()
-    width = config.width
+def _car(**memory: Any) -> Model:
+    """CAR's model; its 1,500 rules and 4 horizons are the same in both splits."""
+    reasoner, config = car(), MemoryConfig(**memory)
 
     def counted(size: Size) -> Accounting:
+        sizes = Sizes(rules=1500, horizons=4, combinations=size.puzzles, rows=size.rows)
         with torch.device("meta"):
-            table = RowTable(size.rows, width, rank or None, reserved_row=True)
-            if base is None:
-                return _tally(Reasoner(config), TableMemory(table), size)
-            joint = Lookup("rule and horizon", size.puzzles, width)
-            separate = Sum(Lookup("rule", 1500, width), Lookup("horizon", 4, width))
-            factor = joint if base == "joint" else separate
-            views = Lookup("view", 8, width)
-            memory = CoSE(factor, [views], Film(width, modifiers=1), table if rank else None)
-            return _tally(Reasoner(config), memory, size)
+            return _tally(Reasoner(reasoner), build_car_memory(config, reasoner.width, sizes), size)
 
     return counted
 
@@ -362,6 +355,15 @@ COSE_512 = _arc(rank=512)
 URM = _arc(ReasonerConfig(prefix=1, halt_outputs=2), design="table", rank=512)
 TRM = _arc(trm(), design="table", rank=512)
 HRM = _arc(hrm(), design="table", rank=512)
+
+CAR = {
+    "full table": _car(key="rule-horizon", design="table", rank=256),
+    "low-rank table": _car(key="rule-horizon", design="table", rank=16),
+    "two-factor composition": _car(key="rule-horizon", rank=0),
+    "two-factor CoSE": _car(key="rule-horizon", rank=16),
+    "three-factor composition": _car(key="rule+horizon", rank=0),
+    "three-factor CoSE": _car(key="rule+horizon", rank=16),
+}
 
 STREAM_MODELS = {
     "CoSE (r=0, t=32)": _arc(rank=0, task_width=32),
@@ -591,10 +593,17 @@ PAPER = (
             "total": lambda m: m.reasoner + m.memory,
             "memory": lambda m: m.memory,
         },
-        ("full table", CAR_SINGLE, _car(None, 256), "1.710M", "4.783M", "3.072M"),
-        ("low-rank table", CAR_SINGLE, _car(None, 16), "1.710M", "1.906M", "0.196M"),
-        ("three-factor composition", CAR_SINGLE, _car("separate", 0), "1.710M", "2.229M", "0.519M"),
-        ("three-factor CoSE", CAR_SINGLE, _car("separate", 16), "1.710M", "2.425M", "0.715M"),
+        ("full table", CAR_SINGLE, CAR["full table"], "1.710M", "4.783M", "3.072M"),
+        ("low-rank table", CAR_SINGLE, CAR["low-rank table"], "1.710M", "1.906M", "0.196M"),
+        (
+            "three-factor composition",
+            CAR_SINGLE,
+            CAR["three-factor composition"],
+            "1.710M",
+            "2.229M",
+            "0.519M",
+        ),
+        ("three-factor CoSE", CAR_SINGLE, CAR["three-factor CoSE"], "1.710M", "2.425M", "0.715M"),
     ),
     _table(
         "car-all-horizons",
@@ -602,15 +611,15 @@ PAPER = (
         {"memory": lambda m: m.memory},
         *(
             line
-            for name, model, single, every in (
-                ("full table", _car(None, 256), "3.072M", "12.288M"),
-                ("low-rank table", _car(None, 16), "0.196M", "0.772M"),
-                ("two-factor composition", _car("joint", 0), "0.518M", "1.670M"),
-                ("two-factor CoSE", _car("joint", 16), "0.714M", "2.442M"),
-                ("three-factor composition", _car("separate", 0), "0.519M", "0.519M"),
-                ("three-factor CoSE", _car("separate", 16), "0.715M", "1.291M"),
+            for name, single, every in (
+                ("full table", "3.072M", "12.288M"),
+                ("low-rank table", "0.196M", "0.772M"),
+                ("two-factor composition", "0.518M", "1.670M"),
+                ("two-factor CoSE", "0.714M", "2.442M"),
+                ("three-factor composition", "0.519M", "0.519M"),
+                ("three-factor CoSE", "0.715M", "1.291M"),
             )
-            for line in ((name, CAR_SINGLE, model, single), (name, CAR_ALL, model, every))
+            for line in ((name, CAR_SINGLE, CAR[name], single), (name, CAR_ALL, CAR[name], every))
         ),
     ),
     PaperTable(

@@ -1,4 +1,6 @@
-"""CHARM's model: a reasoner conditioned on the task memory of ARC's structured key (puzzle, symmetry, recolouring).
+"""CHARM's model: a reasoner conditioned on the task memory of a structured key.
+
+ARC's key is (puzzle, symmetry, recolouring); that of cellular automata, (rule, horizon, symmetry), is in `charm.automata`.
 
 Dimension letters: B examples, T cells, D width.
 """
@@ -15,6 +17,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from charm.automata.keys import Combinations, build_car_memory
 from charm.config import from_json, to_json
 from charm.errors import CharmError
 from charm.memory import COMPOSERS, Add, CoSE, KeyedTable, Lookup, RowTable, SlotPermutation, TableMemory
@@ -32,6 +35,8 @@ CORNERS = np.stack([turn(np.arange(4, dtype=np.uint8).reshape(2, 2), d).ravel() 
 class MemoryConfig:
     """The design of the task memory. Every row of the paper's memory tables is some value of these fields."""
 
+    key: Literal["puzzle", "rule-horizon", "rule+horizon"] = "puzzle"
+    """ARC's key; or that of cellular automata, with rule and horizon as one factor or as two."""
     design: Literal["cose", "table", "separate"] = "cose"
     """Composition with a residual; one row for each instance; or three separate tables, added."""
     rank: int = 32
@@ -60,6 +65,13 @@ class MemoryConfig:
             raise CharmError(f"the memory design {self.design!r} has no gate")
         if self.gate and self.rank == 0:
             raise CharmError("a gate needs a residual: the memory's rank is 0")
+        if self.key != "puzzle":
+            plain = MemoryConfig()
+            for name in ("residual", "dihedral", "task_width", "color_pool", "sparse_puzzles"):
+                if getattr(self, name) != getattr(plain, name):
+                    raise CharmError(f"memory {name} is for ARC's key, not for {self.key!r}")
+            if self.design == "separate":
+                raise CharmError("the memory design 'separate' is for ARC's key")
 
 
 @dataclass(frozen=True)
@@ -93,51 +105,71 @@ def build_memory(config: MemoryConfig, width: int, puzzles: int, rows: int) -> C
     return CoSE(puzzle, modifiers, composer, residual, config.gate)
 
 
+def arc_columns(instances: Instances, color_pool: int = 0) -> dict[str, np.ndarray]:
+    """The fields of every memory row's key, beside the row itself."""
+    puzzle, code = instances.table()
+    dihedral, colors = decode(code)
+    recoloring = (code % PERMUTATIONS).astype(np.int64)
+    if color_pool:
+        # Pool entries are numbered as they appear, so that appended rows renumber nothing.
+        values, first, inverse = np.unique(recoloring, return_index=True, return_inverse=True)
+        if len(values) > color_pool:
+            raise CharmError(
+                f"the instances use {len(values)} recolourings, the memory's pool holds {color_pool}"
+            )
+        recoloring = np.argsort(np.argsort(first))[inverse]
+    return {
+        "puzzle": np.maximum(puzzle, 0),
+        "dihedral": dihedral,
+        "corners": CORNERS[dihedral],
+        "colors": colors[:, 1:] - 1,
+        "recoloring": recoloring.astype(np.int32),
+    }
+
+
 class CharmModel(nn.Module):
     """Reasoner and task memory, bound to the instances whose rows the memory holds."""
 
-    def __init__(self, config: ModelConfig, instances: Instances, seed: int = 0) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        instances: Instances,
+        seed: int = 0,
+        combinations: Combinations | None = None,
+    ) -> None:
+        """`combinations` tells rule and horizon of every puzzle, where the memory's key is made of them."""
         super().__init__()
+        if (config.memory.key == "puzzle") != (combinations is None):
+            raise CharmError(
+                "a memory of rules and horizons, and no other, needs to know those of every puzzle"
+            )
         self.config = config
+        self.combinations = combinations
         self.reasoner = Reasoner(config.reasoner, seed)
         with torch.random.fork_rng(devices=[]):  # the memory's start depends on the seed alone
             torch.manual_seed(seed)
-            self.memory = build_memory(
-                config.memory, config.reasoner.width, len(instances.puzzles), len(instances)
-            )
+            width = config.reasoner.width
+            if combinations is None:
+                self.memory = build_memory(config.memory, width, len(instances.puzzles), len(instances))
+            else:
+                self.memory = build_car_memory(config.memory, width, combinations.sizes(instances))
         self._bind(instances)
 
     def _bind(self, instances: Instances) -> None:
         """Key components of every row, kept beside the weights on their device but never saved with them."""
         self.instances = instances
         device = self.reasoner.initial.device
-        puzzle, code = instances.table()
-        dihedral, colors = decode(code)
-        recoloring = (code % PERMUTATIONS).astype(np.int64)
-        if self.config.memory.color_pool:
-            # Pool entries are numbered as they appear, so that appended rows renumber nothing.
-            values, first, inverse = np.unique(recoloring, return_index=True, return_inverse=True)
-            if len(values) > self.config.memory.color_pool:
-                raise CharmError(
-                    f"the instances use {len(values)} recolourings, the memory's pool holds "
-                    f"{self.config.memory.color_pool}"
-                )
-            recoloring = np.argsort(np.argsort(first))[inverse]
-        columns = {
-            "puzzle": np.maximum(puzzle, 0),
-            "dihedral": dihedral,
-            "corners": CORNERS[dihedral],
-            "colors": colors[:, 1:] - 1,
-            "recoloring": recoloring.astype(np.int32),
-        }
+        if self.combinations is not None:
+            columns = self.combinations.columns(instances)
+        else:
+            columns = arc_columns(instances, self.config.memory.color_pool)
         self._fields = tuple(columns)
         for name, column in columns.items():
             self.register_buffer(f"key_{name}", torch.from_numpy(column).to(device), persistent=False)
 
     def key(self, row_B: Tensor) -> dict[str, Tensor]:
         """The structured key of memory rows."""
-        fields = {name: getattr(self, f"key_{name}")[row_B] for name in self._fields}
-        return {**fields, "row": row_B}
+        return {"row": row_B} | {name: getattr(self, f"key_{name}")[row_B] for name in self._fields}
 
     def task(self, row_B: Tensor) -> Tensor:
         """Task embeddings [B, D] of memory rows."""
@@ -154,6 +186,8 @@ class CharmModel(nn.Module):
 
         Nothing the model already holds changes, bit for bit.
         """
+        if self.combinations is not None:
+            raise CharmError("a model of cellular automata takes no new puzzles")
         old, new = self.instances, instances
         if new.puzzles[: len(old.puzzles)] != old.puzzles or not _extends(old, new):
             raise CharmError("the new instances do not begin with the ones the model was trained on")
@@ -165,12 +199,17 @@ class CharmModel(nn.Module):
         self._bind(new)
 
     def save_pretrained(self, folder: Path) -> None:
-        """model.safetensors, config.json and instances.npz; the last binds rows to task ids and views."""
+        """model.safetensors, config.json and instances.npz, which binds rows to task ids and views.
+
+        Where the key is of rules and horizons, combinations.json tells them for every puzzle.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
         save_file(tensors, folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")
         self.instances.save(folder / "instances.npz")
+        if self.combinations is not None:
+            self.combinations.save(folder / "combinations.json")
 
     @staticmethod
     def from_pretrained(folder: Path, device: torch.device | str = "cpu") -> CharmModel:
@@ -184,7 +223,9 @@ class CharmModel(nn.Module):
             if isinstance(error, CharmError):
                 raise
             raise CharmError(f"{folder / 'model.safetensors'}: damaged ({error})") from error
-        model = CharmModel(config, Instances.load(folder / "instances.npz"))
+        automata = config.memory.key != "puzzle"
+        combinations = Combinations.load(folder / "combinations.json") if automata else None
+        model = CharmModel(config, Instances.load(folder / "instances.npz"), combinations=combinations)
         try:
             model.load_state_dict(tensors)
         except RuntimeError as error:

@@ -9,10 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from charm.automata.benchmark import BenchmarkConfig
+from charm.automata.dataset import CarData
+from charm.automata.run import CarConfig
 from charm.errors import CharmError
 from charm.model import MemoryConfig
 from charm.paths import data_dir
 from charm.reasoner.config import ReasonerConfig, hrm, trm
+from charm.reasoner.config import car as car_reasoner
 from charm.tasks.dataset import DataConfig
 from charm.training.config import OptimizerConfig, TrainConfig
 
@@ -183,3 +187,69 @@ def preset(name: str) -> TrainConfig:
             f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}"
         )
     return PRESETS[name]()
+
+
+# Cellular automata: `charm car train NAME`.
+
+CAR_MEMORIES = {
+    "full-table": MemoryConfig(key="rule-horizon", design="table", rank=256),
+    "low-rank": MemoryConfig(key="rule-horizon", design="table", rank=16),
+    "two-factor": MemoryConfig(key="rule-horizon", rank=0),
+    "two-factor-cose": MemoryConfig(key="rule-horizon", rank=16),
+    "three-factor": MemoryConfig(key="rule+horizon", rank=0),
+    "three-factor-cose": MemoryConfig(key="rule+horizon", rank=16),
+}
+
+
+def car_single(memory: MemoryConfig) -> CarConfig:
+    """The paper's single-horizon split: each of 1,500 rules at one horizon, 500k updates."""
+    return CarConfig(
+        reasoner=car_reasoner(),
+        memory=memory,
+        optimizer=replace(ADAMW, factor_lr=1e-2),
+        steps=500_000,
+        batch=1536,
+        checkpoint_every=20_000,
+        evaluate_every=20_000,
+        evaluate_loops=(4,),
+    )
+
+
+def car_all(memory: MemoryConfig) -> CarConfig:
+    """The paper's control: all 6,000 combinations are trained, 280k updates."""
+    return replace(car_single(memory), data=CarData(split="all"), steps=280_000)
+
+
+def car_small(memory: MemoryConfig) -> CarConfig:
+    """The same comparison on one GPU in minutes: fewer rules, horizons and updates; canvases that the torus fills.
+
+    Positions go by row and column, with which a neighbourhood is learned sooner.
+    """
+    return replace(
+        car_single(memory),
+        data=CarData(BenchmarkConfig(rules=100), horizons=(1, 2), canvas=16),
+        reasoner=replace(car_reasoner(), rope="2d", rope_base=100.0),
+        optimizer=replace(ADAMW, lr=1e-3, factor_lr=1e-2, warmup=200, cooldown=0.3),
+        steps=6_000,
+        batch=768,
+        checkpoint_every=1_000,
+        evaluate_every=1_000,
+    )
+
+
+CAR_PRESETS: dict[str, Callable[[], CarConfig]] = {
+    f"{name}-{memory}": partial(make, design)
+    for name, make in (("car-single", car_single), ("car-all", car_all), ("car-small", car_small))
+    for memory, design in CAR_MEMORIES.items()
+}
+
+
+def car_preset(name: str) -> CarConfig:
+    """A preset of CAR; without the name of a memory it is three-factor CoSE."""
+    full = f"{name}-three-factor-cose" if f"{name}-three-factor-cose" in CAR_PRESETS else name
+    if full not in CAR_PRESETS:
+        raise CharmError(
+            f"there is no preset {name}; the names are car-single, car-all and car-small, alone or followed by "
+            f"-{', -'.join(CAR_MEMORIES)}"
+        )
+    return CAR_PRESETS[full]()

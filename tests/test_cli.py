@@ -27,6 +27,8 @@ COMMANDS = [
     ["eval"],
     ["solve"],
     ["report"],
+    ["adapt"],
+    ["bench"],
 ]
 
 

@@ -1,200 +1,326 @@
-"""Solving a task nobody trained on: new memory rows learn its demonstrations, everything else stays as it is."""
+"""Solving tasks nobody trained on, within a budget of seconds; there is an answer at any time.
+
+Each task starts from the trained model alone. In mode "memory" new rows learn its demonstrations and all else stays
+as it is; "composition" and "full" also move shared weights, which are put back afterwards.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import Empty
+from typing import Any, Literal
 
-from charm.devices import Place
+import torch
+
+from charm.adaptation.loop import Adaptation, Recipe, Scope, shared_parameters
+from charm.adaptation.run import newest_checkpoint, task_data
+from charm.adaptation.streams import TaskStream, read_tasks
+from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
+from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
-from charm.evaluation.protocols import Protocol
-from charm.evaluation.ranking import Candidate
-from charm.evaluation.run import evaluate_votes
-from charm.memory import RowTable
-from charm.memory.cose import CoSE
-from charm.memory.factors import Lookup
+from charm.evaluation.protocols import protocol_named
+from charm.evaluation.ranking import Candidate, rank
 from charm.model import CharmModel
 from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
-from charm.training.checkpoint import folder_of, steps_of
+from charm.tasks.task import Task
+from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig, read_config
-from charm.training.loop import refine_slots
-from charm.training.rows import RowAdamW, RowSignSGD
-from charm.training.slots import Slots
 
-WARMUP = 20  # updates, as in the paper's adaptation
-VOTE_SHARE = 0.3  # of the budget is kept for voting
+FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
+VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
+VOTE_MARGIN = 1.5  # times what the first votes let expect
+
+Mode = Literal["memory", "composition", "full"]
+SCOPES: dict[Mode, Scope] = {"memory": "rows", "composition": "composition", "full": "full"}
 
 
 @dataclass(frozen=True)
 class SolveOptions:
-    """How to adapt and vote. The learning rates and the batch are the paper's for unseen tasks."""
+    """How to adapt and vote. Learning rates are the paper's for unseen tasks."""
 
     budget: float = 60.0
     """Seconds for everything."""
     steps: int = 1000
-    """Updates at most."""
+    """Updates for each task at most."""
     views: int = 128
-    """Views of the task that are learned and that vote."""
+    """Views of each task that are learned and that vote, at most."""
     batch: int = 128
-    """Slots."""
+    """Examples in an update."""
+    mode: Mode = "memory"
+    """What may move: the task's own rows, also the memory's shared weights, or everything."""
     halt_weight: float = 0.0
     """Weight of the halting loss during adaptation."""
-    task_lr: float = 1e-2
-    """Learning rate of the task's own vector (row-local AdamW without decay)."""
-    row_lr: float = 1e-2
-    """Learning rate of its instance rows (row-local SignSGD, decay 0.1)."""
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.views < 1:
+            raise CharmError(f"views must be at least 1, not {self.views}")
+        _ = self.recipe  # which checks the rest
+
+    @property
+    def recipe(self) -> Recipe:
+        return Recipe(self.steps, self.batch, halt_weight=self.halt_weight, seed=self.seed)
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Ranked answers to every test input, and how they were come by."""
+    """Ranked answers to every test input of a task, and how they were come by."""
 
     answers: dict[Question, list[Candidate]]
     updates: int
+    views: int
     loss: float
     exact_accuracy: float
     seconds: float
 
 
-def newest_checkpoint(run: Path) -> Path:
-    """The newest checkpoint of a run, or the folder itself where it is a saved model."""
-    if (run / "model.safetensors").is_file():
-        return run
-    steps = steps_of(run)
-    if not steps:
-        raise CharmError(f"{run} holds neither a saved model nor a run with a checkpoint")
-    return folder_of(run, steps[-1])
+Say = Callable[[float, str], None]
+
+
+class Clock:
+    """Seconds of a budget: how many are left, and what share is used."""
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.seconds, self._now = seconds, now
+        self._began = now()
+
+    @property
+    def spent(self) -> float:
+        return self._now() - self._began
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.spent
+
+    @property
+    def used(self) -> float:
+        return self.spent / self.seconds
+
+    def share(self, tasks: int) -> Clock:
+        """A clock of its own for the next of so many remaining tasks; what a task leaves over the others share."""
+        return Clock(max(self.left, 1e-3) / tasks, self._now)
+
+
+def voting_seconds(seconds: float, seconds_per_view: float, views: int) -> float:
+    """What to keep for voting of a task's time: what all views will cost, but no more than its share."""
+    return min(VOTE_SHARE * seconds, VOTE_MARGIN * seconds_per_view * views)
+
+
+def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
+    """How many views shall have voted next: twice as many, or as many more as the time left allows, or no more."""
+    affordable = int(left / max(seconds_per_view, 1e-9))
+    return min(2 * views, limit, views + max(affordable, 0))
+
+
+class Solver:
+    """A trained model that answers one task after the other, each as if it were the only one."""
+
+    def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
+        self.options, self.place = options, place
+        is_run = (run / "config.json").is_file() and bool(steps_of(run))
+        self.config = read_config(run) if is_run else TrainConfig()
+        self.model = CharmModel.from_pretrained(newest_checkpoint(run), place.device)
+        self.scope = SCOPES[options.mode]
+        self.shared = shared_parameters(self.model, self.scope)
+        self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
+
+    def prepare(self, task: Task) -> Dataset:
+        """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""
+        with tempfile.TemporaryDirectory() as scratch:
+            file = Path(scratch, "task.json")
+            TaskStream(task.id, (task.blind(),)).save(file)
+            instances = self.model.instances.copy()
+            data = assemble(task_data(self.config.data, file, self.options.views), instances)
+        self.model.grow(instances)
+        with torch.no_grad():
+            for name, parameter in self.shared.items():
+                parameter.copy_(self.base[name])
+        return data
+
+    def adaptation(self, task: Task, data: Dataset) -> Adaptation:
+        seed = key_of(task.id)
+        return Adaptation(self.model, data, self.options.recipe, self.scope, self.place, seed=seed)
+
+    def solve(
+        self,
+        task: Task,
+        clock: Clock,
+        say: Say = lambda used, text: None,
+        publish: Callable[[Solution], None] = lambda solution: None,
+    ) -> Solution:
+        """Answer the test inputs of a task before the clock runs out; `publish` is told of every better answer.
+
+        The first views vote before anything is learned. Then the demonstrations are learned for as long as leaves
+        time to vote, and views vote in rounds, so that there are answers whenever the time ends.
+        """
+        options = self.options
+        loss = exact = float("nan")
+        updates = 0
+
+        def answered(folder: Path, views: int) -> Solution:
+            answers = self._vote(data, folder, views)
+            solution = Solution(answers, updates, views, loss, exact, clock.spent)
+            publish(solution)
+            say(clock.used, f"{task.id}: {views} views have voted")
+            return solution
+
+        with tempfile.TemporaryDirectory() as scratch:
+            data = self.prepare(task)
+            views = min(FIRST_VIEWS, options.views)
+            began = clock.spent
+            solution = answered(Path(scratch, "first"), views)
+            cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
+            keep = voting_seconds(clock.seconds, cost, options.views)
+            adaptation = self.adaptation(task, data)
+            while updates < options.steps and clock.left > keep:
+                adaptation.update()
+                updates += 1
+                if updates % 10 == 0 or updates == options.steps:
+                    loss, exact = adaptation.progress()
+                    text = f"update {updates}: loss {loss:.3f}, {exact:.0%} of the demonstrations exact"
+                    say(clock.used, f"{task.id}: {text}")
+            if not updates:
+                return solution
+            more = views
+            voted = 0
+            while more > voted:
+                began = clock.spent
+                solution = answered(Path(scratch, "votes"), more)
+                cost = (clock.spent - began) / (more - voted)
+                voted, more = more, next_views(more, options.views, cost, clock.left)
+            return solution
+
+    def _vote(self, data: Dataset, folder: Path, views: int) -> dict[Question, list[Candidate]]:
+        loops = (self.model.config.reasoner.refinement_steps,)
+        predict_votes(self.model, data, folder, 0, loops, views, self.place, self.options.batch)
+        questions, ballots = load_ballots(folder, replace(protocol_named("continual"), loops=loops))
+        ranking = rank(ballots, questions)
+        return {question: ranking.top(number, 10) for number, question in enumerate(ranking.questions)}
+
+
+def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
+    """The tasks of files and folders, and what is not usable with its reason; it is an error if nothing is."""
+    for path in paths:
+        if not path.exists():
+            raise CharmError(f"{path}: no such file or folder")
+    tasks, skipped = read_tasks(paths)
+    if not tasks:
+        raise CharmError(next(iter(skipped.values()), "there is no task to solve"))
+    return tasks, skipped
 
 
 def solve(
-    task: Path,
+    tasks: Sequence[Task],
     run: Path,
     options: SolveOptions,
-    place: Place,
-    say: Callable[[float, str], None] = lambda share, text: None,
-) -> Solution:
-    """Answer the test inputs of a task file with a trained model, within a budget of seconds.
+    devices: Sequence[str],
+    say: Say = lambda used, text: None,
+    publish: Callable[[Task, Solution], None] = lambda task, solution: None,
+) -> dict[str, Solution]:
+    """Answer tasks with a trained model; each device takes every so many-th of them and shares out its time.
 
-    `say(share of the budget used, what is going on)` is told of progress.
+    `say(share of the budget used, what is going on)` is told of progress, `publish` of every answer that replaces an
+    earlier one. A task whose process died is not in the result.
     """
-    began = time.monotonic()
-    config = read_config(run) if (run / "config.json").is_file() and steps_of(run) else TrainConfig()
-    model = CharmModel.from_pretrained(newest_checkpoint(run), place.device)
-    data, config = prepare(model, task, config, options, place)
-    updates, loss, exact = adapt(model, data, config, options, place, began, say)
-    with tempfile.TemporaryDirectory() as scratch:
-        loops = (config.reasoner.refinement_steps,)
-        votes = Path(scratch)
-        # Views vote a few at a time, so that there is an answer whenever the budget ends.
-        for views in _doubling(options.views):
-            predict_votes(model, data, votes, 0, loops, views, place, options.batch)
-            used = (time.monotonic() - began) / options.budget
-            say(used, f"{views} views have voted")
-            if used > 1 - VOTE_SHARE / 3:
-                break
-        protocol = Protocol(views="all", window="current", loops=loops)
-        ranking = evaluate_votes(votes, protocol, data.config).ranking
-    answers = {question: ranking.top(number, 10) for number, question in enumerate(ranking.questions)}
-    return Solution(answers, updates, loss, exact, time.monotonic() - began)
+    clock = Clock(options.budget)
+    found: dict[str, Solution] = {}
+
+    def received(number: int, solution: Solution) -> None:
+        found[tasks[number].id] = solution
+        publish(tasks[number], solution)
+
+    if len(devices) == 1:
+        with place(devices[0]) as here:
+            _solve_share(list(enumerate(tasks)), run, options, here, clock, say, received)
+        return found
+    context = multiprocessing.get_context("spawn")  # CUDA cannot be used after a fork
+    queue: Any = context.Queue()
+    deadline = time.monotonic() + clock.left
+    workers = []
+    for number, device in enumerate(devices):
+        share = list(enumerate(tasks))[number :: len(devices)]
+        workers.append(
+            context.Process(target=_worker, args=(share, run, options, device, deadline, queue), daemon=True)
+        )
+        workers[-1].start()
+    try:
+        working = True
+        while working:
+            working = any(worker.is_alive() for worker in workers)
+            try:  # what a worker sent before it ended is still read after it ended
+                while True:
+                    message = queue.get(timeout=0.5 if working else 0.1)
+                    if isinstance(message, str):
+                        say(clock.used, message)
+                    else:
+                        received(*message)
+            except Empty:
+                pass
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+    return found
 
 
-def prepare(
-    model: CharmModel, task: Path, config: TrainConfig, options: SolveOptions, place: Place
-) -> tuple[Dataset, TrainConfig]:
-    """The task as a dataset of its own, and room for it in the model's memory."""
-    wanted = replace(
-        config.data,
-        train=(),
-        evaluate=(str(task),),
-        auxiliary=(),
-        synthetic=(),
-        tasks=(),
-        views=options.views,
-        evaluate_repeats=1,
-    )
-    instances = model.instances.copy()
-    data = assemble(wanted, instances)
-    model.grow(instances)
-    changed = replace(
-        config,
-        data=wanted,
-        reasoner=model.config.reasoner,
-        memory=model.config.memory,
-        batch=options.batch,
-        accumulate=1,
-        halt_weight=options.halt_weight,
-        seed=options.seed,
-    )
-    return data, changed
-
-
-def adapt(
-    model: CharmModel,
-    data: Dataset,
-    config: TrainConfig,
+def _solve_share(
+    tasks: Sequence[tuple[int, Task]],
+    run: Path,
     options: SolveOptions,
-    place: Place,
-    began: float,
-    say: Callable[[float, str], None],
-) -> tuple[int, float, float]:
-    """Train the task's own rows on its demonstrations; returns updates made, last loss and exact accuracy."""
-    optimizers = private_optimizers(model, options)
-    bank, keys = data.bank.to(place.device), data.keys().to(place.device)
-    share = (0, options.batch)
-    sides = sorted(data.mixtures)
-    slots = [
-        Slots(model, data.stream(side, options.batch, options.seed), bank, keys, share, place.device)
-        for side in sides
-    ]
-    loss = exact = float("nan")
-    update = 0
-    while update < options.steps:
-        used = (time.monotonic() - began) / options.budget
-        if used > 1 - VOTE_SHARE:
-            break
-        metrics = refine_slots(model, slots[update % len(slots)], config, update)
-        scale = min(1.0, (update + 1) / WARMUP)
-        for optimizer, rate in optimizers:
-            optimizer.param_groups[0]["lr"] = rate * scale
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-        update += 1
-        if update % 10 == 0 or update == options.steps:
-            loss, exact = float(metrics["token_loss"]), float(metrics["exact_accuracy"])
-            say(used, f"update {update}: loss {loss:.3f}, {exact:.0%} of the demonstrations exact")
-    return update, loss, exact
+    here: Place,
+    clock: Clock,
+    say: Say,
+    publish: Callable[[int, Solution], None],
+) -> None:
+    solver = Solver(run, options, here)
+    for done, (number, task) in enumerate(tasks):
+        solver.solve(
+            task,
+            clock.share(len(tasks) - done),
+            lambda used, text: say(clock.used, text),
+            lambda solution, number=number: publish(number, solution),  # type: ignore[misc]
+        )
 
 
-def private_optimizers(model: CharmModel, options: SolveOptions) -> list[tuple[RowAdamW | RowSignSGD, float]]:
-    """Freeze the model but for its tables, whose gradients are sparse: only rows that are read can move."""
-    for parameter in model.parameters():
-        parameter.requires_grad_(False)
-    optimizers: list[tuple[RowAdamW | RowSignSGD, float]] = []
-    memory = model.memory
-    if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
-        memory.base.rows.sparse = True
-        memory.base.rows.weight.requires_grad_(True)
-        optimizers.append((RowAdamW([memory.base.rows.weight], options.task_lr), options.task_lr))
-    if isinstance(memory.residual, RowTable):
-        memory.residual.rows.weight.requires_grad_(True)
-        table = [memory.residual.rows.weight]
-        optimizers.append((RowSignSGD(table, options.row_lr, weight_decay=0.1), options.row_lr))
-    if not optimizers:
-        raise CharmError("this model's memory has no rows of its own for a new task")
-    return optimizers
+def _worker(
+    tasks: Sequence[tuple[int, Task]],
+    run: Path,
+    options: SolveOptions,
+    device: str,
+    deadline: float,
+    queue: Any,
+) -> None:
+    """One process on one device; it sends what it says and finds. The monotonic clock is the machine's."""
+    try:
+        with place(device) as here:
+            clock = Clock(max(deadline - time.monotonic(), 1e-3))
+            _solve_share(
+                tasks,
+                run,
+                options,
+                here,
+                clock,
+                lambda used, text: queue.put(text),
+                lambda number, solution: queue.put((number, solution)),
+            )
+    except CharmError as error:
+        queue.put(f"{device}: {error}")
 
 
-def _doubling(limit: int) -> list[int]:
-    """8, 16, 32, ... and the limit itself."""
-    counts = []
-    count = 8
-    while count < limit:
-        counts.append(count)
-        count *= 2
-    return [*counts, limit]
+def solve_devices(wanted: str, tasks: int) -> list[str]:
+    """The devices that work on so many tasks: all accelerators of the wanted kind, or the one that is named."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise CharmError("charm solve uses all accelerators by itself: start it without torchrun")
+    device = choose_device(wanted)
+    if device.type not in ("cuda", "xpu") or ":" in wanted:
+        return [str(device)]
+    return [f"{device.type}:{number}" for number in range(min(torch.accelerator.device_count(), tasks))]

@@ -1,83 +1,120 @@
-"""`charm solve`: answer a task file that nobody trained on."""
+"""`charm solve`: answer task files that nobody trained on."""
 
 from __future__ import annotations
 
 import json as jsonlib
 import re
 from pathlib import Path
+from typing import Literal
 
 from tyro.conf import Positional
 
 
 def solve(
-    task: Positional[Path],
+    tasks: Positional[tuple[Path, ...]],
     *,
     checkpoint: Path,
+    mode: Literal["memory", "composition", "full"] = "memory",
     budget: str = "60s",
     steps: int = 1000,
     views: int = 128,
     batch: int = 128,
+    halt_weight: float = 0.0,
     seed: int = 0,
     device: str = "auto",
     out: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Answer a task file: grow the memory by its rows, learn its demonstrations with them alone, vote over views.
+    """Answer tasks: grow the memory by their rows, learn their demonstrations with them, vote over views.
+
+    The budget is shared out to the tasks, and updates and views are cut to fit it. The submission is written anew with
+    every better answer, so there is one whenever the command is stopped. All accelerators of the machine work at once
+    on several tasks.
 
     Example: charm solve task.json --checkpoint runs/quickstart --budget 2m
 
+    Example: charm solve test_challenges.json --checkpoint runs/arc2 --budget 11.5h --out submission.json
+
     Args:
-        task: a JSON file with one ARC task; test outputs, if there are any, are not looked at.
+        tasks: JSON files of one ARC task or of many by id (Kaggle challenges), or folders of them; test outputs, if
+            there are any, are not looked at.
         checkpoint: a run folder or a saved model.
-        budget: time for everything, such as 90s or 5m.
-        steps: updates at most.
-        views: views of the task that are learned and that vote.
+        mode: what learns: a task's own rows, also the memory's shared weights, or everything, which is put back after
+            each task.
+        budget: time for everything, such as 90s, 5m or 12h.
+        steps: updates for each task at most.
+        views: views of each task that are learned and that vote, at most.
         batch: examples in an update.
-        seed: decides the views and the order of examples.
-        device: cuda, xpu, mps, cpu, or the best there is.
-        out: where the submission goes (default: TASK.submission.json).
+        halt_weight: weight of the halting loss while learning.
+        seed: decides the order of examples.
+        device: cuda, xpu, mps, cpu, or the best there is; cuda:1 is that one alone.
+        out: where the submission goes (default: TASK.submission.json for one task, submission.json for several).
         json: print the submission instead of pictures.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from charm.adaptation.solve import SolveOptions
+    from charm.adaptation.solve import Solution, SolveOptions, load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
-    from charm.devices import place
-    from charm.evaluation.submission import attempts, write_submission
+    from charm.errors import CharmError
+    from charm.evaluation.submission import Submission, attempts, write_submission
     from charm.report.draw import grid_text
+    from charm.tasks.questions import questions_of
+    from charm.tasks.task import Task
 
-    options = SolveOptions(seconds_of(budget), steps, views, batch, seed=seed)
+    options = SolveOptions(seconds_of(budget), steps, views, batch, mode, halt_weight, seed)
+    if not tasks:
+        raise CharmError("name at least one task file")
+    loaded, skipped = load_tasks(tasks)
+    messages = Console(stderr=True)
+    for what, reason in skipped.items():
+        messages.print(f"left out: {what} ({reason})", highlight=False)
+    path = out or Path(f"{tasks[0].stem}.submission.json" if len(loaded) == 1 else "submission.json")
+    devices = solve_devices(device, len(loaded))
+    each = options.budget * len(devices) / len(loaded)
+    messages.print(f"{len(loaded)} tasks on {', '.join(devices)}: about {each:.0f} s for each")
+    submission: Submission = {}
+    for task in loaded:  # complete from the start: what has no answer yet has an empty one
+        submission |= attempts({question: [] for question in questions_of([task])})
+    write_submission(path, submission)
+
+    def publish(task: Task, solution: Solution) -> None:
+        submission.update(attempts(solution.answers))
+        write_submission(path, submission)
+
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with place(device) as here, Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=messages, transient=True) as progress:
         bar = progress.add_task("preparing", total=1.0)
         found = run(
-            task,
+            loaded,
             checkpoint,
             options,
-            here,
+            devices,
             lambda used, text: progress.update(bar, completed=min(used, 1.0), description=text),
+            publish,
         )
-    submission = attempts(found.answers)
-    path = out or Path(f"{task.stem}.submission.json")
-    write_submission(path, submission)
+    for task in loaded:
+        if task.id not in found:
+            messages.print(f"{task.id}: no answer, its process ended early")
     if json:
         print(jsonlib.dumps(submission))
         return
     console = Console()
-    console.print(
-        f"{found.updates} updates, {found.exact_accuracy:.0%} of the last demonstrations exact, "
-        f"{found.seconds:.0f} s; submission in {path}"
-    )
-    for question, candidates in found.answers.items():
-        for number, candidate in enumerate(candidates[:2], start=1):
-            console.print(
-                f"\n[bold]{question}, attempt {number}[/]: {candidate.votes} votes, "
-                f"confidence {candidate.confidence:.2f}"
-            )
-            console.print(grid_text(candidate.grid))
-        if not candidates:
-            console.print(f"\n[bold]{question}[/]: no answer")
+    for task_id, solution in found.items():
+        console.print(
+            f"{task_id}: {solution.updates} updates, {solution.exact_accuracy:.0%} of the last demonstrations exact, "
+            f"{solution.views} views, {solution.seconds:.0f} s"
+        )
+        for question, candidates in solution.answers.items() if len(loaded) == 1 else ():
+            for number, candidate in enumerate(candidates[:2], start=1):
+                console.print(
+                    f"\n[bold]{question}, attempt {number}[/]: {candidate.votes} votes, "
+                    f"confidence {candidate.confidence:.2f}"
+                )
+                console.print(grid_text(candidate.grid))
+            if not candidates:
+                console.print(f"\n[bold]{question}[/]: no answer")
+    console.print(f"submission in {path}")
 
 
 def seconds_of(text: str) -> float:

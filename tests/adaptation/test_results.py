@@ -1,8 +1,10 @@
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from charm.adaptation.results import (
     gather,
@@ -24,7 +26,7 @@ def write_run(folder: Path, method: str, seed: int, passes: list[float], final: 
     """A finished run of so many stages, with 100 private and 1000 shared parameters."""
     options = {
         "method": method,
-        "scope": "full",
+        "scope": "composition" if method == "naive" else "full",
         "stream": "some",
         "recheck_every": 2,
         "recipe": {"halt_weight": 0.0, "seed": seed},
@@ -112,7 +114,12 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
     for picture in written[2:]:
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size > 10_000
-    assert results_table(gather(folders)).row_count == 3
+    console = Console(width=80, file=io.StringIO())
+    console.print(results_table(gather(folders)))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "naive composition, 0" in text
+    assert "55.00" in text
+    assert "…" not in text  # nothing is cut off
     with pytest.raises(CharmError, match="no finished run"):
         write_results([], tmp_path)
 

@@ -26,7 +26,7 @@ from charm.model import MemoryConfig
 from charm.tasks.task import Task
 from tests.adaptation.conftest import HERE, toy_run
 
-OPTIONS = SolveOptions(budget=60.0, steps=6, views=12, batch=8)
+OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
 
 
 def one(unseen: Path) -> Task:
@@ -41,7 +41,12 @@ def answers(base: Path, paths: list[Path], options: SolveOptions = OPTIONS) -> S
 
 
 @pytest.mark.parametrize(
-    "memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(rank=0), MemoryConfig(design="table", rank=8)]
+    "memory",
+    [
+        MemoryConfig(rank=8, gate=True),
+        MemoryConfig(rank=0, task_width=4),
+        MemoryConfig(design="table", rank=8),
+    ],
 )
 def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConfig) -> None:
     """Every other weight, buffer and earlier row is bitwise what it was; the new rows are not."""
@@ -93,8 +98,8 @@ def test_answers_are_ranked_and_fit_a_submission(base: Path, unseen: Path) -> No
         lambda task, solution: published.append((solution.updates, solution.views)),
     )["new0"]
     # A first answer before anything is learned, then one for each round of votes.
-    assert published == [(0, 8), (6, 8), (6, 12)]
-    assert (found.updates, found.views) == (6, 12)
+    assert published == [(0, 8), (3, 8), (3, 12)]
+    assert (found.updates, found.views) == (3, 12)
     submission = attempts(found.answers)
     assert list(submission) == ["new0"]
     assert set(submission["new0"][0]) == {"attempt_1", "attempt_2"}
@@ -127,12 +132,12 @@ def test_a_challenges_file_is_solved_whole(base: Path, unseen: Path, tmp_path: P
 
 
 def test_two_processes_share_the_tasks(base: Path, unseen: Path) -> None:
-    tasks = load_tasks([unseen])[0]
+    tasks = load_tasks([unseen])[0][:3]
     alone = solve(tasks, base, OPTIONS, ["cpu"])
     shared = solve(tasks, base, replace(OPTIONS, budget=600.0), ["cpu", "cpu"])
     assert set(shared) == set(alone)
     for task_id, solution in shared.items():
-        assert solution.updates == 6
+        assert solution.updates == 3
         assert attempts(solution.answers) == attempts(alone[task_id].answers)
 
 
@@ -210,7 +215,7 @@ def test_the_plan_by_hand() -> None:
 
 def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:
     losses = []
-    for steps in (5, 60):
+    for steps in (5, 40):
         solver = Solver(base, replace(OPTIONS, steps=steps), HERE)
         task = one(unseen)
         adaptation = solver.adaptation(task, solver.prepare(task))

@@ -1,0 +1,249 @@
+"""Learning tasks nobody trained on: the one loop behind solving and behind every continual-learning method.
+
+Which weights may move is a scope: "rows" are the new tasks' own vectors and instance rows, "composition" adds the
+memory's shared weights, "full" adds the reasoner. Rows of other tasks never move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.optim import AdamW, Optimizer
+
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
+from charm.model import CharmModel
+from charm.tasks import keyed
+from charm.tasks.dataset import Dataset
+from charm.training.checkpoint import optimizer_tensors, restore_optimizers
+from charm.training.config import TrainConfig
+from charm.training.loop import refine_slots
+from charm.training.rows import RowAdamW, RowSignSGD
+from charm.training.slots import Slots
+
+Scope = Literal["rows", "composition", "full"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a task is learned. The defaults are the paper's."""
+
+    steps: int = 1000
+    """Updates for each task."""
+    batch: int = 128
+    """Examples in an update."""
+    warmup: int = 20
+    """Updates over which all learning rates rise linearly."""
+    halt_weight: float = 0.0
+    """Weight of the halting loss, 0 or 0.5 in the paper; adaptive halting stays in either case."""
+    task_lr: float = 1e-2
+    """Learning rate of tasks' vectors (row-local AdamW without decay)."""
+    row_lr: float = 1e-2
+    """Learning rate of instance rows (row-local SignSGD)."""
+    row_decay: float = 0.1
+    """Weight decay of instance rows."""
+    shared_lr: float = 1e-4
+    """Learning rate of shared weights (AdamW)."""
+    shared_decay: float = 0.1
+    """Weight decay of shared weights."""
+    betas: tuple[float, float] = (0.9, 0.95)
+    """AdamW's averages, for vectors and shared weights."""
+    seed: int = 0
+    """Decides the order of examples and the exploration of halting."""
+
+    def __post_init__(self) -> None:
+        if min(self.steps, self.warmup, self.halt_weight) < 0 or self.batch < 1:
+            raise CharmError(
+                "steps, warm-up and halting weight must not be negative, and a batch holds at least 1 example"
+            )
+
+
+def private_tables(model: CharmModel) -> dict[str, Rows]:
+    """Tables in which a task has rows of its own, by the name of their parameter in the model."""
+    memory = model.memory
+    tables = {}
+    if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
+        tables["memory.base.rows.weight"] = memory.base.rows
+    if isinstance(memory.residual, RowTable):
+        tables["memory.residual.rows.weight"] = memory.residual.rows
+    return tables
+
+
+def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tensor]:
+    """Which rows of each private table belong to these puzzles."""
+    numbers = np.array([model.instances.number(puzzle) for puzzle in puzzles], np.int64)
+    rows = np.concatenate([np.zeros(0, np.int32), *(model.instances.rows(puzzle) for puzzle in puzzles)])
+    own = {"memory.base.rows.weight": numbers, "memory.residual.rows.weight": rows.astype(np.int64)}
+    device = model.reasoner.initial.device
+    return {name: torch.from_numpy(own[name]).to(device) for name in private_tables(model)}
+
+
+def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter]:
+    """The shared weights that a scope lets move, by name: dense ones that belong to no single task."""
+    if scope == "rows":
+        return {}
+    if scope == "composition" and not isinstance(model.memory, CoSE):
+        raise CharmError("a memory that is only a table has no composition; the scope may be 'full'")
+    part: nn.Module = model if scope == "full" else model.memory
+    private = {id(table.weight) for table in private_tables(model).values()}
+    chosen = {id(parameter) for parameter in dense_parameters(part)} - private
+    return {name: parameter for name, parameter in model.named_parameters() if id(parameter) in chosen}
+
+
+def updated_parameters(model: CharmModel, scope: Scope, puzzle: str) -> tuple[int, int]:
+    """How many private and how many shared parameters learning this puzzle may move; the initial state never does."""
+    own = private_rows(model, (puzzle,))
+    private = sum(len(own[name]) * table.weight.shape[1] for name, table in private_tables(model).items())
+    return private, sum(parameter.numel() for parameter in shared_parameters(model, scope).values())
+
+
+class Anchor:
+    """A pull towards where parameters are now: strength / 2 * sum of importance * (parameter - base)^2."""
+
+    def __init__(
+        self, parameters: list[nn.Parameter], strength: float, importance: list[Tensor] | None = None
+    ) -> None:
+        self.parameters, self.strength, self.importance = parameters, strength, importance
+        self.base = [parameter.detach().clone() for parameter in parameters]
+
+    @torch.no_grad()
+    def loss(self) -> Tensor:
+        squares = [(now - base).square() for now, base in zip(self.parameters, self.base, strict=True)]
+        if self.importance is not None:
+            squares = [weight * square for weight, square in zip(self.importance, squares, strict=True)]
+        return self.strength / 2 * torch.stack([square.sum() for square in squares]).sum()
+
+    @torch.no_grad()
+    def add_gradients(self) -> None:
+        """Add this loss's gradient to what the parameters' gradients hold already."""
+        for number, (parameter, base) in enumerate(zip(self.parameters, self.base, strict=True)):
+            pull = self.strength * (parameter - base)
+            if self.importance is not None:
+                pull *= self.importance[number]
+            parameter.grad = pull if parameter.grad is None else parameter.grad + pull
+
+
+class Adaptation:
+    """A model that is learning the demonstrations of some tasks, update by update.
+
+    `anchor` holds shared weights back; with `rehearsal` every second update is a batch of that data instead, which
+    moves shared weights only. `seed` sets this adaptation apart from others with the same recipe.
+    """
+
+    def __init__(
+        self,
+        model: CharmModel,
+        data: Dataset,
+        recipe: Recipe,
+        scope: Scope,
+        place: Place,
+        anchor: Anchor | None = None,
+        rehearsal: Dataset | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.model, self.recipe, self.anchor = model, recipe, anchor
+        self.config = TrainConfig(
+            reasoner=model.config.reasoner,
+            batch=recipe.batch,
+            halt_weight=recipe.halt_weight,
+            seed=keyed.key_of("adaptation", recipe.seed, seed),
+        )
+        self.rows, self.shared = _optimizers(model, recipe, scope)
+        self._rates = [[group["lr"] for group in one.param_groups] for one in self.optimizers]
+        self.slots = fill_slots(model, data, self.config, place)
+        self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, self.config, place)
+        self.updates = 0
+        self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
+
+    @property
+    def optimizers(self) -> list[Optimizer]:
+        return [*self.rows, *self.shared]
+
+    def update(self) -> dict[str, Tensor]:
+        """One update; returns what `refine_slots` measured before it."""
+        rehearse = bool(self.rehearsal) and self.updates % 2 == 1
+        slots = pick_slots(self.rehearsal if rehearse else self.slots, self.config.seed, self.updates)
+        metrics = refine_slots(self.model, slots, self.config, self.updates)
+        if self.anchor is not None:
+            self.anchor.add_gradients()
+        scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0
+        for optimizer, rates in zip(self.optimizers, self._rates, strict=True):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * scale
+        # A rehearsed example reads rows of the base, which must stay as they are.
+        for optimizer in self.shared if rehearse else self.optimizers:
+            optimizer.step()
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        self.updates += 1
+        if not rehearse:
+            self._measured.append(torch.stack([metrics["token_loss"], metrics["exact_accuracy"]]))
+        return metrics
+
+    def progress(self) -> tuple[float, float]:
+        """Mean token loss since the last call, and the newest share of exact demonstrations; rehearsal aside."""
+        if not self._measured:
+            return float("nan"), float("nan")
+        measured = torch.stack(self._measured)
+        self._measured.clear()
+        return float(measured[:, 0].mean()), float(measured[-1, 1])
+
+    def state(self) -> dict[str, Tensor]:
+        """All that going on later needs, the weights excepted."""
+        tensors = {f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizers).items()}
+        for side, group in self.slots.items():
+            tensors |= {f"slots/{side}/{name}": value for name, value in group.state().items()}
+        return {**tensors, "updates": torch.tensor(self.updates)}
+
+    def restore(self, tensors: dict[str, Tensor]) -> None:
+        found = {name[10:]: value for name, value in tensors.items() if name.startswith("optimizer/")}
+        restore_optimizers(self.optimizers, found)
+        for side, group in self.slots.items():
+            start = f"slots/{side}/"
+            group.restore({name[len(start) :]: v for name, v in tensors.items() if name.startswith(start)})
+        self.updates = int(tensors["updates"])
+
+
+def fill_slots(model: CharmModel, data: Dataset, config: TrainConfig, place: Place) -> dict[int, Slots]:
+    """Slots for each canvas size of the data."""
+    bank, keys = data.bank.to(place.device), data.keys().to(place.device)
+    return {
+        side: Slots(
+            model, data.stream(side, config.batch, config.seed), bank, keys, (0, config.batch), place.device
+        )
+        for side in sorted(data.mixtures)
+    }
+
+
+def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:
+    """The slots whose turn it is: canvas sizes come up as often as their share of the examples."""
+    ends = np.cumsum([len(group.stream.mixture) for group in slots.values()])
+    drawn = keyed.uniform(keyed.key_of("side", seed), np.array([step]))[0] * ends[-1]
+    return list(slots.values())[int(np.searchsorted(ends, drawn, side="right"))]
+
+
+def _optimizers(model: CharmModel, recipe: Recipe, scope: Scope) -> tuple[list[Optimizer], list[Optimizer]]:
+    """Optimizers of private rows and of shared weights; everything else is frozen."""
+    shared = list(shared_parameters(model, scope).values())
+    tables = private_tables(model)
+    if not tables:
+        raise CharmError("this model's memory has no rows of its own for a new task")
+    model.requires_grad_(False)
+    for table in tables.values():
+        table.sparse = True  # only rows that were read have a gradient, so only they can move
+        table.weight.requires_grad_(True)
+    for parameter in shared:
+        parameter.requires_grad_(True)
+    rows: list[Optimizer] = []
+    for name, table in tables.items():
+        if name == "memory.base.rows.weight":
+            rows.append(RowAdamW([table.weight], recipe.task_lr, recipe.betas))
+        else:
+            rows.append(RowSignSGD([table.weight], recipe.row_lr, recipe.row_decay))
+    weights = {"lr": recipe.shared_lr, "betas": recipe.betas, "weight_decay": recipe.shared_decay}
+    return rows, [AdamW(shared, **weights)] if shared else []  # type: ignore[arg-type]

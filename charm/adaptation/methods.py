@@ -1,0 +1,108 @@
+"""Continual-learning methods: what a stage may move, what holds it back, and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from charm.adaptation.loop import Anchor, Scope, fill_slots, pick_slots, shared_parameters
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.model import CharmModel
+from charm.tasks.dataset import Dataset
+from charm.training.config import TrainConfig
+from charm.training.loop import refine_slots
+
+L2SP_STRENGTH = 0.1
+EWC_STRENGTH = 0.01
+FISHER_BATCHES = 64
+
+
+@dataclass(frozen=True)
+class Base:
+    """The model before the stream, and what it was trained on and how."""
+
+    model: CharmModel
+    config: TrainConfig
+    pretraining: Callable[[], Dataset]  # costly to assemble, so only on demand
+    place: Place
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to learn a stream."""
+
+    scopes: tuple[Scope, ...] = ("composition", "full")
+    """What it may move besides the tasks' own rows; the first is the default."""
+    anchor: Callable[[Base, Scope, int], Anchor] | None = None
+    """What pulls shared weights back to the base, made before the first stage: (base, scope, batch)."""
+    rehearses: bool = False
+    """Every second update is a pretraining batch."""
+    restores: bool = False
+    """Each task starts from the base; there is no single model in the end."""
+    joint: bool = False
+    """All tasks are learned together, for as many updates as one after the other."""
+
+
+def l2sp(base: Base, scope: Scope, batch: int) -> Anchor:
+    """Every shared weight is pulled to the base alike."""
+    return Anchor(list(shared_parameters(base.model, scope).values()), L2SP_STRENGTH)
+
+
+def ewc(base: Base, scope: Scope, batch: int) -> Anchor:
+    """Shared weights are pulled to the base by how much pretraining batches care for them."""
+    parameters = list(shared_parameters(base.model, scope).values())
+    config = TrainConfig(
+        reasoner=base.model.config.reasoner,
+        batch=batch,
+        halt_weight=base.config.halt_weight,
+        seed=base.config.seed,
+    )
+    slots = fill_slots(base.model, base.pretraining(), config, base.place)
+    base.model.requires_grad_(False)
+    for parameter in parameters:
+        parameter.requires_grad_(True)
+
+    def backward(number: int) -> None:
+        # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
+        refine_slots(base.model, pick_slots(slots, config.seed, number), config, number)
+
+    return Anchor(parameters, EWC_STRENGTH, diagonal_fisher(parameters, backward, FISHER_BATCHES))
+
+
+def diagonal_fisher(
+    parameters: list[nn.Parameter], backward: Callable[[int], None], batches: int
+) -> list[Tensor]:
+    """The mean over batches of the squared gradient of a batch's mean loss; `backward` leaves that of one batch."""
+    sums = [torch.zeros_like(parameter) for parameter in parameters]
+    for number in range(batches):
+        backward(number)
+        for total, parameter in zip(sums, parameters, strict=True):
+            if parameter.grad is not None:
+                total += parameter.grad.square()
+            parameter.grad = None
+    return [total / batches for total in sums]
+
+
+METHODS = {
+    "memory-only": Method(scopes=("rows",)),
+    "oracle": Method(scopes=("full",), restores=True),
+    "joint": Method(scopes=("full",), joint=True),
+    "naive": Method(),
+    "l2sp": Method(anchor=l2sp),
+    "ewc": Method(anchor=ewc),
+    "rehearsal": Method(rehearses=True),
+}
+
+
+def method_named(name: str, scope: Scope | None = None) -> tuple[Method, Scope]:
+    """A method and its scope, the method's first one where none is asked for."""
+    if name not in METHODS:
+        raise CharmError(f"there is no method {name!r}; the names are {', '.join(METHODS)}")
+    method = METHODS[name]
+    if scope is not None and scope not in method.scopes:
+        raise CharmError(f"the method {name} has no scope {scope!r}, only {' or '.join(method.scopes)}")
+    return method, scope or method.scopes[0]

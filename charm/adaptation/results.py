@@ -1,0 +1,259 @@
+"""What stream runs found: a summary of each, tables over several, and the two figures. Reads run folders only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from charm.errors import CharmError
+from charm.evaluation.archive import write_atomically
+
+Summary = dict[str, Any]
+
+
+def summarize(folder: Path) -> Summary:
+    """The state of a stream run as one record; measures that do not exist (yet) are None."""
+    settings = read_json(folder / "adapt.json")
+    options, order = settings["options"], settings["order"]
+    stages = [read_json(path) for path in sorted((folder / "stages").glob("*.json"))]
+    rechecks = [read_json(path) for path in sorted((folder / "rechecks").glob("*.json"))]
+    scored = [one for one in stages if one.get("pass@2") is not None]
+    finished = len(stages) == len(order)
+    # Jointly learned tasks share one set of shared weights, which is divided by their number.
+    sharing = len(order) if options["method"] == "joint" else 1
+    counts = [one["private_parameters"] + one["shared_parameters"] / sharing for one in stages]
+    summary: Summary = {
+        "method": options["method"],
+        "scope": options["scope"],
+        "memory": memory_name(settings["base"]["model"]["memory"]),
+        "halt_weight": options["recipe"]["halt_weight"],
+        "seed": options["recipe"]["seed"],
+        "stream": options["stream"],
+        "tasks": len(order),
+        "stages": len(stages),
+        "skipped": settings["skipped"],
+        "updated_parameters": mean(counts) if counts else None,
+        "token_loss": mean(one["token_loss"] for one in stages) if stages else None,
+        "changed_values": sum(one["changed_values"] for one in stages),
+        "distance": stages[-1]["distance"] if stages else 0.0,
+        "seconds": sum(one["seconds"] for one in stages),
+    }
+    for k in ("pass@1", "pass@2"):
+        summary[f"zero-shot {k}"] = _metric(rechecks[:1], "stream", k)
+        summary[f"immediate {k}"] = mean(one[k] for one in scored) if scored else None
+        summary[f"final {k}"] = None
+    summary["base before"] = _metric(rechecks[:1], "base", "pass@2")
+    summary["base after"] = None
+    summary["retained"] = [
+        [one["stage"], one["stream"]["pass@2"]] for one in rechecks if "pass@2" in one["stream"]
+    ]
+    if options["method"] == "oracle":
+        # No single model: each task's own counts for the tasks so far, and the others are wrong.
+        every = options["recheck_every"]
+        ends = [n for n in range(1, len(stages) + 1) if n % every == 0 or n == len(order)]
+        summary["retained"] += [[n, sum(one["pass@2"] or 0 for one in stages[:n]) / len(order)] for n in ends]
+        if finished:
+            summary |= {f"final {k}": summary[f"immediate {k}"] for k in ("pass@1", "pass@2")}
+    elif finished and rechecks and rechecks[-1]["stage"] == len(order):
+        summary |= {f"final {k}": _metric(rechecks[-1:], "stream", k) for k in ("pass@1", "pass@2")}
+        summary["base after"] = _metric(rechecks[-1:], "base", "pass@2")
+    return summary
+
+
+def memory_name(memory: dict[str, Any]) -> str:
+    """A memory design in a few letters, as the paper's tables have it."""
+    if memory["design"] == "separate":
+        return "separate tables"
+    sizes = [f"r={memory['rank']}"] + ([f"t={memory['task_width']}"] if memory["task_width"] else [])
+    return f"{'CoSE' if memory['design'] == 'cose' else 'Table'} ({', '.join(sizes)})"
+
+
+def _metric(rechecks: Sequence[dict[str, Any]], of: str, name: str) -> float | None:
+    return rechecks[0][of].get(name) if rechecks else None
+
+
+# Several runs
+
+
+ONE_SCOPE = ("memory-only", "oracle", "joint")  # methods whose name tells their scope
+COLUMNS = {
+    "immediate pass@2": "Immediate",
+    "final pass@1": "Final p@1",
+    "final pass@2": "Final p@2",
+    "base before": "Base before",
+    "base after": "Base after",
+}
+
+
+def gather(folders: Sequence[Path]) -> list[list[Summary]]:
+    """Finished runs in groups that differ in the seed alone, fewest parameters first."""
+    groups: dict[tuple[Any, ...], list[Summary]] = {}
+    for folder in folders:
+        found = read_json(folder / "result.json")
+        key = tuple(found[name] for name in ("stream", "tasks", "memory", "method", "scope", "halt_weight"))
+        groups.setdefault(key, []).append(found)
+    return sorted(
+        groups.values(), key=lambda runs: (runs[0]["updated_parameters"], -_mean(runs, "final pass@2"))
+    )
+
+
+def runs_in(folder: Path) -> list[Path]:
+    """Folders of finished runs directly inside `folder`."""
+    return sorted(path.parent for path in folder.glob("*/result.json"))
+
+
+def rows_of(groups: Sequence[Sequence[Summary]]) -> list[list[str]]:
+    """The cells of the table, a header first."""
+    header = ["Memory", "Method", "Scope", "w_h", "Params/task", *COLUMNS.values(), "Changed values", "Seeds"]
+    lines = [header]
+    for runs in groups:
+        one = runs[0]
+        changed = sum(run["changed_values"] for run in runs)
+        lines.append(
+            [
+                *(one["memory"], one["method"], one["scope"], f"{one['halt_weight']:g}"),
+                short_count(_mean(runs, "updated_parameters")),
+                *(spread(runs, name) for name in COLUMNS),
+                *(f"{changed:,}", str(len(runs))),
+            ]
+        )
+    return lines
+
+
+def spread(runs: Sequence[Summary], name: str) -> str:
+    """Mean and sample standard deviation in percent."""
+    values = [100 * run[name] for run in runs if run[name] is not None]
+    if not values:
+        return "-"
+    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+
+
+def short_count(count: float) -> str:
+    """As the paper prints counts: 512, 31.76k, 14.765M."""
+    if count >= 1e6:
+        return f"{count / 1e6:.3f}M"
+    return f"{count / 1e3:.2f}k" if count >= 1e3 else f"{count:g}"
+
+
+def results_table(groups: Sequence[Sequence[Summary]]) -> Table:
+    """The table to look at in a terminal of 80 columns: the means of the written one."""
+    first = groups[0][0]
+    title = f"{first['tasks']} unseen tasks of {Path(first['stream']).name}"
+    table = Table(title=title, box=box.SIMPLE_HEAD, padding=0)
+    for column in ("Memory", "Method"):
+        table.add_column(column, no_wrap=True)
+    for column in ("Params", "Immed.", "Final", "Base", "after"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for runs in groups:
+        one = runs[0]
+        scope = "" if one["method"] in ONE_SCOPE else f" {one['scope']}"
+        method = f"{one['method']}{scope}, {one['halt_weight']:g}"
+        names = ("immediate pass@2", "final pass@2", "base before", "base after")
+        count = short_count(_mean(runs, "updated_parameters"))
+        means = (spread(runs, name).partition(" ")[0] for name in names)
+        table.add_row(one["memory"], method, count, *means)
+    table.caption = (
+        "method, scope, halting weight; parameters updated per task;\n"
+        "mean pass@2 in percent; base: the model's own puzzles"
+    )
+    return table
+
+
+def write_results(folders: Sequence[Path], out: Path) -> list[Path]:
+    """table.md, results.json and the two figures over finished runs; returns what was written."""
+    groups = gather(folders)
+    if not groups:
+        raise CharmError(f"{out}: there is no finished run to compare")
+    header, *lines = rows_of(groups)
+    text = [header, ["---"] * len(header), *lines]
+    content = "".join(f"| {' | '.join(cells)} |\n" for cells in text).encode()
+    written = [out / "table.md", out / "results.json", out / "parameters.png", out / "retained.png"]
+    write_atomically(written[0], lambda file: file.write(content))
+    write_json(written[1], [run for runs in groups for run in runs])
+    _draw_parameters(groups, written[2])
+    _draw_retained(groups, written[3])
+    return written
+
+
+def _label(run: Summary) -> str:
+    scope = "" if run["method"] in ONE_SCOPE else f", {run['scope']}"
+    return f"{run['memory']} {run['method']}{scope}, w_h={run['halt_weight']:g}"
+
+
+def _draw_parameters(groups: Sequence[Sequence[Summary]], path: Path) -> None:
+    """Final accuracy against updated parameters for each task."""
+    figure, axes = _figure()
+    for runs in groups:
+        values = [100 * run["final pass@2"] for run in runs if run["final pass@2"] is not None]
+        if not values:
+            continue
+        spreads = stdev(values) if len(values) > 1 else None
+        filled = "none" if runs[0]["method"] == "oracle" else None
+        axes.errorbar(
+            _mean(runs, "updated_parameters"),
+            mean(values),
+            spreads,
+            marker="o",
+            markerfacecolor=filled,
+            label=_label(runs[0]),
+            linestyle="none",
+        )
+    axes.set(xscale="log", xlabel="updated parameters per task", ylabel="final pass@2 (%)")
+    _finish(figure, axes, path)
+
+
+def _draw_retained(groups: Sequence[Sequence[Summary]], path: Path) -> None:
+    """Accuracy on the whole stream along it."""
+    figure, axes = _figure()
+    for runs in groups:
+        shared = set.intersection(*({stage for stage, _ in run["retained"]} for run in runs))
+        stages = sorted(shared)
+        curves = [[100 * dict(run["retained"])[stage] for stage in stages] for run in runs]
+        columns = list(zip(*curves, strict=True))
+        means = [mean(column) for column in columns]
+        (line,) = axes.plot(stages, means, marker=".", label=_label(runs[0]))
+        if len(runs) > 1:
+            spreads = [stdev(column) for column in columns]
+            low = [value - width for value, width in zip(means, spreads, strict=True)]
+            high = [value + width for value, width in zip(means, spreads, strict=True)]
+            axes.fill_between(stages, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
+    axes.set(xlabel="tasks learned", ylabel="pass@2 on the whole stream (%)")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    _finish(figure, axes, path)
+
+
+def _figure() -> tuple[Any, Any]:
+    from matplotlib.figure import Figure  # not pyplot: no window, no global state
+
+    figure = Figure(figsize=(8, 5), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _finish(figure: Any, axes: Any, path: Path) -> None:
+    axes.set_ylim(0, max(5.0, axes.get_ylim()[1]))  # where all is zero there is still an axis to see it on
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize="small")
+    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=150))
+
+
+def _mean(runs: Sequence[Summary], name: str) -> float:
+    values = [run[name] for run in runs if run[name] is not None]
+    return mean(values) if values else 0.0
+
+
+def write_json(path: Path, value: Any) -> None:
+    content = (json.dumps(value, indent=2) + "\n").encode()
+    write_atomically(path, lambda file: file.write(content))
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{path}: not readable ({error})") from error

@@ -1,0 +1,139 @@
+"""Streams: tasks that a base model has never seen, in a seeded order.
+
+A stream may hold a malformed task: it is named with its reason and left out, and the rest is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from charm.errors import CharmError
+from charm.evaluation.archive import write_atomically
+from charm.tasks.keyed import key_of
+from charm.tasks.sources import SOURCE_NAMES, load_source
+from charm.tasks.task import Task, task_to_json
+
+# The paper's streams: tasks of an ARC-AGI-2 split whose id is in neither split of ARC-AGI-1 (233 and 114).
+STREAMS = {"arc2-training": "arc2/training", "arc2-evaluation": "arc2/evaluation"}
+
+
+@dataclass(frozen=True)
+class TaskStream:
+    """Tasks in the order in which they come, and what was left out, with the reason."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    skipped: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(task.id for task in self.tasks)
+
+    def save(self, path: Path) -> None:
+        """One JSON file {id: task} that any source can be: its order is the stream's."""
+        content = json.dumps({task.id: task_to_json(task) for task in self.tasks}).encode()
+        write_atomically(path, lambda file: file.write(content))
+
+
+def load_stream(
+    name: str, seed: int = 0, known: Container[str] = (), limit: int = 0, data: Path | None = None
+) -> TaskStream:
+    """The stream of that name, or the tasks of a source, a file or a folder, in the order that `seed` decides.
+
+    Tasks whose id is `known` to the base are not unseen and left out. `limit` keeps the first so many; 0 keeps all.
+    """
+    if name in STREAMS:
+        seen = {
+            task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks
+        }
+        tasks = [task for task in load_source(STREAMS[name]).tasks if task.id not in seen]
+        skipped: dict[str, str] = {}
+    elif name in SOURCE_NAMES:
+        tasks, skipped = list(load_source(name, data).tasks), {}
+    else:
+        if not Path(name).exists():
+            names = ", ".join((*STREAMS, *SOURCE_NAMES))
+            raise CharmError(f"there is no stream {name}: neither a file nor a folder, nor one of {names}")
+        tasks, skipped = read_tasks([Path(name)])
+    skipped |= {
+        task.id: "the base model already knows a task of this id" for task in tasks if task.id in known
+    }
+    fresh = sorted((task for task in tasks if task.id not in known), key=lambda task: task.id)
+    order = np.random.Generator(np.random.Philox(key_of("stream", seed))).permutation(len(fresh))
+    chosen = tuple(fresh[number] for number in order.tolist())[: limit or None]
+    if not chosen:
+        reason = f"; {next(iter(skipped.values()))}" if skipped else ""
+        raise CharmError(f"the stream {name} holds no task that the base model has not seen{reason}")
+    return TaskStream(name, chosen, skipped)
+
+
+def read_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
+    """The tasks of files and folders, and a reason for each task or file that is not usable."""
+    tasks: dict[str, Task] = {}
+    skipped: dict[str, str] = {}
+    for file in _files(paths):
+        found, bad = _read_file(file)
+        skipped |= bad
+        for task in found:
+            if task.id in tasks:
+                skipped[str(file)] = f"{file}: task id {task.id} appears twice"
+            else:
+                tasks[task.id] = task
+    return list(tasks.values()), skipped
+
+
+def _files(paths: Iterable[Path]) -> list[Path]:
+    files = []
+    for path in paths:
+        inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
+        solutions = {_solutions_of(file) for file in inside}
+        files += [file for file in inside if file not in solutions]
+    return files
+
+
+def _solutions_of(file: Path) -> Path | None:
+    if not file.name.endswith("_challenges.json"):
+        return None
+    return file.with_name(file.name.removesuffix("_challenges.json") + "_solutions.json")
+
+
+def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:
+    """A source is loaded whole or not at all; where it does not load, each of its tasks is tried alone."""
+    try:
+        return list(load_source(file).tasks), {}
+    except CharmError as error:
+        several = _several(file)
+        if len(several) < 2:
+            return [], {str(file): str(error)}
+    solutions = _several(beside) if (beside := _solutions_of(file)) is not None and beside.is_file() else {}
+    tasks: list[Task] = []
+    skipped = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        alone = Path(scratch, "one_challenges.json")
+        for task_id, content in several.items():
+            alone.write_text(json.dumps({task_id: content}))
+            if task_id in solutions:
+                alone.with_name("one_solutions.json").write_text(json.dumps({task_id: solutions[task_id]}))
+            else:
+                alone.with_name("one_solutions.json").unlink(missing_ok=True)
+            try:
+                tasks += load_source(alone).tasks
+            except CharmError as error:
+                skipped[task_id] = str(error).replace(str(alone), str(file))
+    return tasks, skipped
+
+
+def _several(file: Path) -> dict[str, Any]:
+    """The entries of a file {id: ...}; nothing where it is no such file."""
+    try:
+        content = json.loads(file.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}  # whoever asks has the reason already, from loading the file as a source
+    return content if isinstance(content, dict) and not {"train", "test"} & content.keys() else {}

@@ -1,0 +1,247 @@
+"""The CAR benchmark: rules that keep alive, initial grids, and the exact grids some updates later; made, stored, read.
+
+Everything is decided by the seed, number by number: candidate rules are drawn and judged in order, and so are the
+initial grids of each. A benchmark with fewer rules or examples is therefore a part of a larger one with that seed.
+
+On disk: manifest.json (what was asked for, the rules, a hash of each array) and <family>.npy, a uint8 array
+[rules, examples, planes, bytes]. A plane is one bit of every cell of a grid, packed; the first is the initial grid, and
+each horizon follows with as many planes as the family's states need.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.automata.rules import FAMILIES, STATES, Family, Rule, draw_rule, parse_rule
+from charm.automata.simulator import Grids, evolve
+from charm.config import from_json, to_json
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.tasks import keyed
+from charm.tasks.task import MAX_SIDE
+
+FORMAT = 1
+MANIFEST = "manifest.json"
+HELD_OUT = 4  # examples of each rule that nobody trains on: the first ones
+DENSITIES = (0.1, 0.5)  # of live cells in initial grids; the upper end is not reached
+RUNS, VIABLE_RUNS = 64, 8  # a rule is kept if so many of its first runs are viable
+MAX_CANDIDATES = 20  # drawn for each rule that is wanted; nearly all are viable
+MAX_ATTEMPTS = 16_384  # initial grids tried for a rule, four times what the barely viable need
+BITS = {family: (max(STATES) - 1).bit_length() if family == "generations" else 1 for family in FAMILIES}
+
+
+@dataclass(frozen=True)
+class BenchmarkConfig:
+    """What decides a benchmark; the defaults are the paper's."""
+
+    seed: int = 0
+    families: tuple[Family, ...] = FAMILIES
+    rules: int = 500
+    """Rules of each family."""
+    examples: int = 500
+    """Initial grids of each rule to train on; four more are held out."""
+    side: int = 16
+    """Of the torus."""
+    horizons: tuple[int, ...] = (1, 2, 4, 8)
+    """Numbers of updates after which a grid is asked for."""
+
+    def __post_init__(self) -> None:
+        if self.rules < 1 or self.examples < 1:
+            raise CharmError(
+                "a benchmark needs at least one rule of each family and one example of each rule"
+            )
+        if not self.families or list(self.families) != [one for one in FAMILIES if one in self.families]:
+            raise CharmError(
+                f"families are some of {', '.join(FAMILIES)}, in this order, not {self.families}"
+            )
+        if not 5 <= self.side <= MAX_SIDE:
+            raise CharmError(f"the torus has a side of 5 to {MAX_SIDE}, not {self.side}")
+        if not self.horizons or min(self.horizons) < 1 or sorted(set(self.horizons)) != list(self.horizons):
+            raise CharmError(f"horizons are rising numbers from 1 on, not {self.horizons}")
+
+    def described(self) -> str:
+        return (
+            f"{self.rules} rules each of {', '.join(self.families)} with {self.examples} examples, seed {self.seed}, "
+            f"torus {self.side}, horizons {', '.join(map(str, self.horizons))}"
+        )
+
+
+def initial_grids(rule: Rule, seed: int, side: int, first: int, number: int) -> Grids:
+    """The rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1.
+
+    Each has a density of its own. A random word of 64 bits serves four cells; 16 bits a cell are finer than any density
+    can be told from 256 cells.
+    """
+    numbers = np.arange(first, first + number)
+    low, high = DENSITIES
+    density_N = low + (high - low) * keyed.uniform(keyed.key_of("car density", seed, str(rule)), numbers)
+    words = -(-side * side // 4)
+    counters = numbers[:, None] * words + np.arange(words)
+    drawn = keyed.bits(keyed.key_of("car cells", seed, str(rule)), counters).astype("<u8").view("<u2")
+    live = drawn[:, : side * side] < (density_N * 2**16)[:, None]
+    return live.view(np.uint8).reshape(number, side, side)
+
+
+def viable_runs(inputs_NHW: Grids, outputs_TNHW: Grids) -> npt.NDArray[np.bool_]:
+    """Which grids hold, at every horizon, both dead and live cells, and differ from where they began."""
+    dead, live = ((outputs_TNHW == state).any(axis=(2, 3)) for state in (0, 1))
+    moved = (outputs_TNHW != inputs_NHW).any(axis=(2, 3))
+    return (dead & live & moved).all(axis=0)
+
+
+def make_examples(rule: Rule, config: BenchmarkConfig) -> Grids | None:
+    """Packed examples [examples, planes, bytes] of the rule, distinct and viable; None if the rule is not."""
+    wanted = HELD_OUT + config.examples
+    chosen: dict[bytes, Grids] = {}  # packed initial grid -> all its planes
+    first, number = 0, RUNS
+    while len(chosen) < wanted:
+        inputs_NHW = initial_grids(rule, config.seed, config.side, first, number)
+        outputs_TNHW = evolve(inputs_NHW, rule, config.horizons)
+        good_N = viable_runs(inputs_NHW, outputs_TNHW)
+        if (first == 0 and good_N.sum() < VIABLE_RUNS) or first + number > MAX_ATTEMPTS:
+            return None
+        for planes in pack(inputs_NHW[good_N], outputs_TNHW[:, good_N], BITS[rule.family]):
+            chosen.setdefault(planes[0].tobytes(), planes)
+        first, number = first + number, 512
+    return np.stack(list(chosen.values())[:wanted])
+
+
+def pack(inputs_NHW: Grids, outputs_TNHW: Grids, bits: int) -> Grids:
+    """Planes [N, 1 + T * bits, bytes], the lowest bit of a state first."""
+    planes = [inputs_NHW] + [(output >> bit) & 1 for output in outputs_TNHW for bit in range(bits)]
+    return np.stack([np.packbits(plane.reshape(len(plane), -1), axis=1) for plane in planes], axis=1)
+
+
+def unpack(planes_NPB: Grids, side: int) -> Grids:
+    """Grids [N, side, side] from their planes: the inverse of `pack` for one grid of each example."""
+    cells_NPC = np.unpackbits(planes_NPB, axis=2, count=side * side)
+    weights = (1 << np.arange(planes_NPB.shape[1], dtype=np.uint8))[:, None]
+    return (cells_NPC * weights).sum(axis=1, dtype=np.uint8).reshape(-1, side, side)
+
+
+class Benchmark:
+    """Rules, family by family, and their examples; arrays stay on disk until they are asked for."""
+
+    def __init__(
+        self, config: BenchmarkConfig, rules: dict[Family, tuple[Rule, ...]], arrays: dict[Family, Grids]
+    ) -> None:
+        self.config, self.arrays = config, arrays
+        self.rules = [rule for family in config.families for rule in rules[family]]
+        self._place = {rule: (rule.family, n) for some in rules.values() for n, rule in enumerate(some)}
+
+    def inputs(self, rule: Rule, examples: slice) -> Grids:
+        """Initial grids of the rule, [N, side, side]; the first HELD_OUT are never trained on."""
+        return unpack(self._planes(rule)[examples, :1], self.config.side)
+
+    def outputs(self, rule: Rule, horizon: int, examples: slice) -> Grids:
+        """The same grids `horizon` updates later."""
+        if horizon not in self.config.horizons:
+            raise CharmError(f"the benchmark has the horizons {self.config.horizons}, not {horizon}")
+        bits = BITS[rule.family]
+        at = 1 + bits * self.config.horizons.index(horizon)
+        return unpack(self._planes(rule)[examples, at : at + bits], self.config.side)
+
+    def of_family(self, family: Family) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self.rules if rule.family == family)
+
+    def part(self, config: BenchmarkConfig) -> Benchmark:
+        """The smaller benchmark that `config` asks for; it equals the one that would be built from scratch."""
+        have = self.config
+        same = (have.seed, have.side, have.horizons) == (config.seed, config.side, config.horizons)
+        enough = have.rules >= config.rules and have.examples >= config.examples
+        if not (same and enough and set(config.families) <= set(have.families)):
+            raise CharmError(f"the benchmark has {have.described()}; asked for is {config.described()}")
+        rules = {family: self.of_family(family)[: config.rules] for family in config.families}
+        examples = slice(HELD_OUT + config.examples)
+        arrays = {family: self.arrays[family][: config.rules, examples] for family in config.families}
+        return Benchmark(config, rules, arrays)
+
+    def _planes(self, rule: Rule) -> Grids:
+        if rule not in self._place:
+            raise CharmError(f"rule {rule} is not in the benchmark; its manifest lists those that are")
+        family, number = self._place[rule]
+        return self.arrays[family][number]
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What identifies the benchmark, as it is written beside the arrays."""
+        return {
+            "format": FORMAT,
+            "config": to_json(self.config),
+            "rules": {family: list(map(str, self.of_family(family))) for family in self.config.families},
+            "sha256": {family: _hash(array) for family, array in self.arrays.items()},
+        }
+
+
+def build(
+    config: BenchmarkConfig, advance: Callable[[Family, int], None] = lambda family, kept: None
+) -> Benchmark:
+    """Make a benchmark; `advance` is told of every rule that is kept."""
+    rules: dict[Family, tuple[Rule, ...]] = {}
+    arrays: dict[Family, Grids] = {}
+    for family in config.families:
+        kept: dict[Rule, Grids] = {}
+        for number in range(MAX_CANDIDATES * config.rules):
+            rule = draw_rule(family, config.seed, number, config.side)
+            if rule not in kept and (examples := make_examples(rule, config)) is not None:
+                kept[rule] = examples
+                advance(family, len(kept))
+            if len(kept) == config.rules:
+                break
+        else:
+            raise CharmError(f"only {len(kept)} of {config.rules} {family} rules keep alive on this torus")
+        rules[family], arrays[family] = tuple(kept), np.stack(list(kept.values()))
+    return Benchmark(config, rules, arrays)
+
+
+def write_benchmark(folder: Path, benchmark: Benchmark) -> None:
+    """Arrays first, then the manifest that vouches for them; each file appears whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MANIFEST).unlink(missing_ok=True)  # while arrays are replaced, nothing vouches for them
+    for family, array in benchmark.arrays.items():
+        write_atomically(folder / f"{family}.npy", partial(np.save, arr=array))
+    write_atomically(folder / MANIFEST, json.dumps(benchmark.manifest, indent=1) + "\n")
+
+
+def read_benchmark(folder: Path) -> Benchmark:
+    """The benchmark in a folder, refused unless its arrays are what the manifest vouches for."""
+    path = folder / MANIFEST
+    try:
+        data = json.loads(path.read_text("utf-8"))
+        if data["format"] != FORMAT:
+            raise CharmError(
+                f"{path}: the benchmark has format {data['format']}; this version reads {FORMAT}"
+            )
+        config = from_json(BenchmarkConfig, data["config"], str(path))
+        rules = {family: tuple(map(parse_rule, data["rules"][family])) for family in config.families}
+        arrays: dict[Family, Grids] = {
+            family: np.load(folder / f"{family}.npy", mmap_mode="r", allow_pickle=False)
+            for family in config.families
+        }
+        hashes = data["sha256"]
+        damaged = [family for family in config.families if hashes[family] != _hash(arrays[family])]
+    except (FileNotFoundError, NotADirectoryError) as error:
+        missing = Path(error.filename).name
+        raise CharmError(f"{folder}: no CAR benchmark here ({missing} is missing)") from None
+    except (ValueError, TypeError, KeyError, EOFError) as error:
+        raise CharmError(f"{folder}: not a CAR benchmark ({error})") from None
+    if damaged:
+        raise CharmError(
+            f"{folder / damaged[0]}.npy: differs from what the manifest lists (SHA-256 mismatch)"
+        )
+    return Benchmark(config, rules, arrays)
+
+
+def _hash(array: Grids) -> str:
+    digest = hashlib.sha256(json.dumps(array.shape).encode())
+    digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()

@@ -1,0 +1,192 @@
+"""A CAR benchmark as an ordinary dataset: a task is a rule and a horizon, its views are the 8 symmetries.
+
+As with ARC, the dataset holds no held-out answer; those are in `answer_key`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from charm.automata.benchmark import HELD_OUT, Benchmark, BenchmarkConfig, read_benchmark
+from charm.automata.keys import Combinations
+from charm.automata.rules import Rule
+from charm.config import to_json
+from charm.errors import CharmError
+from charm.paths import data_dir
+from charm.tasks import keyed
+from charm.tasks.batch import PairBank
+from charm.tasks.canvas import FULL_SIDE
+from charm.tasks.dataset import DataConfig, Dataset
+from charm.tasks.instances import Instances
+from charm.tasks.questions import Question
+from charm.tasks.sampling import Block, Mixture
+from charm.tasks.task import COLORS, Grid
+from charm.tasks.view import DIHEDRALS, encode
+
+# A state means the same in every view, so colours never change.
+CODES = encode(np.arange(DIHEDRALS), np.tile(np.arange(COLORS), (DIHEDRALS, 1)))
+
+
+@dataclass(frozen=True)
+class CarData:
+    """Which part of the benchmark to train on, and how it is shown. The benchmark on disk may be larger."""
+
+    benchmark: BenchmarkConfig = field(default_factory=BenchmarkConfig)
+    split: Literal["single", "all"] = "single"
+    """Train each rule at one horizon and ask for the others too; or train every combination."""
+    horizons: tuple[int, ...] = ()
+    """If given, only these of the benchmark's horizons."""
+    canvas: int = FULL_SIDE
+    """Side of the canvas. One that is larger than the torus shows a boundary and moves grids about; one that is just
+    as large does neither."""
+    data: Path | None = None
+    """Where generated data lie; CHARM_DATA or the user's cache folder if not given."""
+
+    def __post_init__(self) -> None:
+        if not self.benchmark.side <= self.canvas <= FULL_SIDE:
+            raise CharmError(f"a canvas of side {self.canvas} is outside {self.benchmark.side}..{FULL_SIDE}")
+        for horizon in self.horizons:
+            if horizon not in self.benchmark.horizons:
+                raise CharmError(f"the benchmark has the horizons {self.benchmark.horizons}, not {horizon}")
+
+    @property
+    def asked_horizons(self) -> tuple[int, ...]:
+        return self.horizons or self.benchmark.horizons
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A rule and how many updates are asked for: CAR's task."""
+
+    rule: Rule
+    horizon: int
+    trained: bool
+
+    @property
+    def id(self) -> str:
+        return f"{self.rule} T{self.horizon}"
+
+
+def load_benchmark(config: CarData) -> Benchmark:
+    """The part of the benchmark on disk that is asked for."""
+    folder = data_dir(config.data) / "car"
+    try:
+        return read_benchmark(folder).part(config.benchmark)
+    except CharmError as error:
+        raise CharmError(f"{error}; `{build_command(config.benchmark)}` makes it") from None
+
+
+def build_command(config: BenchmarkConfig) -> str:
+    """The command that builds such a benchmark."""
+    given = [
+        f"--{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}"
+        for name, value in asdict(config).items()
+        if value != getattr(BenchmarkConfig(), name)
+    ]
+    return " ".join(["charm car build", *given])
+
+
+def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
+    """All combinations, the trained ones first. The split is balanced over horizons, within each family too."""
+    horizons, rules = config.asked_horizons, benchmark.rules
+    if config.split == "all":
+        return [Combination(rule, horizon, True) for rule in rules for horizon in horizons]
+    order: list[Rule] = []
+    for family in benchmark.config.families:
+        some = benchmark.of_family(family)
+        key = keyed.key_of("car split", family, benchmark.config.seed)
+        order += [some[place] for place in keyed.permute(key, np.arange(len(some)), len(some)).tolist()]
+    chosen = {rule: horizons[place % len(horizons)] for place, rule in enumerate(order)}
+    every = [Combination(rule, horizon, chosen[rule] == horizon) for rule in rules for horizon in horizons]
+    return sorted(every, key=lambda one: not one.trained)  # stable: in the order of rules within both parts
+
+
+def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, Combinations]:
+    """Pairs, rows and questions of the benchmark; `untrained` asks about combinations that are not trained, too."""
+    benchmark = load_benchmark(config)
+    asked = [one for one in combinations_of(benchmark, config) if untrained or one.trained]
+    trained = [one for one in asked if one.trained]
+    instances = Instances()
+    rows = [instances.add(one.id, CODES) for one in asked]
+    examples = benchmark.config.examples
+    numbers = np.arange(len(trained) * examples, dtype=np.int32).reshape(len(trained), examples)
+    blocks = [Block(pairs, some) for pairs, some in zip(numbers, rows[: len(trained)], strict=True)]
+    dataset = replace(
+        question_set(benchmark, asked, instances, config.canvas),
+        bank=_train_bank(benchmark, trained),
+        mixtures={config.canvas: Mixture(blocks)},
+        manifest={
+            "benchmark": benchmark.manifest,
+            "config": {**to_json(config), "data": None},
+            "rules": len(benchmark.rules),
+            "trained_combinations": len(trained),
+            "asked_combinations": len(asked),
+        },
+    )
+    place = {rule: n for n, rule in enumerate(benchmark.rules)}
+    rule_P = np.array([place[one.rule] for one in asked], np.int64)
+    horizon_P = np.array([config.asked_horizons.index(one.horizon) for one in asked], np.int64)
+    return dataset, Combinations(rule_P, horizon_P, len(trained))
+
+
+def question_set(
+    benchmark: Benchmark,
+    combinations: Sequence[Combination],
+    instances: Instances,
+    canvas: int,
+    examples: range = range(HELD_OUT),
+) -> Dataset:
+    """What is asked of these combinations, and nothing to train on."""
+    held_out = slice(examples.start, examples.stop)
+    questions = tuple(Question(one.id, k) for one in combinations for k in examples)
+    cells = np.concatenate([benchmark.inputs(one.rule, held_out).reshape(-1) for one in combinations])
+    side = benchmark.config.side
+    return Dataset(
+        DataConfig(train=(), evaluate=(), auxiliary=(), views=DIHEDRALS),
+        instances,
+        PairBank.of(()),
+        {},
+        questions,
+        PairBank.of_cells(cells, np.array([[side, side, 0, 0]]).repeat(len(questions), axis=0)),
+        (canvas,) * len(questions),
+    )
+
+
+def answer_key(benchmark: Benchmark, combinations: Sequence[Combination]) -> dict[Question, Grid]:
+    """The held-out outputs. For scoring only."""
+    return {
+        Question(one.id, k): grid
+        for one in combinations
+        for k, grid in enumerate(benchmark.outputs(one.rule, one.horizon, slice(HELD_OUT)))
+    }
+
+
+def _train_bank(benchmark: Benchmark, combinations: Sequence[Combination]) -> PairBank:
+    """Pairs in the order of combinations; a rule's initial grids are stored once for all of its horizons."""
+    side, examples = benchmark.config.side, slice(HELD_OUT, None)
+    grids: list[npt.NDArray[np.uint8]] = []
+    starts: list[npt.NDArray[np.int64]] = []  # of inputs and outputs, for each combination
+    inputs_at: dict[Rule, npt.NDArray[np.int64]] = {}
+
+    def store(some: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """Append grids, of which each call brings equally many; returns where each of them starts."""
+        first = len(grids) * some.size
+        grids.append(some.reshape(-1))
+        return first + np.arange(len(some)) * side * side
+
+    for one in combinations:
+        if one.rule not in inputs_at:
+            inputs_at[one.rule] = store(benchmark.inputs(one.rule, examples))
+        outputs_at = store(benchmark.outputs(one.rule, one.horizon, examples))
+        starts.append(np.stack([inputs_at[one.rule], outputs_at], axis=1))
+    start = np.concatenate(starts)
+    cells = np.concatenate([*grids, np.zeros(1, np.uint8)])
+    shape = np.full((len(start), 4), side, np.int64)
+    return PairBank(torch.from_numpy(cells), torch.from_numpy(start), torch.from_numpy(shape))

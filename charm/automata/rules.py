@@ -1,0 +1,129 @@
+"""Rules of two-dimensional cellular automata: Life-like, Generations and Larger-than-Life, as one kind of record."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+from charm.tasks import keyed
+from charm.tasks.task import COLORS
+
+Family = Literal["life", "generations", "larger"]
+FAMILIES: tuple[Family, ...] = get_args(Family)
+
+MAX_RADIUS = 7  # neighbours are counted in bytes: 15 x 15 = 225
+RADII = (2, 3, 4, 5)  # of drawn Larger-than-Life rules
+STATES = (3, 4, 5, 6, 7, 8)  # of drawn Generations rules: three bits hold a cell
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How every cell changes at once. A cell is dead (0), live (1), or on its way out (2, 3, ..., then dead).
+
+    Counted are the live cells of the square within `radius`. A dead cell whose count is among `births` comes alive; a
+    live one whose count is among `survivals` stays; any other live cell begins to decay, which with two states means
+    that it is dead.
+    """
+
+    births: tuple[int, ...]
+    survivals: tuple[int, ...]
+    states: int = 2
+    radius: int = 1
+    middle: bool = False
+    """Whether the cell counts itself."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.radius <= MAX_RADIUS:
+            raise CharmError(f"a rule's radius lies in 1..{MAX_RADIUS}, not at {self.radius}")
+        if not 2 <= self.states <= COLORS:
+            raise CharmError(f"a rule has 2 to {COLORS} states, since states are colours, not {self.states}")
+        if self.family == "larger" and self.states > 2:
+            raise CharmError("a Larger-than-Life rule has two states here")
+        if self.radius == 1 and self.middle:
+            raise CharmError("a rule of radius 1 does not count the cell itself")
+        for name, counts in (("births", self.births), ("survivals", self.survivals)):
+            if list(counts) != sorted(set(counts)) or not set(counts) <= set(range(self.counts)):
+                raise CharmError(f"a rule's {name} are rising numbers in 0..{self.counts - 1}, not {counts}")
+            if self.family == "larger" and (not counts or counts[-1] - counts[0] != len(counts) - 1):
+                raise CharmError(f"the {name} of a Larger-than-Life rule are one interval, not {counts}")
+
+    @property
+    def family(self) -> Family:
+        if self.radius > 1:
+            return "larger"
+        return "life" if self.states == 2 else "generations"
+
+    @property
+    def counts(self) -> int:
+        """How many counts of live neighbours there can be, zero among them."""
+        return (2 * self.radius + 1) ** 2 + self.middle
+
+    @property
+    def table(self) -> npt.NDArray[np.uint8]:
+        """The next state, [states, counts]."""
+        following = (np.arange(self.states) + 1) % self.states  # decay; a dead cell is set below
+        table = np.repeat(following[:, None], self.counts, axis=1).astype(np.uint8)
+        table[0] = np.isin(np.arange(self.counts), self.births)
+        table[1, list(self.survivals)] = 1
+        return table
+
+    def __str__(self) -> str:
+        """The usual notation: B3/S23, B2/S/C3, or R5,C0,M1,S33..57,B34..45."""
+        if self.family == "larger":
+            (s, t), (b, c) = ((counts[0], counts[-1]) for counts in (self.survivals, self.births))
+            return f"R{self.radius},C0,M{int(self.middle)},S{s}..{t},B{b}..{c}"
+        births, survivals = ("".join(map(str, counts)) for counts in (self.births, self.survivals))
+        decay = f"/C{self.states}" if self.states > 2 else ""
+        return f"B{births}/S{survivals}{decay}"
+
+
+def parse_rule(text: str) -> Rule:
+    """The rule that a notation names: the inverse of `str`."""
+    near = re.fullmatch(r"B([0-8]*)/S([0-8]*)(?:/C(\d+))?", text, re.IGNORECASE)
+    if near:
+        births, survivals = (tuple(sorted(set(map(int, counts)))) for counts in near.groups()[:2])
+        return Rule(births, survivals, int(near[3] or 2))
+    far = re.fullmatch(r"R(\d+),C[02],M([01]),S(\d+)\.\.(\d+),B(\d+)\.\.(\d+)", text, re.IGNORECASE)
+    if far:
+        radius, middle, s, t, b, c = map(int, far.groups())
+        return Rule(tuple(range(b, c + 1)), tuple(range(s, t + 1)), 2, radius, bool(middle))
+    raise CharmError(f"{text!r} is no rule; rules are written B3/S23, B2/S/C3 or R5,C0,M1,S33..57,B34..45")
+
+
+def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
+    """Candidate `number` of a family: decided by (family, seed, number), and by the torus where it is small.
+
+    Nothing is born from nothing (no B0), so that an empty plane stays empty.
+    """
+    words = 32
+    u = keyed.uniform(keyed.key_of("car rule", family, seed), number * words + np.arange(words))
+    if family != "larger":
+        births = _chosen(range(1, 9), u[:8])
+        survivals = _chosen(range(9), u[8:17])
+        return Rule(births, survivals, 2 if family == "life" else STATES[int(u[17] * len(STATES))])
+    radii = [radius for radius in RADII if 2 * radius + 1 <= side]
+    if not radii:
+        raise CharmError(
+            f"a torus of side {side} is too small for Larger-than-Life: it needs {2 * RADII[0] + 1}"
+        )
+    radius, middle = radii[int(u[0] * len(radii))], bool(u[1] < 0.5)
+    size = (2 * radius + 1) ** 2 - 1 + middle
+    # Where lively rules lie: births from a tenth to under a half of the neighbourhood, survivals around them.
+    births_at = _interval(0.1 + 0.35 * u[2], 0.03 + 0.3 * u[3], size)
+    survivals_at = _interval(0.05 + 0.45 * u[4], 0.05 + 0.4 * u[5], size)
+    return Rule(births_at, survivals_at, 2, radius, middle)
+
+
+def _chosen(counts: Iterable[int], u: npt.NDArray[np.float64]) -> tuple[int, ...]:
+    return tuple(count for count, one in zip(counts, u, strict=True) if one < 0.5)
+
+
+def _interval(start: float, length: float, size: int) -> tuple[int, ...]:
+    first = max(1, round(start * size))
+    return tuple(range(first, min(size, first + round(length * size)) + 1))

@@ -1,0 +1,205 @@
+"""Training and evaluating on cellular automata, by the same loop and the same votes as on ARC."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from rich.table import Table
+from tyro.conf import arg
+
+from charm.automata.benchmark import Benchmark
+from charm.automata.dataset import (
+    CarData,
+    Combination,
+    answer_key,
+    assemble_car,
+    combinations_of,
+    load_benchmark,
+    question_set,
+)
+from charm.automata.rules import FAMILIES
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.evaluation.archive import passes
+from charm.evaluation.ballots import load_ballots
+from charm.evaluation.protocols import Protocol
+from charm.evaluation.ranking import Ranking, rank
+from charm.evaluation.run import vote
+from charm.evaluation.scoring import score
+from charm.files import write_atomically
+from charm.model import CharmModel, MemoryConfig
+from charm.tasks.dataset import Dataset
+from charm.training.checkpoint import folder_of, steps_of
+from charm.training.config import RunConfig, read_run_config
+from charm.training.loop import Trainer, train
+
+KS = (1, 2)  # attempts that the paper's tables count
+
+
+@dataclass(frozen=True)
+class CarConfig(RunConfig):
+    """A run on cellular automata."""
+
+    data: CarData = field(default_factory=CarData)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.memory.key == "puzzle":
+            raise CharmError(
+                "a run on cellular automata needs a memory whose key is rule-horizon or rule+horizon"
+            )
+
+
+@dataclass(frozen=True)
+class CarOptions:
+    """Train a preset on cellular automata; the defaults below are its own, and any of them can be given."""
+
+    config: Annotated[CarConfig, arg(name="")]
+    out: Path
+    """The run folder."""
+    resume: bool = False
+    """Go on from the newest whole checkpoint in the run folder."""
+
+
+def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:
+    """The configuration of a run folder, with its benchmark looked for in `data_folder` if that is given."""
+    config = read_run_config(run, CarConfig)
+    return replace(config, data=replace(config.data, data=data_folder or config.data.data))
+
+
+def transfers(memory: MemoryConfig) -> bool:
+    """Whether the memory has something to say on combinations that were never trained.
+
+    With rule and horizon as one factor there is no vector for them. A table has the blank row, which is the point: it
+    shows what a model can do that knows nothing of the rule.
+    """
+    return memory.design == "table" or memory.key == "rule+horizon"
+
+
+def asked_of(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
+    """The benchmark of a run, and the combinations that it is asked about."""
+    benchmark = load_benchmark(config.data)
+    every = combinations_of(benchmark, config.data)
+    return benchmark, [one for one in every if one.trained or transfers(config.memory)]
+
+
+def train_car(
+    config: CarConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
+) -> Trainer:
+    """A whole run in the folder `out`, scored as it goes; see `charm.training.loop.train`."""
+    data, combinations = assemble_car(config.data, transfers(config.memory))
+    model = CharmModel(config.model, data.instances, config.seed, combinations)
+    return train(config, out, place, resume, say, data, model, partial(_evaluate_checkpoint, config))
+
+
+def evaluate_car(
+    run: Path,
+    protocol: Protocol | None,
+    place: Place,
+    batch: int = 512,
+    rank_only: bool = False,
+    data_folder: Path | None = None,
+) -> dict[str, Any] | None:
+    """Make what votes the run's checkpoints still lack, rank all votes on disk, write eval/car.json, return it.
+
+    Without a protocol all checkpoints and all eight views vote, after as many refinement steps as in training.
+    """
+    config = read_car_config(run, data_folder)
+    protocol = protocol or cumulative(config)
+    voted = passes(run / "votes")
+    missing = [step for step in steps_of(run) if not set(protocol.loops) <= set(voted.get(step, ()))]
+    for step in [] if rank_only else missing:
+        model = CharmModel.from_pretrained(folder_of(run, step), place.device)
+        benchmark, asked = asked_of(config)
+        data = question_set(benchmark, asked, model.instances, config.data.canvas)
+        vote(model, data, run / "votes", step, protocol.loops, None, place, batch)
+    place.barrier()
+    return _score_run(config, run, protocol, "car") if place.is_main else None
+
+
+def cumulative(config: CarConfig) -> Protocol:
+    """The paper's protocol for CAR: eight views of every checkpoint so far, all votes alike."""
+    return Protocol(views="all", window="all", loops=config.evaluate_loops)
+
+
+def grouped_scores(
+    ranking: Ranking, answers: Mapping[Any, Any], combinations: Sequence[Combination]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """pass@k of trained ("seen") and other combinations: over all of them, by horizon and by family.
+
+    As in the paper, the held-out pairs of a combination are averaged first, then combinations.
+    """
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    for part, trained in (("seen", True), ("unseen", False)):
+        here = [one for one in combinations if one.trained == trained]
+        groups = {"all": here}
+        groups |= {
+            f"T={t}": [one for one in here if one.horizon == t] for t in sorted({c.horizon for c in here})
+        }
+        groups |= {family: [one for one in here if one.rule.family == family] for family in FAMILIES}
+        found[part] = {}
+        for name, members in groups.items():
+            ids = {one.id for one in members}
+            scores = score(
+                ranking, {question: grid for question, grid in answers.items() if question.task_id in ids}
+            )
+            if scores.puzzles:
+                passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
+                found[part][name] = {"combinations": scores.puzzles, **passed}
+    return {part: groups for part, groups in found.items() if groups}
+
+
+def scores_table(found: dict[str, Any]) -> Table:
+    """Seen and unseen combinations side by side, to look at."""
+    table = Table(title=f"step {found['step']}, votes of {found['checkpoints']} checkpoints")
+    table.add_column("")
+    parts = [part for part in ("seen", "unseen") if part in found]
+    for part in parts:
+        for name in ("combinations", *(f"pass@{k}" for k in KS)):
+            table.add_column(f"{part}\n{name}", justify="right")
+    for group in found["seen"]:
+        cells = []
+        for part in parts:
+            one = found[part].get(group)
+            cells += ["", "", ""] if one is None else [f"{one['combinations']:,}"]
+            cells += [] if one is None else [f"{one[f'pass@{k}']:.2%}" for k in KS]
+        table.add_row(group, *cells)
+    return table
+
+
+def _evaluate_checkpoint(
+    config: CarConfig,
+    model: CharmModel,
+    data: Dataset,
+    out: Path,
+    step: int,
+    loops: Sequence[int],
+    views: int | None,
+    place: Place,
+) -> dict[str, float] | None:
+    vote(model, data, out / "votes", step, loops, views, place)
+    place.barrier()
+    if not place.is_main:
+        return None
+    found = _score_run(config, out, cumulative(config), f"step_{step:09d}")
+    parts = [part for part in ("seen", "unseen") if part in found]
+    return {f"{part} pass@{k}": found[part]["all"][f"pass@{k}"] for part in parts for k in KS}
+
+
+def _score_run(config: CarConfig, run: Path, protocol: Protocol, name: str) -> dict[str, Any]:
+    benchmark, asked = asked_of(config)
+    questions, ballots = load_ballots(run / "votes", protocol)
+    ranking = rank(ballots, questions)
+    found = {
+        "protocol": asdict(protocol),
+        "step": max(ballot.step for ballot in ballots),
+        "checkpoints": len({ballot.step for ballot in ballots}),
+        **grouped_scores(ranking, answer_key(benchmark, asked), asked),
+    }
+    write_atomically(run / "eval" / f"{name}.json", json.dumps(found, indent=2) + "\n")
+    return found

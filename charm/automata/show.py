@@ -1,0 +1,124 @@
+"""Rollouts to look at, and a model's predictions beside the truth, with wrong cells marked."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from charm.adaptation.solve import newest_checkpoint
+from charm.automata.benchmark import HELD_OUT
+from charm.automata.dataset import Combination, answer_key, question_set
+from charm.automata.rules import Rule
+from charm.automata.run import asked_of, read_car_config
+from charm.automata.simulator import Grids, evolve
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.evaluation.ballots import load_ballots
+from charm.evaluation.predict import predict_votes
+from charm.evaluation.protocols import Protocol
+from charm.evaluation.ranking import rank
+from charm.model import CharmModel
+from charm.report.draw import LIGHT_INK, PALETTE, grid_text
+from charm.tasks.canvas import FIRST_COLOR
+from charm.tasks.questions import Question
+from charm.tasks.task import Grid
+
+
+class Prediction(NamedTuple):
+    """What a model answers for one held-out example, beside the truth."""
+
+    combination: Combination
+    input: Grid
+    truth: Grid
+    answer: Grid  # 0 x 0 where no view proposed a grid
+    votes: int
+    voters: int
+
+    @property
+    def wrong(self) -> int:
+        """Cells of the truth that the answer has not, or has otherwise."""
+        height, width = np.minimum(self.answer.shape, self.truth.shape)
+        right = self.answer[:height, :width] == self.truth[:height, :width]
+        return self.truth.size - int(right.sum())
+
+
+def rollout(start: Grid, rule: Rule, steps: int) -> Grids:
+    """The grid at times 0, 1, ..., `steps`."""
+    if steps < 1:
+        return start[None]
+    return np.concatenate([start[None], evolve(start[None], rule, range(1, steps + 1))[:, 0]])
+
+
+def predictions(
+    run: Path, rule: Rule, example: int, place: Place, data_folder: Path | None = None
+) -> list[Prediction]:
+    """The first answer of a run's newest checkpoint at every horizon, voted by the eight views."""
+    if not 0 <= example < HELD_OUT:
+        raise CharmError(f"held-out examples are numbered 0..{HELD_OUT - 1}, not {example}")
+    config = read_car_config(run, data_folder)
+    benchmark, asked = asked_of(config)
+    chosen = [one for one in asked if one.rule == rule]
+    if not chosen:
+        raise CharmError(f"rule {rule} is not among the {len(benchmark.rules)} of {run}")
+    model = CharmModel.from_pretrained(newest_checkpoint(run), place.device)
+    examples = range(example, example + 1)
+    data = question_set(benchmark, chosen, model.instances, config.data.canvas, examples)
+    protocol = Protocol(window="current", loops=config.evaluate_loops[-1:])
+    with tempfile.TemporaryDirectory() as scratch:
+        predict_votes(model, data, Path(scratch), 0, protocol.loops, None, place)
+        questions, ballots = load_ballots(Path(scratch), protocol)
+    ranking = rank(ballots, questions)
+    truths = answer_key(benchmark, chosen)
+    start = benchmark.inputs(rule, slice(example, example + 1))[0]
+    found = []
+    for one in sorted(chosen, key=lambda one: one.horizon):
+        question = Question(one.id, example)
+        number = questions.index(question)
+        voters = int((ballots[0].votes.question_V == number).sum())
+        best = ranking.top(number, 1)
+        answer, votes = (best[0].grid, best[0].votes) if best else (np.zeros((0, 0), np.uint8), 0)
+        found.append(Prediction(one, start, truths[question], answer, votes, voters))
+    return found
+
+
+def marked_text(answer: Grid, truth: Grid) -> Text:
+    """The answer in coloured cells; a wrong one shows its state and a mark, one that is missing a question mark."""
+    text = Text(no_wrap=True, overflow="crop")
+    for (i, j), wanted in np.ndenumerate(truth):
+        text.append("\n" if i and not j else "")
+        if i >= answer.shape[0] or j >= answer.shape[1]:
+            text.append("?!", "bold")
+            continue
+        token = FIRST_COLOR + int(answer[i, j])
+        wrong = answer[i, j] != wanted
+        # As everywhere, a right cell's digit has the colour of its cell and shows where colours are off.
+        ink = PALETTE[token] if not wrong else "bold white" if token in LIGHT_INK else "bold black"
+        text.append(f"{answer[i, j]}{'!' if wrong else ' '}", f"{ink} on {PALETTE[token]}")
+    return text
+
+
+def rollout_table(grids: Grids, first: int = 0) -> Table:
+    """Grids side by side under their times."""
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_row(*(f"t={first + number}" for number in range(len(grids))))
+    table.add_row(*(grid_text(grid) for grid in grids))
+    return table
+
+
+def prediction_text(one: Prediction) -> Group:
+    """The truth and the model's answer side by side; both fit a terminal of 80 columns."""
+    seen = "trained" if one.combination.trained else "never trained"
+    told = f"{one.wrong} of {one.truth.size} cells wrong"
+    if one.answer.shape != one.truth.shape:
+        told += ", its size is {} x {}".format(*one.answer.shape)
+    grids = Table.grid(padding=(0, 3, 0, 0))
+    grids.add_row("truth", "answer (! marks wrong cells)")
+    grids.add_row(grid_text(one.truth), marked_text(one.answer, one.truth))
+    title = f"T={one.combination.horizon} ({seen}): {told}; {one.votes} of {one.voters} votes"
+    return Group(Text(title, style="bold"), grids, "")

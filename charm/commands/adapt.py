@@ -1,0 +1,89 @@
+"""`charm adapt`: learn a stream of unseen tasks, and measure what is learned and what is forgotten."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import Literal
+
+from tyro.conf import Positional
+
+
+def adapt(
+    run: Positional[Path],
+    *,
+    stream: str = "arc2-training",
+    method: str = "memory-only",
+    scope: Literal["rows", "composition", "full"] | None = None,
+    halt_weight: float = 0.0,
+    seed: int = 0,
+    tasks: int = 0,
+    steps: int = 1000,
+    batch: int = 128,
+    views: int = 0,
+    recheck_every: int = 15,
+    device: str = "auto",
+    out: Path | None = None,
+    json: bool = False,
+    data: Path | None = None,
+) -> None:
+    """Learn a stream of tasks the run has never seen, one after the other, and measure what stays.
+
+    The same command goes on after a kill. Tables and figures in the output folder cover all finished runs in it, so
+    methods and seeds are compared by running them one by one.
+
+    Example: charm adapt runs/arc1 --stream arc2-training --method memory-only
+
+    Example: charm adapt runs/arc1 --method l2sp --scope composition --halt-weight 0.5 --seed 1
+
+    Args:
+        run: a run folder: the base.
+        stream: arc2-training (233 tasks), arc2-evaluation (114), a source, or a file or folder of tasks.
+        method: memory-only, oracle, joint, naive, l2sp, ewc or rehearsal.
+        scope: which shared weights learn besides the task's rows (default: composition, where the method has a choice).
+        halt_weight: weight of the halting loss; the paper compares 0 and 0.5.
+        seed: decides the order of the stream and of the examples.
+        tasks: only the first so many tasks of the stream (default: all).
+        steps: updates for each task.
+        batch: examples in an update.
+        views: views of each task that are learned (default: as many as the base had).
+        recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
+        device: cuda, xpu, mps, cpu, or the best there is.
+        out: folder of the comparison (default: RUN/adapt/STREAM); this run gets a folder of its own inside.
+        json: print JSON for a program to read.
+        data: where downloaded and generated data lie (default: as in training).
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from charm.adaptation.loop import Recipe
+    from charm.adaptation.methods import method_named
+    from charm.adaptation.results import gather, results_table, runs_in, write_results
+    from charm.adaptation.run import StreamOptions, run_stream
+    from charm.devices import place
+
+    _, chosen = method_named(method, scope)
+    recipe = Recipe(steps, batch, halt_weight=halt_weight, seed=seed)
+    options = StreamOptions(
+        stream, method, chosen, recipe, tasks, views, recheck_every=recheck_every, data=data
+    )
+    name = Path(stream).stem if Path(stream).exists() else stream.replace("/", "-")
+    compared = out or run / "adapt" / name
+    folder = compared / f"{method}-{chosen}-h{halt_weight:g}-s{seed}"
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with place(device) as here, Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task("preparing", total=None)
+        found = run_stream(
+            run,
+            folder,
+            options,
+            here,
+            lambda text: progress.console.print(text, highlight=False),
+            lambda done, total, text: progress.update(bar, completed=done, total=total, description=text),
+        )
+    written = write_results(runs_in(compared), compared)
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+    else:
+        Console().print(results_table(gather(runs_in(compared))))
+        print("\n".join(map(str, written)))
