@@ -1,6 +1,6 @@
 """CHARM's model: a reasoner conditioned on the task memory of a structured key.
 
-ARC's key is (puzzle, symmetry, recolouring); that of cellular automata, (rule, horizon, symmetry), is in `charm.automata`.
+ARC's key is (puzzle, symmetry, recolouring); that of cellular automata is in `charm.automata`.
 
 Dimension letters: B examples, T cells, D width.
 """
