@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 from rich.table import Table
 from tyro.conf import arg
 
@@ -34,11 +35,14 @@ from charm.evaluation.scoring import score
 from charm.files import write_atomically
 from charm.model import CharmModel, MemoryConfig
 from charm.tasks.dataset import Dataset
+from charm.tasks.questions import Question
+from charm.tasks.task import Grid
 from charm.training.checkpoint import folder_of, steps_of
 from charm.training.config import RunConfig, read_run_config
 from charm.training.loop import Trainer, train
 
 KS = (1, 2)  # attempts that the paper's tables count
+SHARES = (*(f"pass@{k}" for k in KS), "cells")
 
 
 @dataclass(frozen=True)
@@ -128,12 +132,17 @@ def cumulative(config: CarConfig) -> Protocol:
 
 
 def grouped_scores(
-    ranking: Ranking, answers: Mapping[Any, Any], combinations: Sequence[Combination]
+    ranking: Ranking, answers: Mapping[Question, Grid], combinations: Sequence[Combination]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """pass@k of trained ("seen") and other combinations: over all of them, by horizon and by family.
 
-    As in the paper, the held-out pairs of a combination are averaged first, then combinations.
+    As in the paper, the held-out pairs of a combination are averaged first, then combinations. "cells" is the share of
+    right cells in first answers, which tells a near miss from a guess long before whole grids are right.
     """
+    number = {question: q for q, question in enumerate(ranking.questions)}
+    cells = {
+        question: _right_cells(ranking, number.get(question), grid) for question, grid in answers.items()
+    }
     found: dict[str, dict[str, dict[str, float]]] = {}
     for part, trained in (("seen", True), ("unseen", False)):
         here = [one for one in combinations if one.trained == trained]
@@ -150,8 +159,20 @@ def grouped_scores(
             )
             if scores.puzzles:
                 passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
-                found[part][name] = {"combinations": scores.puzzles, **passed}
+                right = [share for question, share in cells.items() if question.task_id in ids]
+                found[part][name] = {"combinations": scores.puzzles, **passed, "cells": float(np.mean(right))}
     return {part: groups for part, groups in found.items() if groups}
+
+
+def _right_cells(ranking: Ranking, question: int | None, truth: Grid) -> float:
+    best = [] if question is None else ranking.top(question, 1)
+    return 1 - wrong_cells(best[0].grid, truth) / truth.size if best else 0.0
+
+
+def wrong_cells(answer: Grid, truth: Grid) -> int:
+    """Cells of the truth that the answer has not, or has otherwise."""
+    height, width = np.minimum(answer.shape, truth.shape)
+    return truth.size - int((answer[:height, :width] == truth[:height, :width]).sum())
 
 
 def scores_table(found: dict[str, Any]) -> Table:
@@ -160,14 +181,16 @@ def scores_table(found: dict[str, Any]) -> Table:
     table.add_column("")
     parts = [part for part in ("seen", "unseen") if part in found]
     for part in parts:
-        for name in ("combinations", *(f"pass@{k}" for k in KS)):
+        for name in ("combinations", *SHARES):
             table.add_column(f"{part}\n{name}", justify="right")
     for group in found["seen"]:
         cells = []
         for part in parts:
             one = found[part].get(group)
-            cells += ["", "", ""] if one is None else [f"{one['combinations']:,}"]
-            cells += [] if one is None else [f"{one[f'pass@{k}']:.2%}" for k in KS]
+            if one is None:
+                cells += [""] * (1 + len(SHARES))
+            else:
+                cells += [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)]
         table.add_row(group, *cells)
     return table
 

@@ -15,7 +15,7 @@ from charm.adaptation.solve import newest_checkpoint
 from charm.automata.benchmark import HELD_OUT
 from charm.automata.dataset import Combination, answer_key, question_set
 from charm.automata.rules import Rule
-from charm.automata.run import asked_of, read_car_config
+from charm.automata.run import asked_of, read_car_config, wrong_cells
 from charm.automata.simulator import Grids, evolve
 from charm.devices import Place
 from charm.errors import CharmError
@@ -42,10 +42,7 @@ class Prediction(NamedTuple):
 
     @property
     def wrong(self) -> int:
-        """Cells of the truth that the answer has not, or has otherwise."""
-        height, width = np.minimum(self.answer.shape, self.truth.shape)
-        right = self.answer[:height, :width] == self.truth[:height, :width]
-        return self.truth.size - int(right.sum())
+        return wrong_cells(self.answer, self.truth)
 
 
 def rollout(start: Grid, rule: Rule, steps: int) -> Grids:

@@ -119,7 +119,10 @@ def test_other_memories_train_and_are_scored(memory: str, home: Path, tmp_path: 
 
 
 def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
-    """Two of four held-out pairs right in every combination of T=1, the second guess right for T=2."""
+    """Two of four held-out pairs right in every combination of T=1, the second guess right for T=2.
+
+    Wrong answers are wrong in every cell.
+    """
     config = toy_config(home)
     benchmark, asked = asked_of(config)
     answers = answer_key(benchmark, asked)
@@ -145,9 +148,9 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
     ballots = [Ballot(one, 0) for one in (*votes(mixed, 2), *votes(right_at_2, 1))]
     found = grouped_scores(rank(ballots, questions), answers, asked)
     for part in ("seen", "unseen"):
-        assert found[part]["T=1"] == {"combinations": 3, "pass@1": 0.5, "pass@2": 0.5}
-        assert found[part]["T=2"] == {"combinations": 3, "pass@1": 0.0, "pass@2": 1.0}
-        assert found[part]["all"] == {"combinations": 6, "pass@1": 0.25, "pass@2": 0.75}
+        assert found[part]["T=1"] == {"combinations": 3, "pass@1": 0.5, "pass@2": 0.5, "cells": 0.5}
+        assert found[part]["T=2"] == {"combinations": 3, "pass@1": 0.0, "pass@2": 1.0, "cells": 0.0}
+        assert found[part]["all"] == {"combinations": 6, "pass@1": 0.25, "pass@2": 0.75, "cells": 0.25}
         assert sum(found[part][family]["combinations"] for family in ("life", "generations", "larger")) == 6
 
 

@@ -12,4 +12,4 @@ from charm.training.loop import train
 if __name__ == "__main__":
     settings = from_json(TrainConfig, json.loads(Path(sys.argv[1]).read_text()))
     with place("cpu") as here:
-        train(settings, Path(sys.argv[2]), here)
+        train(settings, Path(sys.argv[2]), here, resume="resume" in sys.argv[3:])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.model import MemoryConfig
@@ -95,14 +96,20 @@ def test_twenty_steps_match_the_stored_curve(tmp_path: Path) -> None:
 
 
 def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> None:
-    """Split into micro-batches, an update is the same to rounding; rows get the gradients of their own examples."""
-    runs = [
-        train(replace(config, accumulate=parts, steps=5), tmp_path / f"{parts}", HERE, say=quiet)
-        for parts in (1, 4)
-    ]
-    one, other = (run.model.state_dict() for run in runs)
-    for name in one:
-        torch.testing.assert_close(one[name], other[name], rtol=1e-2, atol=1e-3)  # Muon rounds to bfloat16
+    """Split into micro-batches, all gradients are the same; rows get those of their own examples."""
+    found = []
+    for parts in (1, 4):
+        trainer = Trainer(replace(config, accumulate=parts), tmp_path / f"{parts}", HERE, quiet)
+        (slots,) = trainer.slots.values()
+        for step in range(3):  # one refinement is not enough to meet every slot's own state
+            trainer.model.zero_grad(set_to_none=True)
+            refine_slots(trainer.model, slots, trainer.config, step)
+        gradients = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
+        found.append({n: g.to_dense() if g.is_sparse else g for n, g in gradients.items()})
+    assert "memory.residual.rows.weight" in found[0]
+    assert found[0].keys() == found[1].keys()
+    for name in found[0]:
+        torch.testing.assert_close(found[0][name], found[1][name], rtol=1e-4, atol=1e-6)
 
 
 def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
@@ -137,8 +144,6 @@ def run_process(config_path: Path, out: Path, *more: str, processes: int = 1) ->
 
 
 def test_one_and_two_processes_give_the_same_curve(config: TrainConfig, tmp_path: Path) -> None:
-    from charm.config import to_json
-
     path = tmp_path / "config.json"
     path.write_text(json.dumps(to_json(replace(config, steps=8, log_every=2, checkpoint_every=8))))
     started = [run_process(path, tmp_path / f"run{n}", processes=n) for n in (1, 2)]
@@ -151,34 +156,30 @@ def test_one_and_two_processes_give_the_same_curve(config: TrainConfig, tmp_path
         checkpoint.read_tensors(checkpoint.folder_of(tmp_path / f"run{n}", 8) / "model.safetensors")
         for n in (1, 2)
     ]
-    for name in rows[0]:
-        torch.testing.assert_close(rows[0][name], rows[1][name], rtol=1e-2, atol=1e-3)
+    for name in rows[0]:  # on the mean: Muon, in bfloat16, may blow up the rounding of a single weight
+        assert (rows[0][name] - rows[1][name]).abs().mean() < 1e-4, name
 
 
 def test_kill_and_termination(config: TrainConfig, tmp_path: Path) -> None:
     """kill -9 loses no checkpoint; SIGTERM saves and exits cleanly; both resume to the uninterrupted result."""
-    from charm.config import to_json
-
-    config = replace(config, steps=60, checkpoint_every=10, keep_checkpoints=0)
     path = tmp_path / "config.json"
+    config = replace(config, steps=60, checkpoint_every=10, keep_checkpoints=0)
     path.write_text(json.dumps(to_json(config)))
+    whole = run_process(path, tmp_path / "whole")
     for number, expected in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
         out = tmp_path / f"run{int(number)}"
         process = run_process(path, out)
         deadline = time.monotonic() + 60
-        while len(checkpoint.steps_of(out)) < 1 and time.monotonic() < deadline and process.poll() is None:
+        while not checkpoint.steps_of(out) and time.monotonic() < deadline and process.poll() is None:
             time.sleep(0.01)
         process.send_signal(number)
         code = process.wait(60)
         assert code == expected or (code == 0 and checkpoint.steps_of(out)[-1] == 60)
         assert checkpoint.last_good(out, quiet) is not None
-        resumed = train(config, out, HERE, resume=True, say=quiet)
-        whole = tmp_path / "whole"
-        if not whole.exists():
-            train(config, whole, HERE, say=quiet)
-        final = [checkpoint.folder_of(run, 60) / "model.safetensors" for run in (out, whole)]
+        assert run_process(path, out, "resume").wait(120) == 0
+        assert whole.wait(120) == 0
+        final = [checkpoint.folder_of(run, 60) / "model.safetensors" for run in (out, tmp_path / "whole")]
         assert final[0].read_bytes() == final[1].read_bytes()
-        assert resumed.step == 60
 
 
 def test_a_damaged_checkpoint_is_passed_over(config: TrainConfig, tmp_path: Path) -> None:
