@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from charm.commands import adapt, bench, data, evaluate, params, quickstart, rearc2, report, solve, train
+from charm.commands import adapt, bench, car, data, evaluate, params, quickstart, rearc2, report, solve, train
 from charm.errors import CharmError
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
@@ -29,6 +29,7 @@ def app() -> SubcommandApp:
     everything.command(name="eval")(evaluate.evaluate)
     everything.command(solve.solve)
     everything.command(adapt.adapt)
+    everything.command(car.app, name="car", help="the cellular-automata reasoning benchmark")
     everything.command(report.report)
     everything.command(bench.app, name="bench", help="what must be fast, measured here")
     return everything

@@ -29,6 +29,7 @@ COMMANDS = [
     ["report"],
     ["adapt"],
     ["bench"],
+    ["car"],
 ]
 
 
@@ -39,7 +40,7 @@ def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixtur
     text = capsys.readouterr().out
     assert stopped.value.code == 0
     assert "usage: charm" in text
-    if (command and command[0] not in ("data", "rearc2", "bench")) or (
+    if (command and command[0] not in ("data", "rearc2", "bench", "car")) or (
         len(command) > 1 and command[0] == "data"
     ):
         assert "Example: charm" in text or command == ["train", "arc1"]
