@@ -72,7 +72,9 @@ def solve(
     path = out or Path(f"{tasks[0].stem}.submission.json" if len(loaded) == 1 else "submission.json")
     devices = solve_devices(device, len(loaded))
     each = options.budget * len(devices) / len(loaded)
-    messages.print(f"{len(loaded)} tasks on {', '.join(devices)}: about {each:.0f} s for each")
+    messages.print(
+        f"{len(loaded)} {'task' if len(loaded) == 1 else 'tasks'} on {', '.join(devices)}: about {each:.0f} s for each"
+    )
     submission: Submission = {}
     for task in loaded:  # complete from the start: what has no answer yet has an empty one
         submission |= attempts({question: [] for question in questions_of([task])})
