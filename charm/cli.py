@@ -44,6 +44,9 @@ def main(args: Sequence[str] | None = None) -> None:
         if args[:1] == ["train"]:  # its flags are the fields of the preset that its first word names
             train.run_train(args[1:])
             return
+        if args[:2] == ["car", "train"]:
+            car.run_train(args[2:])
+            return
         app().cli(prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,))
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)

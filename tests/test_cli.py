@@ -30,6 +30,7 @@ COMMANDS = [
     ["adapt"],
     ["bench"],
     ["car"],
+    ["car", "train", "car-small"],
 ]
 
 
