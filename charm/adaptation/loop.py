@@ -24,7 +24,7 @@ from charm.training.checkpoint import optimizer_tensors, restore_optimizers
 from charm.training.config import TrainConfig
 from charm.training.loop import refine_slots
 from charm.training.rows import RowAdamW, RowSignSGD
-from charm.training.slots import Slots
+from charm.training.slots import Slots, pick_slots
 
 Scope = Literal["rows", "composition", "full"]
 
@@ -218,13 +218,6 @@ def fill_slots(model: CharmModel, data: Dataset, config: TrainConfig, place: Pla
         )
         for side in sorted(data.mixtures)
     }
-
-
-def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:
-    """The slots whose turn it is: canvas sizes come up as often as their share of the examples."""
-    ends = np.cumsum([len(group.stream.mixture) for group in slots.values()])
-    drawn = keyed.uniform(keyed.key_of("side", seed), np.array([step]))[0] * ends[-1]
-    return list(slots.values())[int(np.searchsorted(ends, drawn, side="right"))]
 
 
 def _optimizers(model: CharmModel, recipe: Recipe, scope: Scope) -> tuple[list[Optimizer], list[Optimizer]]:

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -26,13 +25,12 @@ from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
 from charm.reasoner.losses import continue_loss, refinement_loss
-from charm.tasks import keyed
 from charm.tasks.dataset import Dataset, assemble
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig, read_run_config
 from charm.training.logs import Logs
 from charm.training.optimizers import MovingAverage, Optimizers
-from charm.training.slots import Slots
+from charm.training.slots import Slots, pick_slots
 
 STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
@@ -140,10 +138,7 @@ class Trainer:
 
     def side_of(self, step: int) -> int:
         """Which canvas size this step trains: sizes come up as often as their share of the index."""
-        sides = sorted(self.data.mixtures)
-        ends = np.cumsum([len(self.data.mixtures[side]) for side in sides])
-        drawn = keyed.uniform(keyed.key_of("side", self.config.seed), np.array([step]))[0] * ends[-1]
-        return sides[int(np.searchsorted(ends, drawn, side="right"))]
+        return pick_slots(self.slots, self.config.seed, step).side
 
     def record(self, metrics: dict[str, Tensor]) -> None:
         self.logs.add(metrics)

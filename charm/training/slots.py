@@ -84,3 +84,10 @@ class Slots:
             tensor = saved[name].transpose(0, 1) if name == "state_SBLD" else saved[name]
             setattr(self, name, tensor.contiguous().to(self.inputs_BT.device))
         self.turn = saved["turn"].cpu().numpy().copy()
+
+
+def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:
+    """The slots whose turn it is: canvas sizes come up as often as their share of the examples."""
+    ends = np.cumsum([len(group.stream.mixture) for group in slots.values()])
+    drawn = keyed.uniform(keyed.key_of("side", seed), np.array([step]))[0] * ends[-1]
+    return list(slots.values())[int(np.searchsorted(ends, drawn, side="right"))]
