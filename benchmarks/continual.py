@@ -1,6 +1,6 @@
 """Continual learning at a size for a CPU: all methods on one stream, and the paper's main result asserted.
 
-    python benchmarks/continual.py [--size cpu] [--seeds 1] [--out runs/continual]
+    python benchmarks/continual.py [--size cpu] [--seeds 1] [--jobs 1] [--out runs/continual]
 
 Trains a small CoSE and a small low-rank table on tasks of ARC-AGI-1's training set, then learns a stream of tasks that
 neither has seen, with every method. Nothing is told about the held-out outputs. It fails if
@@ -9,16 +9,21 @@ neither has seen, with every method. Nothing is told about the held-out outputs.
 - memory-only learning changes the answers to a single puzzle of the base, or any weight, bit for bit,
 - naive fine-tuning of the full model does not forget.
 
-Interrupted, the same command goes on. Sizes: `cpu` about half an hour on two cores, `gpu` the same at a larger size,
-`tiny` seconds, to see that everything runs (it asserts what does not need learning).
+Interrupted, the same command goes on. Sizes: `cpu` picks its tasks by hand; `gpu` learns all small tasks of the
+training set but 16, which are its stream; `tiny` takes seconds, to see that everything runs (it asserts what does not
+need learning). Runs are independent: `--jobs` of them go side by side.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import multiprocessing
 import os
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow each other down on a shared CPU
@@ -29,7 +34,7 @@ from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import Summary, gather, results_table, write_results
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.streams import TaskStream
-from charm.devices import Place, place
+from charm.devices import place
 from charm.model import MemoryConfig
 from charm.presets import quickstart
 from charm.tasks.sources import load_source
@@ -54,11 +59,18 @@ STREAM = (
 class Size:
     base: TrainConfig
     recipe: Recipe
-    tasks: int
+    stream: tuple[str, ...]
     views: int
     """That vote on tasks of the stream."""
     learns: bool = True
     """Large enough for accuracy to be asserted."""
+
+
+def small_tasks(longest: int = 10) -> list[str]:
+    """Tasks of the training set whose visible grids have no side beyond `longest`, in an order that means nothing."""
+    tasks = [task.blind() for task in load_source("arc1/training").tasks]
+    small = [t.id for t in tasks if max(max(g.shape) for pair in t.pairs for g in pair.grids()) <= longest]
+    return sorted(small, key=lambda task_id: hashlib.sha256(task_id.encode()).hexdigest())
 
 
 def sizes() -> dict[str, Size]:
@@ -67,24 +79,25 @@ def sizes() -> dict[str, Size]:
     small = replace(small, data=replace(small.data, tasks=BASE, views=128), memory=MemoryConfig(rank=8))
     # Rates above the paper's, as for the base: a stage has 100 updates and not 1,000.
     recipe = Recipe(steps=100, batch=48, warmup=10, task_lr=2e-2, row_lr=1e-2, shared_lr=2e-3)
+    stream, base = small_tasks()[:16], small_tasks()[16:]
     large = replace(
         small,
-        data=replace(small.data, views=500),
+        data=replace(small.data, tasks=tuple(base), views=256),
         reasoner=replace(
-            small.reasoner, width=256, layers=2, recurrences=4, refinement_steps=8, compute_dtype="bfloat16"
+            small.reasoner, width=128, layers=2, recurrences=4, refinement_steps=4, compute_dtype="bfloat16"
         ),
-        memory=MemoryConfig(rank=32),
-        optimizer=replace(small.optimizer, lr=1e-3, factor_lr=1e-3, warmup=200, ema=0.99),
-        steps=8000,
-        checkpoint_every=2000,
-        batch=256,
-        evaluate_loops=(8,),
+        memory=MemoryConfig(rank=16),
+        optimizer=replace(small.optimizer, lr=2e-3, factor_lr=1e-2, row_lr=1e-2, warmup=100, ema=0.99),
+        steps=4000,
+        checkpoint_every=1000,
+        batch=512,
+        evaluate_loops=(4,),
     )
     tiny = replace(small, data=replace(small.data, views=4), steps=4, checkpoint_every=4, batch=8)
     return {
-        "tiny": Size(tiny, replace(recipe, steps=2, batch=8), 2, 2, learns=False),
-        "cpu": Size(small, recipe, len(STREAM), 32),
-        "gpu": Size(large, Recipe(steps=500, shared_lr=5e-4), len(STREAM), 128),
+        "tiny": Size(tiny, replace(recipe, steps=2, batch=8), STREAM[:2], 2, learns=False),
+        "cpu": Size(small, recipe, STREAM, 32),
+        "gpu": Size(large, replace(recipe, steps=200, batch=128, shared_lr=5e-4), tuple(stream), 64),
     }
 
 
@@ -102,11 +115,34 @@ RUNS: list[tuple[str, str, Scope]] = [  # memory, method, scope
 ]
 
 
-def train_base(config: TrainConfig, out: Path, here: Place) -> None:
+def train_base(size: str, device: str, out: Path, memory: str) -> None:
     """The base, unless it is there already."""
-    done = steps_of(out)
+    config, folder = memories(sizes()[size].base)[memory], out / f"base-{memory}"
+    done = steps_of(folder)
     if not done or done[-1] < config.steps:
-        train(config, out, here, resume=bool(done))
+        with place(device) as here:
+            train(config, folder, here, resume=bool(done), say=lambda text: print(f"base {memory}: {text}"))
+
+
+def learn_stream(size: str, device: str, out: Path, run: tuple[str, str, Scope, int]) -> Summary:
+    """One method on one base: the summary of its run."""
+    (memory, method, scope, seed), one = run, sizes()[size]
+    stream = StreamOptions(
+        str(out / "unseen.json"),
+        method,
+        scope,
+        replace(one.recipe, seed=seed),
+        evaluate_views=one.views,
+        base_views=one.views,
+        recheck_every=4,
+    )
+    print(f"{memory} {method} {scope}, seed {seed}", flush=True)
+    with place(device) as here:
+        return run_stream(out / f"base-{memory}", folder_of_run(out, run), stream, here)
+
+
+def folder_of_run(out: Path, run: tuple[str, str, Scope, int]) -> Path:
+    return out / "-".join(map(str, run))
 
 
 def memories(config: TrainConfig) -> dict[str, TrainConfig]:
@@ -146,39 +182,28 @@ def main() -> None:
     )
     parser.add_argument("--size", choices=sorted(sizes()), default="cpu")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, default=Path("runs/continual"))
     options = parser.parse_args()
     size, out = sizes()[options.size], options.out / options.size
     began = time.monotonic()
     tasks = {task.id: task for task in load_source("arc1/training").tasks}
-    TaskStream("unseen", tuple(tasks[task_id] for task_id in STREAM)).save(out / "unseen.json")
+    TaskStream("unseen", tuple(tasks[task_id] for task_id in size.stream)).save(out / "unseen.json")
+    runs = [(*run, seed) for seed in range(options.seeds) for run in RUNS]
+    work = (options.size, options.device, out)
+    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(partial(train_base, *work), memories(size.base)))
+        summaries = list(pool.map(partial(learn_stream, *work), runs))
     found: dict[tuple[str, str, str], list[Summary]] = {}
-    folders = []
-    with place(options.device) as here:
-        for memory, config in memories(size.base).items():
-            train_base(config, out / f"base-{memory}", here)
-        for seed in range(options.seeds):
-            for memory, method, scope in RUNS:
-                folder = out / f"{memory}-{method}-{scope}-{seed}"
-                stream = StreamOptions(
-                    str(out / "unseen.json"),
-                    method,
-                    scope,
-                    replace(size.recipe, seed=seed),
-                    size.tasks,
-                    evaluate_views=size.views,
-                    base_views=size.views,
-                    recheck_every=4,
-                )
-                print(f"{memory} {method} {scope}, seed {seed}")
-                run = run_stream(out / f"base-{memory}", folder, stream, here)
-                found.setdefault((memory, method, scope), []).append(run)
-                folders.append(folder)
-        machine = here.describe()
+    for (memory, method, scope, _), summary in zip(runs, summaries, strict=True):
+        found.setdefault((memory, method, scope), []).append(summary)
+    folders = [folder_of_run(out, run) for run in runs]
     Console().print(results_table(gather(folders)))
     print("\n".join(map(str, write_results(folders, out))))
-    print(f"{machine}, {options.seeds} seeds, {(time.monotonic() - began) / 60:.1f} minutes")
+    with place(options.device) as here:
+        minutes = (time.monotonic() - began) / 60
+        print(f"{here.describe()}, {options.seeds} seeds, {options.jobs} jobs, {minutes:.1f} minutes")
     check(found, size.learns)
     print("the paper's result holds" if size.learns else "everything runs")
 

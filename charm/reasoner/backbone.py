@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -16,11 +15,12 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.layers import Block, Linear, rotation, truncated_normal_
+from charm.reasoner.layers import Block, Linear, Rotation, rotation, truncated_normal_
 
 HALT_BIAS = -5.0  # nobody halts before having learned to: sigmoid(-5) is 0.7 %
 
-Apply = Callable[[Tensor, Tensor], Tensor]  # one application of a block: (state, injected) -> state
+# A block applied several times, with the same input injected before each: (state, injected, times) -> state.
+Apply = Callable[[Tensor, Tensor, int], Tensor]
 
 
 # The three recurrences. Each takes the states of the last step (the one that is read out first), the
@@ -31,11 +31,8 @@ def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Reaso
     """One state; the input is injected before each of the R applications, the last H carry gradients."""
     (h,), (f,) = states, apply
     with torch.no_grad():
-        for _ in range(config.recurrences - config.horizon):
-            h = f(h, x)
-    for _ in range(config.horizon):
-        h = f(h, x)
-    return [h]
+        h = f(h, x, config.recurrences - config.horizon)
+    return [f(h, x, config.horizon)]
 
 
 def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
@@ -43,9 +40,8 @@ def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Reaso
     (high, low), (f,) = states, apply
 
     def cycle(high: Tensor, low: Tensor) -> tuple[Tensor, Tensor]:
-        for _ in range(config.inner):
-            low = f(low, high + x)
-        return f(high, low), low
+        low = f(low, high + x, config.inner)
+        return f(high, low, 1), low
 
     with torch.no_grad():
         for _ in range(config.recurrences - config.horizon):
@@ -61,13 +57,23 @@ def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Reaso
     with torch.no_grad():
         for cycle in range(config.recurrences):
             last = cycle == config.recurrences - 1
-            for _ in range(config.inner - last):
-                low = f_low(low, high + x)
+            low = f_low(low, high + x, config.inner - last)
             if not last:
-                high = f_high(high, low)
-    low = f_low(low, high + x)
-    high = f_high(high, low)
+                high = f_high(high, low, 1)
+    low = f_low(low, high + x, 1)
+    high = f_high(high, low, 1)
     return [high, low]
+
+
+def plain(block: nn.Module, turn: Rotation) -> Apply:
+    """A block applied by its own forward."""
+
+    def apply(state_BLD: Tensor, injected_BLD: Tensor, times: int) -> Tensor:
+        for _ in range(times):
+            state_BLD = block(state_BLD, injected_BLD, turn)
+        return state_BLD
+
+    return apply
 
 
 RECUR = {"urm": recur_urm, "trm": recur_trm, "hrm": recur_hrm}
@@ -107,7 +113,7 @@ class Reasoner(nn.Module):
         turn = rotation(
             side, config.prefix, config.rope, config.rope_base, config.head_width, tokens_BT.device
         )
-        apply: list[Apply] = [partial(block, turn=turn) for block in self.blocks]
+        apply = [plain(block, turn) for block in self.blocks]
         if self.uses_fused_kernels():
             from charm.reasoner.kernels import fused  # here alone: Triton is not everywhere
 

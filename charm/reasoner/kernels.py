@@ -53,12 +53,14 @@ BACKENDS = [
 def _add_norm_kernel(
     x_ptr: tl.tensor,  # [M, D]
     y_ptr: tl.tensor,  # [M, D]; without ADD y is not read and stands for 0
-    out_ptr: tl.tensor,  # [M, D] (x + y) / rms(x + y); may be x
+    after_ptr: tl.tensor,  # [M, D]; without AFTER it is not read and stands for 0
+    out_ptr: tl.tensor,  # [M, D] (x + y) / rms(x + y) + after; may be x
     scale_ptr: tl.tensor,  # [M] 1 / rms(x + y), float32
     rows: tl.tensor,
     width: tl.constexpr,
     eps: tl.constexpr,
     ADD: tl.constexpr,
+    AFTER: tl.constexpr,
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
 ) -> None:
@@ -70,7 +72,10 @@ def _add_norm_kernel(
     if ADD:
         total += tl.load(y_ptr + at, there, 0.0).to(tl.float32)
     scale = 1 / tl.sqrt(tl.sum(total * total, 1) / width + eps)
-    tl.store(out_ptr + at, (total * scale[:, None]).to(out_ptr.dtype.element_ty), there)
+    out = total * scale[:, None]
+    if AFTER:
+        out += tl.load(after_ptr + at, there, 0.0).to(tl.float32)
+    tl.store(out_ptr + at, out.to(out_ptr.dtype.element_ty), there)
     tl.store(scale_ptr + row, scale, row < rows)
 
 
@@ -357,19 +362,22 @@ def add_norm(x_MD: Tensor, y_MD: Tensor) -> tuple[Tensor, Tensor]:
     rows, width = x_MD.shape
     out_MD = torch.empty_like(x_MD)
     scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
-    sizes = (rows, width, NORM_EPS, True, NORM_ROWS, triton.next_power_of_2(width))
+    sizes = (rows, width, NORM_EPS, True, False, NORM_ROWS, triton.next_power_of_2(width))
     grid = (triton.cdiv(rows, NORM_ROWS),)
-    _add_norm_kernel[grid](x_MD, y_MD, out_MD, scale_M, *sizes, num_warps=NORM_WARPS)
+    _add_norm_kernel[grid](x_MD, y_MD, x_MD, out_MD, scale_M, *sizes, num_warps=NORM_WARPS)
     return out_MD, scale_M
 
 
-def norm_(x_MD: Tensor) -> None:
-    """rms_norm in place."""
+def norm_(x_MD: Tensor, after_MD: Tensor | None = None) -> None:
+    """rms_norm in place, and `after` added to it."""
     rows, width = x_MD.shape
     scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
-    sizes = (rows, width, NORM_EPS, False, NORM_ROWS, triton.next_power_of_2(width))
+    adds = after_MD is not None
+    sizes = (rows, width, NORM_EPS, False, adds, NORM_ROWS, triton.next_power_of_2(width))
     grid = (triton.cdiv(rows, NORM_ROWS),)
-    _add_norm_kernel[grid](x_MD, x_MD, x_MD, scale_M, *sizes, num_warps=NORM_WARPS)
+    _add_norm_kernel[grid](
+        x_MD, x_MD, after_MD if adds else x_MD, x_MD, scale_M, *sizes, num_warps=NORM_WARPS
+    )
 
 
 def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
@@ -557,34 +565,46 @@ class _Layer:
         mixed_BLD = mixed_BNLH.transpose(1, 2).reshape(x_BLD.shape)
         return _Mix.apply(parts[3], mixed_BLD, self.taps_3F, *self.masters[1:], *self.weights[1:])
 
-    def infer(self, x_BLD: Tensor) -> Tensor:
+    def infer(self, x_BLD: Tensor, after_BLD: Tensor | None = None) -> Tensor:
+        """The layer's output with `after` added to it."""
         qkv, out, gate_up, down = self.weights
         length, width = x_BLD.shape[1:]
         x_MD = x_BLD.view(-1, width)
         qkv_ME = x_MD @ qkv.T
         rotate(qkv_ME.split(width, dim=1), qkv_ME, self.turn, range(1, 2))
         norm_(x_MD.addmm_(attend(qkv_ME, self.turn), out.T))
-        norm_(x_MD.addmm_(gate(x_MD @ gate_up.T, self.taps_3F, length), down.T))
+        after_MD = None if after_BLD is None else after_BLD.view(-1, width)
+        norm_(x_MD.addmm_(gate(x_MD @ gate_up.T, self.taps_3F, length), down.T), after_MD)
         return x_BLD
 
 
-def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor, Tensor], Tensor]:
-    """A Block as a function (state, injected) -> state that computes what the block's own forward does.
+def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor, Tensor, int], Tensor]:
+    """A Block as a function (state, injected, times) -> state that computes what the block does that often.
 
     It holds the weights of now: make it anew after each update.
     """
     assert isinstance(block, Block)
     layers = [_Layer(layer, turn, dtype) for layer in block.layers]
 
-    def apply(state_BLD: Tensor, injected_BLD: Tensor) -> Tensor:
+    def infer(state_BLD: Tensor, injected_BLD: Tensor, times: int) -> Tensor:
+        if times == 0:
+            return state_BLD
         x_BLD = state_BLD + injected_BLD
-        if not torch.is_grad_enabled():
-            for layer in layers:
+        for application in range(times):
+            for layer in layers[:-1]:
                 x_BLD = layer.infer(x_BLD)
-            return x_BLD
-        with sdpa_kernel(BACKENDS, set_priority=True):
-            for layer in layers:
-                x_BLD = layer.learn(x_BLD)
+            # What the next application begins with is added by the last norm of this one.
+            x_BLD = layers[-1].infer(x_BLD, injected_BLD if application + 1 < times else None)
         return x_BLD
+
+    def apply(state_BLD: Tensor, injected_BLD: Tensor, times: int) -> Tensor:
+        if not torch.is_grad_enabled():
+            return infer(state_BLD, injected_BLD, times)
+        with sdpa_kernel(BACKENDS, set_priority=True):
+            for _ in range(times):
+                state_BLD = state_BLD + injected_BLD
+                for layer in layers:
+                    state_BLD = layer.learn(state_BLD)
+        return state_BLD
 
     return apply

@@ -1,0 +1,210 @@
+"""Everything that decides a language-model run, in one typed record; also its command line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import arg
+
+from charm.config import from_json
+from charm.errors import CharmError
+
+Dtype = Literal["bfloat16", "float32"]
+
+
+@dataclass(frozen=True)
+class GPTConfig:
+    """The backbone."""
+
+    depth: int = 12
+    """Layers."""
+    width: int = 0
+    """Of the model; 0 is 64 for each layer, rounded up to a multiple of the head width."""
+    head_width: int = 128
+    """Of an attention head."""
+    vocab: int = 32_768
+    """Tokens; those of the prepared data."""
+    length: int = 2048
+    """Tokens in a row."""
+    short_window: int = 512
+    """How far back three of four layers look; the others, and the last, see the whole row."""
+    compute_dtype: Dtype = "bfloat16"
+    """Of activations and matrix products."""
+    table_dtype: Dtype = "bfloat16"
+    """In which embeddings and n-gram tables are stored; all other weights are float32."""
+
+    def __post_init__(self) -> None:
+        for name in ("depth", "head_width", "vocab", "length", "short_window"):
+            if getattr(self, name) < 1:
+                raise CharmError(f"gpt.{name} must be at least 1, not {getattr(self, name)}")
+        if self.width < 0 or self.model_width % self.head_width or self.head_width % 2:
+            raise CharmError(
+                f"gpt: width {self.model_width} is not a multiple of the head width {self.head_width}, or that is odd"
+            )
+        if self.model_width < 24:
+            raise CharmError(f"gpt: width {self.model_width} is under 24, which the smear gate reads")
+
+    @property
+    def model_width(self) -> int:
+        return self.width or -(-64 * self.depth // self.head_width) * self.head_width
+
+    @property
+    def heads(self) -> int:
+        return self.model_width // self.head_width
+
+
+@dataclass(frozen=True)
+class NgramConfig:
+    """The memory of hashed 2- and 3-grams."""
+
+    variant: Literal["none", "engram", "cose", "mixture"] = "none"
+    """none is the stock backbone; cose adds what is composed from token embeddings; mixture routes between both."""
+    rows: int = 163_840
+    """Each table takes the next free prime from here up. 0: no tables (composition only); 1: one row each."""
+    width: int = 384
+    """Of what is looked up for each n-gram order, over all heads."""
+    heads: int = 8
+    """Tables of each order: the same hash modulo different primes."""
+    layers: tuple[int, ...] = ()
+    """Layers that read a memory of their own; none given: the second and the last of the first half."""
+    seed: int = 0
+    """Draws the hash."""
+
+    def __post_init__(self) -> None:
+        if self.rows < 0 or self.heads < 1 or self.width < 1 or self.width % self.heads:
+            raise CharmError(
+                f"ngram: {self.rows} rows, width {self.width} and {self.heads} heads are not a table; rows must not "
+                f"be negative and heads must divide the width"
+            )
+        if self.variant == "mixture" and not self.rows:
+            raise CharmError("ngram: a mixture without tables mixes nothing; rows must be at least 1")
+
+    @property
+    def active(self) -> bool:
+        """Whether there is any memory: Engram without tables is the stock backbone."""
+        return self.variant != "none" and (self.variant != "engram" or self.rows > 0)
+
+    def layers_in(self, depth: int) -> tuple[int, ...]:
+        """The layers that read the memory, lowest first."""
+        if not self.active:
+            return ()
+        chosen = self.layers or tuple(sorted({min(1, depth - 1), max(depth // 2 - 1, 0)}))
+        if sorted(set(chosen)) != list(chosen) or chosen[0] < 0 or chosen[-1] >= depth:
+            raise CharmError(f"ngram.layers {list(chosen)} must rise within 0..{depth - 1}")
+        return chosen
+
+
+@dataclass(frozen=True)
+class LMOptimizerConfig:
+    """Learning rates before they are scaled by the square root of the batch over 2^19 tokens."""
+
+    matrix_lr: float = 0.02
+    """Of block matrices (Muon); times the square root of outputs over inputs where that is above 1."""
+    weight_decay: float = 0.28
+    """Of block matrices, where update and weight share their sign; falls to zero as a cosine."""
+    embedding_lr: float = 0.3
+    """Of token embeddings, at width 768."""
+    value_lr: float = 0.15
+    """Of value embeddings, at width 768."""
+    head_lr: float = 0.008
+    """Of the output map, at width 768."""
+    residual_lr: float = 0.005
+    """Of what scales the residual stream in each layer."""
+    input_lr: float = 0.5
+    """Of what mixes the input into each layer."""
+    smear_lr: float = 0.2
+    """Of smear and back-out; does not scale with the batch."""
+    memory_lr: float = 0.02
+    """Of n-gram tables, convolution and router, before the multiplier."""
+    memory_multiplier: float = 5.0
+    """Of the memory's learning rates."""
+    memory_scope: Literal["tables", "all"] = "tables"
+    """What the multiplier applies to: the tables, or every parameter of the memory."""
+    table_update: Literal["dense", "rows"] = "dense"
+    """AdamW over whole tables, or over the rows that a step has read (moments of other rows rest)."""
+    warmup: int = 40
+    """Updates over which learning rates rise linearly."""
+    warmdown: float = 0.65
+    """Last share of the run, over which learning rates fall linearly to final_lr."""
+    final_lr: float = 0.05
+    """Learning rates at the end, as a share of their full size."""
+
+    def __post_init__(self) -> None:
+        if self.warmup < 0 or not 0 <= self.warmdown <= 1 or not 0 <= self.final_lr <= 1:
+            raise CharmError("optimizer: warmup must not be negative; warmdown and final_lr lie in 0..1")
+
+
+@dataclass(frozen=True)
+class LMConfig:
+    """A run."""
+
+    gpt: GPTConfig = field(default_factory=GPTConfig)
+    ngram: NgramConfig = field(default_factory=NgramConfig)
+    optimizer: LMOptimizerConfig = field(default_factory=LMOptimizerConfig)
+    data: Path | None = None
+    """A folder that `charm lm prepare` made (default: lm in CHARM_DATA or the user's cache folder)."""
+    tails: Literal["drop", "keep"] = "drop"
+    """What happens to the rest of a document that was cropped to fill a row: dropped, or packed as one of its own."""
+    steps: int = 2270
+    """Updates in all."""
+    batch: int = 524_288
+    """Tokens in an update, over all processes."""
+    device_rows: int = 32
+    """Rows that a process computes at once; more are accumulated."""
+    seed: int = 0
+    """Draws the initial weights and nothing else: the order of the data is fixed."""
+    shard_tables: bool = False
+    """Under torchrun, divide the rows of the n-gram tables among the processes instead of repeating them."""
+    evaluate_every: int = 250
+    """Updates between evaluations, which also come before the first and after the last; 0 is only after the last."""
+    evaluate_tokens: int = 10_485_760
+    """Tokens of an evaluation, from the start of the validation shard."""
+    checkpoint_every: int = 1000
+    """Updates between checkpoints; there is one at the end too."""
+    keep_checkpoints: int = 1
+    """Checkpoints kept; 0 keeps all."""
+    log_every: int = 10
+    """Updates between lines of metrics.jsonl."""
+    device: str = "auto"
+    """cuda, xpu, mps, cpu, or the best there is."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """torch.compile the backbone: on CUDA by default."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "device_rows", "checkpoint_every", "log_every"):
+            if getattr(self, name) < 1:
+                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("batch", "evaluate_tokens"):
+            if getattr(self, name) % self.gpt.length or getattr(self, name) < self.gpt.length:
+                raise CharmError(
+                    f"{name} of {getattr(self, name)} tokens is not a whole number of rows of {self.gpt.length}"
+                )
+        if self.optimizer.table_update == "rows" and self.gpt.table_dtype != "float32":
+            # Row by row, step counts are kept in the table's own type; bfloat16 cannot count beyond 256.
+            raise CharmError("optimizer.table_update 'rows' needs gpt.table_dtype float32")
+        if self.optimizer.table_update == "rows" and self.shard_tables:
+            raise CharmError("tables that are sharded are updated densely: shard_tables and 'rows' exclude each other")
+        self.ngram.layers_in(self.gpt.depth)
+
+
+@dataclass(frozen=True)
+class LMOptions:
+    """Train a preset; the defaults below are its own, and any of them can be given."""
+
+    config: Annotated[LMConfig, arg(name="")]
+    out: Path
+    """The run folder."""
+    resume: bool = False
+    """Go on from the newest whole checkpoint in the run folder."""
+
+
+def read_lm_config(run: Path) -> LMConfig:
+    """The configuration of a run folder."""
+    path = run / "config.json"
+    try:
+        return from_json(LMConfig, json.loads(path.read_text()), str(path))
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error

@@ -1,0 +1,185 @@
+"""Text to learn from: parquet shards, text files in folders, or what Python itself ships with.
+
+A shard is a list of documents in an order that does not depend on the machine: parquet files keep theirs, and other
+documents are sorted by a hash of their content, which mixes them and removes duplicates in one go.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sysconfig
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from charm.errors import CharmError
+
+TEXT_SUFFIXES = (".txt", ".md", ".rst", ".py", ".html", ".tex", ".c", ".h", ".pyi", ".js", ".json", ".csv")
+DEFAULT_SUFFIXES = (".txt", ".md", ".rst", ".py")
+SHORTEST = 64  # characters; shorter files are empty `__init__.py`s and the like
+EXTRA = "pip install 'charm-arc[language]'"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Documents that are tokenised into one file; they are read again each time they are asked for."""
+
+    name: str
+    documents: Sequence[str] | ParquetText
+
+
+class ParquetText:
+    """The column `text` of a parquet file, a row group at a time."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow.parquet
+        except ImportError as error:
+            raise CharmError(f"{path.name}: reading parquet needs pyarrow; {EXTRA}") from error
+        self.path = path
+        try:
+            names = pyarrow.parquet.read_schema(path).names
+        except (OSError, ValueError) as error:
+            raise CharmError(f"{path} is not a readable parquet file ({error})") from error
+        if "text" not in names:
+            raise CharmError(f"{path} has no column 'text', only {', '.join(names)}")
+
+    def __iter__(self) -> Iterator[str]:
+        import pyarrow.parquet
+
+        with pyarrow.parquet.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(columns=["text"]):
+                yield from (text for text in batch.column("text").to_pylist() if text)
+
+
+def python_documents(limit: int | None = None) -> list[str]:
+    """What Python says of itself: documentation strings of its library, its language topics, its licence.
+
+    No more than `limit` characters in all. Sources are parsed, not imported, so nothing runs.
+    """
+    from pydoc_data.topics import topics
+
+    home = Path(sysconfig.get_path("stdlib"))
+    found = [text for _, text in sorted(topics.items())]
+    found += [path.read_text("utf-8") for path in sorted(home.glob("LICENSE*"))]
+    for path in sorted(home.rglob("*.py")):
+        inside = path.relative_to(home).parts
+        if any(part in ("site-packages", "dist-packages", "test", "tests", "lib2to3") for part in inside):
+            continue
+        text = _docstrings(path)
+        if len(text) >= SHORTEST:
+            found.append(text)
+    return _cut(mixed(found), limit)
+
+
+def folder_documents(
+    roots: Iterable[Path], suffixes: Sequence[str] = DEFAULT_SUFFIXES, limit: int | None = None
+) -> tuple[list[str], dict[str, int]]:
+    """Every text file under the roots, and what was left out: links, files that are not UTF-8, short, or double."""
+    kept: list[str] = []
+    counts = {"files": 0, "not_utf8": 0, "short": 0, "duplicate": 0}
+    for root in roots:
+        if not root.exists():
+            raise CharmError(f"there is no folder or file {root}")
+        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
+            if path.suffix not in suffixes or path.is_symlink() or not path.is_file():
+                continue
+            counts["files"] += 1
+            try:
+                text = path.read_text("utf-8")
+            except UnicodeDecodeError:
+                counts["not_utf8"] += 1
+                continue
+            except OSError as error:
+                raise CharmError(f"{path} is not readable ({error.strerror})") from error
+            if len(text) < SHORTEST:
+                counts["short"] += 1
+                continue
+            kept.append(text)
+    unique = mixed(kept)
+    counts["duplicate"] = len(kept) - len(unique)
+    return _cut(unique, limit), counts
+
+
+def mixed(documents: Iterable[str]) -> list[str]:
+    """Without duplicates, in the order of a hash of the content."""
+    return [text for _, text in sorted({hashlib.sha256(text.encode()).digest(): text for text in documents}.items())]
+
+
+def split_validation(documents: Sequence[str], share: float) -> tuple[list[str], list[str]]:
+    """Documents to train on, and the last ones, at least one, that hold `share` of all characters."""
+    if len(documents) < 2 or not 0 < share < 1:
+        raise CharmError(f"{len(documents)} documents cannot be split with a share of {share} for validation")
+    wanted, held, first = share * sum(map(len, documents)), 0, len(documents)
+    while held < wanted and first > 1:
+        first -= 1
+        held += len(documents[first])
+    return list(documents[:first]), list(documents[first:])
+
+
+def gather(
+    sources: Sequence[Path],
+    python: bool = False,
+    suffixes: Sequence[str] = DEFAULT_SUFFIXES,
+    limit: int | None = None,
+    validation: float = 0.05,
+) -> tuple[list[Shard], dict[str, Any]]:
+    """Shards, of which the last validates, and a record of where they came from.
+
+    Parquet files (given, or in a given folder) are shards as they are; everything else is gathered into two.
+    """
+    parquet = [path for source in sources for path in _parquet_files(source)]
+    if parquet:
+        if len(parquet) < 2 or python:
+            raise CharmError("parquet shards come two or more and alone: all train but the last, which validates")
+        shards = [Shard(path.stem, ParquetText(path)) for path in parquet]
+        return shards, {"kind": "parquet", "files": [path.name for path in parquet]}
+    if not sources and not python:
+        raise CharmError("name parquet files, text files or folders, or ask for Python's own documentation with --python")
+    documents, counts = folder_documents(sources, suffixes, None)
+    if python:
+        documents += python_documents()
+        counts["python"] = len(documents)
+    documents = _cut(mixed(documents), limit)
+    training, held_out = split_validation(documents, validation)
+    record = {
+        "kind": "text",
+        "suffixes": list(suffixes),
+        "documents": len(documents),
+        "characters": sum(map(len, documents)),
+        **counts,
+    }
+    return [Shard("shard_00000", training), Shard("shard_00001", held_out)], record
+
+
+def _parquet_files(source: Path) -> list[Path]:
+    if source.suffix == ".parquet":
+        return [source]
+    return sorted(source.glob("*.parquet")) if source.is_dir() else []
+
+
+def _docstrings(path: Path) -> str:
+    """All documentation strings of a source file, in its order."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    try:
+        tree = ast.parse(path.read_bytes())
+    except SyntaxError:  # Python ships a few files that are wrong on purpose
+        return ""
+    nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+    nodes.sort(key=lambda node: getattr(node, "lineno", 0))
+    return "\n\n".join(filter(None, (ast.get_docstring(node) for node in nodes)))
+
+
+def _cut(documents: list[str], limit: int | None) -> list[str]:
+    """The first documents, as long as all of them stay within `limit` characters."""
+    if limit is None:
+        return documents
+    kept, total = [], 0
+    for text in documents:
+        total += len(text)
+        if total > limit:
+            break
+        kept.append(text)
+    return kept

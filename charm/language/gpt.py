@@ -1,0 +1,231 @@
+"""The backbone: a GPT with value embeddings, windowed attention, smear and back-out, and n-gram memory where asked for.
+
+Shapes: B rows, T tokens, D width, H heads, K head width, V vocabulary, E what a memory's tables give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.attention.varlen import varlen_attn
+
+from charm.language.config import GPTConfig, NgramConfig
+from charm.language.ngram import Linear, NgramMemory, back, norm, table_sizes, uniform
+from charm.memory.parts import Rows
+
+VALUE_GATE = 12  # features of a token that open its value embedding
+SMEAR_GATE = 24  # features of a token that let the token before it in
+SHARPNESS = 1.2  # of queries and keys after their norm
+SOFTCAP = 15.0  # bound of the logits
+ROPE_BASE = 100_000
+
+
+def attend(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, window: int) -> Tensor:
+    """Causal attention of each token to itself and `window` tokens before it."""
+    batch, length = q_BTHK.shape[:2]
+    if window < length - 1 and q_BTHK.is_cuda and q_BTHK.dtype == torch.bfloat16:
+        # The only windowed kernel that torch maintains takes rows of any length end to end; ours are all equal.
+        starts = torch.arange(0, (batch + 1) * length, length, dtype=torch.int32, device=q_BTHK.device)
+        flat = (x.flatten(0, 1) for x in (q_BTHK, k_BTHK, v_BTHK))
+        found = varlen_attn(*flat, starts, starts, length, length, window_size=(window, 0))
+        assert isinstance(found, Tensor)
+        return found.unflatten(0, (batch, length))
+    mask = None
+    if window < length - 1:
+        distance = torch.arange(length, device=q_BTHK.device)
+        distance = distance[:, None] - distance[None, :]
+        mask = (distance >= 0) & (distance <= window)
+    heads_first = (x.transpose(1, 2) for x in (q_BTHK, k_BTHK, v_BTHK))
+    return F.scaled_dot_product_attention(*heads_first, attn_mask=mask, is_causal=mask is None).transpose(1, 2)
+
+
+def rotary(length: int, head_width: int) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of every position and pair of features, [T, K / 2]."""
+    frequencies = ROPE_BASE ** (-torch.arange(0, head_width, 2).double() / head_width)
+    angles = torch.outer(torch.arange(length).double(), frequencies)
+    return angles.cos().float(), angles.sin().float()
+
+
+def rotate(x_BTHK: Tensor, cos_TK: Tensor, sin_TK: Tensor) -> Tensor:
+    """Turn the pairs (feature k, feature k + K/2) by angles that grow with the position."""
+    first, second = x_BTHK.chunk(2, dim=-1)
+    cos, sin = cos_TK[:, None], sin_TK[:, None]
+    return torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)
+
+
+class Attention(nn.Module):
+    def __init__(self, config: GPTConfig, window: int, has_values: bool) -> None:
+        super().__init__()
+        width = config.model_width
+        self.heads, self.window = config.heads, window
+        self.query, self.key, self.value = (Linear(width, width) for _ in range(3))
+        self.output = Linear(width, width)
+        self.value_gate = Linear(VALUE_GATE, config.heads) if has_values else None
+
+    def forward(self, x_BTD: Tensor, values_BTD: Tensor | None, cos: Tensor, sin: Tensor) -> Tensor:
+        q, k, v = (part(x_BTD).unflatten(-1, (self.heads, -1)) for part in (self.query, self.key, self.value))
+        if self.value_gate is not None and values_BTD is not None:
+            gate_BTH1 = 3 * torch.sigmoid(self.value_gate(x_BTD[..., :VALUE_GATE])).unsqueeze(-1)
+            v = v + gate_BTH1 * values_BTD.unflatten(-1, (self.heads, -1))
+        q, k = (norm(rotate(part, cos, sin)) * SHARPNESS for part in (q, k))
+        return self.output(attend(q, k, v, self.window).flatten(-2))
+
+
+class Block(nn.Module):
+    def __init__(self, config: GPTConfig, window: int, has_values: bool) -> None:
+        super().__init__()
+        width = config.model_width
+        self.attention = Attention(config, window, has_values)
+        self.widen = Linear(width, 4 * width)
+        self.narrow = Linear(4 * width, width)
+
+    def forward(self, x_BTD: Tensor, values_BTD: Tensor | None, cos: Tensor, sin: Tensor) -> Tensor:
+        x_BTD = x_BTD + self.attention(norm(x_BTD), values_BTD, cos, sin)
+        return x_BTD + self.narrow(F.relu(self.widen(norm(x_BTD))).square())
+
+
+class GPT(nn.Module):
+    """Called with ids [B, T] it gives logits [B, T, V]; with targets too, the nats of each, [B, T].
+
+    `canonical` maps each token to the id under which n-grams know it, and `bos` begins every document.
+    """
+
+    cos: Tensor
+    sin: Tensor
+
+    def __init__(
+        self,
+        config: GPTConfig,
+        ngram: NgramConfig,
+        seed: int | None = 0,
+        canonical: npt.NDArray[np.int64] | None = None,
+        bos: int = 0,
+    ) -> None:
+        """Without a seed weights are not drawn: for counting, and for weights that are about to be loaded."""
+        super().__init__()
+        self.config, self.ngram = config, ngram
+        width, depth = config.model_width, config.depth
+        self.embedding = Rows(config.vocab, width, sparse=False)
+        self.head = Linear(width, config.vocab)
+        self.values = nn.ModuleDict(
+            {str(i): Rows(config.vocab, width, sparse=False) for i in range(depth) if i % 2 == (depth - 1) % 2}
+        )
+        self.blocks = nn.ModuleList(
+            Block(config, self.window(i), has_values=str(i) in self.values) for i in range(depth)
+        )
+        self.residual_scale = nn.Parameter(torch.linspace(1.15, 1.05, depth))
+        self.input_scale = nn.Parameter(torch.linspace(0.20, 0.05, depth))
+        self.smear_gate = Linear(SMEAR_GATE, 1)
+        self.smear = nn.Parameter(torch.zeros(1))
+        self.backout = nn.Parameter(torch.full((1,), 0.2))
+        layers = ngram.layers_in(depth)
+        sizes = table_sizes(ngram, len(layers)) if ngram.rows and layers else [None] * len(layers)
+        known = np.arange(config.vocab) if canonical is None else canonical
+        self.memories = nn.ModuleDict(
+            {
+                str(layer): NgramMemory(ngram, width, layer, of_layer, known, bos)
+                for layer, of_layer in zip(layers, sizes, strict=True)
+            }
+        )
+        cos, sin = rotary(config.length, config.head_width)
+        self.register_buffer("cos", cos, persistent=False)
+        self.register_buffer("sin", sin, persistent=False)
+        if seed is not None:
+            self.draw(seed)
+        for table in self.modules():
+            if isinstance(table, Rows):
+                table.to(getattr(torch, config.table_dtype))
+
+    def window(self, layer: int) -> int:
+        """How many tokens back a layer looks: three short windows, then a long one, and the last is long."""
+        is_long = layer % 4 == 3 or layer == self.config.depth - 1
+        return self.config.length if is_long else self.config.short_window
+
+    @torch.no_grad()
+    def draw(self, seed: int) -> None:
+        """Initial weights; those of the backbone are the same whatever the memory."""
+        generator = torch.Generator().manual_seed(seed)
+        self.embedding.weight.normal_(0, 0.8, generator=generator)
+        self.head.weight.normal_(0, 0.001, generator=generator)
+        bound = (3 / self.config.model_width) ** 0.5
+        for table in self.values.values():
+            table.weight.uniform_(-bound, bound, generator=generator)
+        for block in self.blocks:
+            for layer in (block.attention.query, block.attention.key, block.attention.value):
+                uniform(layer, generator)
+            uniform(block.widen, generator, scale=0.4)
+            for layer in (block.attention.output, block.narrow):
+                layer.weight.zero_()
+            if block.attention.value_gate is not None:
+                block.attention.value_gate.weight.uniform_(0, 0.02, generator=generator)
+        self.smear_gate.weight.uniform_(0, 0.02, generator=generator)
+        for memory in self.memories.values():
+            memory.draw(generator)
+
+    def forward(self, ids_BT: Tensor, targets_BT: Tensor | None = None) -> Tensor:
+        return self.backbone(ids_BT, self.retrieve(ids_BT), targets_BT)
+
+    def retrieve(self, ids_BT: Tensor) -> list[Tensor | None]:
+        """What the tables of each memory give, [B, T, E]; apart from the rest, which a compiler takes as a whole."""
+        dtype = getattr(torch, self.config.compute_dtype)
+        tables = [memory.tables for memory in self.memories.values()]
+        return [None if one is None else one(ids_BT).to(dtype) for one in tables]
+
+    def backbone(
+        self, ids_BT: Tensor, reads: Sequence[Tensor | None], targets_BT: Tensor | None = None
+    ) -> Tensor:
+        """Everything after the tables."""
+        dtype, length = getattr(torch, self.config.compute_dtype), ids_BT.shape[1]
+        cos, sin = self.cos[:length].to(dtype), self.sin[:length].to(dtype)
+        read_of = dict(zip(self.memories, reads, strict=True))
+        tokens_BTD = self.embedding(ids_BT).to(dtype)
+        x = norm(tokens_BTD)
+        smear_BT1 = self.smear.to(dtype) * torch.sigmoid(self.smear_gate(x[..., :SMEAR_GATE]))
+        x = first = x + smear_BT1 * back(x, 1)
+        kept = x
+        residual_scale, input_scale = self.residual_scale.to(dtype), self.input_scale.to(dtype)
+        for i, block in enumerate(self.blocks):
+            x = residual_scale[i] * x + input_scale[i] * first
+            if str(i) in self.memories:
+                x = x + self.memories[str(i)](x, read_of[str(i)], tokens_BTD.detach())
+            values = self.values[str(i)](ids_BT).to(dtype) if str(i) in self.values else None
+            x = block(x, values, cos, sin)
+            if i == self.config.depth // 2:
+                kept = x
+        x = norm(x - self.backout.to(dtype) * kept)
+        logits_BTV = self.head(x).float()
+        logits_BTV = SOFTCAP * torch.tanh(logits_BTV / SOFTCAP)
+        if targets_BT is None:
+            return logits_BTV
+        return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten(), reduction="none").view_as(targets_BT)
+
+
+def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
+    """The parameters of a model by component, counted without memory for any of them."""
+    with torch.device("meta"):
+        model = GPT(config, ngram, seed=None)
+    counts = dict.fromkeys(
+        ("embedding", "head", "value tables", "blocks", "scalars", "memory tables", "memory maps"), 0
+    )
+    for name, parameter in model.named_parameters():
+        counts[_component(name)] += parameter.numel()
+    counts["backbone"] = sum(counts[name] for name in ("embedding", "head", "value tables", "blocks", "scalars"))
+    counts["memory"] = counts["memory tables"] + counts["memory maps"]
+    counts["total"] = counts["backbone"] + counts["memory"]
+    return counts
+
+
+def _component(name: str) -> str:
+    match name.split(".")[0]:
+        case "embedding" | "head" | "blocks" as part:
+            return part
+        case "values":
+            return "value tables"
+        case "memories":
+            return "memory tables" if ".tables." in name else "memory maps"
+    return "scalars"

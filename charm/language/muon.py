@@ -1,0 +1,101 @@
+"""Muon with Polar Express, evened-out rows (NorMuon) and cautious weight decay.
+
+torch.optim.Muon has none of the three; where they do nothing the two agree (tests/language/test_muon.py).
+Shapes: N matrices of one shape side by side, O outputs, I inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+# Odd polynomials a x + b x^3 + c x^5 which, one after the other, send singular values in (0, 1] close to 1.
+POLAR_EXPRESS = (
+    (8.1566, -22.4833, 15.8788),
+    (4.0429, -2.8089, 0.5000),
+    (3.8917, -2.7725, 0.5061),
+    (3.2858, -2.3681, 0.4645),
+    (2.3465, -1.7098, 0.4232),
+)
+SAFETY = 1.01  # the largest singular value starts below 1 by so much, or rounding might carry it away
+
+
+def polar(
+    matrices_NOI: Tensor,
+    dtype: torch.dtype = torch.bfloat16,
+    coefficients: Sequence[tuple[float, float, float]] = POLAR_EXPRESS,
+    safety: float = SAFETY,
+) -> Tensor:
+    """About U V^T of each matrix's singular value decomposition U S V^T, computed in `dtype`."""
+    is_tall = matrices_NOI.shape[-2] > matrices_NOI.shape[-1]
+    x = (matrices_NOI.mT if is_tall else matrices_NOI).to(dtype)  # wide: the products below are the smaller ones
+    x = x / (torch.linalg.matrix_norm(x, keepdim=True) * safety + 1e-6)
+    for a, b, c in coefficients:
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x.mT if is_tall else x
+
+
+def even_out(update_NOI: Tensor, square_N: Tensor, beta2: float) -> Tensor:
+    """Divide each line across the longer axis by its running root mean square, keeping each matrix's norm.
+
+    `square_N` is that running mean, [N, O, 1] or [N, 1, I], and is moved here.
+    """
+    axis = -1 if square_N.shape[-1] == 1 else -2
+    update = update_NOI.float()
+    square_N.lerp_(update.square().mean(dim=axis, keepdim=True), 1 - beta2)
+    evened = update * square_N.clamp_min(1e-10).rsqrt()
+    before, after = (torch.linalg.matrix_norm(one, keepdim=True) for one in (update, evened))
+    return evened * (before / after.clamp_min(1e-10))
+
+
+class Muon(Optimizer):
+    """Nesterov momentum, then the polar factor of it, evened out; decay only where it points as the update does."""
+
+    def __init__(
+        self,
+        params: Iterable[nn.Parameter] | Iterable[dict[str, Any]],
+        lr: float = 0.02,
+        momentum: float = 0.95,
+        beta2: float = 0.9,
+        weight_decay: float = 0.0,
+        dtype: torch.dtype = torch.bfloat16,
+    ) -> None:
+        self.dtype = dtype
+        super().__init__(
+            params, {"lr": lr, "momentum": momentum, "beta2": beta2, "weight_decay": weight_decay}
+        )
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:
+        for group in self.param_groups:
+            ready = sorted((p for p in group["params"] if p.grad is not None), key=lambda p: tuple(p.shape))
+            for shape, same in groupby(ready, key=lambda p: tuple(p.shape)):
+                self._step(list(same), shape, group)
+
+    def _step(self, parameters: list[nn.Parameter], shape: tuple[int, int], group: dict[str, Any]) -> None:
+        """Matrices of one shape together: a few large products instead of many small ones."""
+        outputs, inputs = shape
+        states = [self.state[parameter] for parameter in parameters]
+        for parameter, state in zip(parameters, states, strict=True):
+            if not state:
+                state["momentum"] = torch.zeros_like(parameter)
+                state["square"] = parameter.new_zeros((outputs, 1) if outputs >= inputs else (1, inputs))
+        gradients = torch.stack([parameter.grad for parameter in parameters if parameter.grad is not None])
+        momentum = torch.stack([state["momentum"] for state in states]).lerp_(gradients, 1 - group["momentum"])
+        square = torch.stack([state["square"] for state in states])
+        update = polar(gradients.lerp_(momentum, group["momentum"]), self.dtype)
+        update = even_out(update, square, group["beta2"])
+        rate = group["lr"] * math.sqrt(max(1, outputs / inputs))
+        weights = torch.stack(list(parameters))
+        cautious = weights * (update * weights >= 0)
+        weights -= rate * (update + group["weight_decay"] * cautious)
+        torch._foreach_copy_([parameter.data for parameter in parameters], list(weights))
+        torch._foreach_copy_([state["momentum"] for state in states], list(momentum))
+        torch._foreach_copy_([state["square"] for state in states], list(square))

@@ -1,0 +1,214 @@
+"""N-gram memory: hashed tables (Engram), what is composed from token embeddings (CoSE), or a mixture of both.
+
+Shapes: B rows, T tokens, D width of the model, P width of what is composed (half of D), O the two orders (2-grams and
+3-grams), H heads, W width looked up for an order (C = W / H columns for each head), F width of a memory's feature.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, Replicate, Shard
+
+from charm.language.config import NgramConfig
+from charm.memory.parts import Rows
+from charm.memory.tables import _primes as primes_from
+
+ORDERS = 2  # 2-grams and 3-grams
+KERNEL, DILATION = 4, 3  # of the short convolution
+
+
+class Linear(nn.Linear):
+    """A map without bias that computes in the type of its input; `uniform` or a zero fill initialises it."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, bias=False)
+
+    def reset_parameters(self) -> None:
+        """Nothing yet: all weights are drawn together, from one generator."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.weight.to(x.dtype))
+
+
+def norm(x: Tensor) -> Tensor:
+    """RMS norm over the last dimension, without parameters."""
+    return F.rms_norm(x, (x.shape[-1],))
+
+
+def back(x_BTD: Tensor, tokens: int) -> Tensor:
+    """The sequence so many tokens earlier; zeros before its start."""
+    return F.pad(x_BTD, (0, 0, tokens, 0))[:, : x_BTD.shape[1]]
+
+
+def table_sizes(config: NgramConfig, modules: int) -> list[list[list[int]]]:
+    """Rows of each table by module, order and head: no prime is used twice in the whole model."""
+    count = modules * ORDERS * config.heads
+    sizes = [1] * count if config.rows == 1 else list(islice(primes_from(config.rows), count))
+    nested = np.array(sizes).reshape(modules, ORDERS, config.heads)
+    return nested.tolist()  # type: ignore[no-any-return]
+
+
+def hash_multipliers(layer: int, keys: int, seed: int) -> npt.NDArray[np.int64]:
+    """Three odd numbers whose products with ids below `keys` stay within int64."""
+    half = (2**63 - 1) // keys // 2
+    return np.random.default_rng(seed + 10007 * layer).integers(0, half, size=ORDERS + 1) * 2 + 1
+
+
+class NgramTables(nn.Module):
+    """The tables of one module as one flat table; an n-gram reads a row of each of its order's heads."""
+
+    canonical: Tensor
+    multipliers: Tensor
+    sizes: Tensor
+    offsets: Tensor
+
+    def __init__(
+        self, config: NgramConfig, layer: int, sizes: list[list[int]], canonical: npt.NDArray[np.int64], bos: int
+    ) -> None:
+        super().__init__()
+        self.layer = layer
+        self.before = int(canonical[bos])  # stands where there is no token yet
+        flat = np.array(sizes, dtype=np.int64)
+        offsets = flat.cumsum().reshape(flat.shape) - flat
+        multipliers = hash_multipliers(layer, int(canonical.max()) + 1, config.seed)
+        for name, values in (
+            ("canonical", canonical),
+            ("multipliers", multipliers),
+            ("sizes", flat),
+            ("offsets", offsets),
+        ):
+            self.register_buffer(name, torch.tensor(values, dtype=torch.int64))
+        self.rows = Rows(int(flat.sum()), config.width // config.heads, sparse=False)
+
+    def addresses(self, ids_BT: Tensor) -> Tensor:
+        """The row of the flat table that each head of each order reads, [B, T, O * H]."""
+        keys_BT = self.canonical[ids_BT]
+        hashed = keys_BT * self.multipliers[0]
+        rows = []
+        for order in range(ORDERS):
+            earlier_BT = F.pad(keys_BT, (order + 1, 0), value=self.before)[:, : keys_BT.shape[1]]
+            hashed = hashed ^ (earlier_BT * self.multipliers[order + 1])
+            rows.append(hashed.unsqueeze(-1) % self.sizes[order] + self.offsets[order])
+        return torch.cat(rows, dim=-1)
+
+    def forward(self, ids_BT: Tensor) -> Tensor:
+        """What all heads read, 2-grams first, [B, T, O * W]."""
+        addresses = self.addresses(ids_BT)
+        table: Tensor = self.rows.weight
+        if not isinstance(table, DTensor):
+            return self.rows(addresses).flatten(-2)
+        # Rows are divided among the processes: all look up everybody's addresses in their own part (zero where
+        # a row is elsewhere), and each receives the sum for its own tokens.
+        mine = DTensor.from_local(addresses, table.device_mesh, [Shard(0)], run_check=False)
+        read = self.rows(mine.redistribute(placements=[Replicate()]))
+        return read.redistribute(placements=[Shard(0)]).to_local().flatten(-2)
+
+
+class TokenComposer(nn.Module):
+    """FiLM of the token by the two before it: norm((1 + scale(c)) * r + shift(c) + c)."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width // 2
+        self.token = Linear(width, self.width)
+        self.context = Linear(2 * width, self.width)
+        self.scale = Linear(self.width, self.width)
+        self.shift = Linear(self.width, self.width)
+
+    def forward(self, tokens_BTD: Tensor) -> Tensor:
+        context_BTP = self.context(torch.cat([back(tokens_BTD, 1), back(tokens_BTD, 2)], dim=-1))
+        composed_BTP = (1 + self.scale(context_BTP)) * self.token(tokens_BTD) + self.shift(context_BTP)
+        return norm(composed_BTP + context_BTP)
+
+
+class ShortConvolution(nn.Module):
+    """u + SiLU(conv(norm(u))): each channel by itself, over the tokens t, t-3, t-6 and t-9; it begins as u."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(width, KERNEL))
+
+    def forward(self, u_BTD: Tensor) -> Tensor:
+        # Four shifted products, which a compiler fuses; depthwise convolution kernels are slow in training.
+        x_BTD, weight = norm(u_BTD), self.weight.to(u_BTD.dtype)
+        taps = [back(x_BTD, DILATION * tap) * weight[:, tap] for tap in range(KERNEL)]
+        return u_BTD + F.silu(torch.stack(taps).sum(dim=0))
+
+
+class NgramMemory(nn.Module):
+    """What one layer adds to the residual stream before its attention."""
+
+    def __init__(
+        self,
+        config: NgramConfig,
+        width: int,
+        layer: int,
+        sizes: list[list[int]] | None,
+        canonical: npt.NDArray[np.int64],
+        bos: int,
+    ) -> None:
+        super().__init__()
+        self.variant, self.lookup_width = config.variant, config.width
+        self.tables = NgramTables(config, layer, sizes, canonical, bos) if sizes is not None else None
+        self.composer = TokenComposer(width) if config.variant != "engram" else None
+        composed = width // 2 if self.composer is not None else 0
+        if config.variant == "mixture":
+            self.projections = nn.ModuleList(Linear(config.width, composed) for _ in range(ORDERS))
+            self.router = Linear(composed, ORDERS)
+            features = composed
+        else:
+            features = composed + (ORDERS * config.width if self.tables is not None else 0)
+        self.key = Linear(features, width)
+        self.value = Linear(features, width)
+        self.convolution = ShortConvolution(width)
+
+    def feature(self, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
+        """[B, T, F]: what is known of the n-grams that end at each token."""
+        if self.composer is None:
+            assert read_BTE is not None, "Engram has tables"
+            return read_BTE
+        composed_BTP = self.composer(tokens_BTD)
+        if read_BTE is None:
+            return composed_BTP
+        if self.variant == "cose":
+            return torch.cat([composed_BTP, read_BTE], dim=-1)
+        weights_BTO = self.router(composed_BTP).softmax(dim=-1)
+        mixed_BTP = composed_BTP
+        for order, (project, read) in enumerate(
+            zip(self.projections, read_BTE.split(self.lookup_width, dim=-1), strict=True)
+        ):
+            mixed_BTP = mixed_BTP + weights_BTO[..., order : order + 1] * project(read)
+        return norm(mixed_BTP)
+
+    def forward(self, x_BTD: Tensor, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
+        """The addition to x, from what the tables gave and the token embeddings (which get no gradient here)."""
+        feature_BTF = self.feature(read_BTE, tokens_BTD)
+        fit_BT1 = (norm(self.key(feature_BTF)) * norm(x_BTD)).sum(dim=-1, keepdim=True) / math.sqrt(x_BTD.shape[-1])
+        gate_BT1 = torch.sigmoid(fit_BT1.sign() * fit_BT1.abs().clamp_min(1e-6).sqrt())
+        return self.convolution(gate_BT1 * self.value(feature_BTF))
+
+    @torch.no_grad()
+    def draw(self, generator: torch.Generator) -> None:
+        """Initial weights. The value map is zero, so the model begins as the stock one; the tables are not, or
+        neither of the two would ever get a gradient."""
+        if self.tables is not None:  # first, so that equal seeds give equal tables in every variant
+            self.tables.rows.weight.normal_(0, 0.02, generator=generator)
+        for part in self.modules():
+            if isinstance(part, Linear):
+                uniform(part, generator)
+        self.value.weight.zero_()
+        self.convolution.weight.zero_()
+
+
+@torch.no_grad()
+def uniform(layer: Linear, generator: torch.Generator, scale: float = 1.0) -> None:
+    """Weights of variance scale^2 / inputs."""
+    bound = scale * math.sqrt(3 / layer.in_features)
+    layer.weight.uniform_(-bound, bound, generator=generator)

@@ -1,0 +1,119 @@
+"""Which optimizer moves which weights of a language model, and how their settings change over a run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim import AdamW, Optimizer
+
+from charm.language.config import LMConfig
+from charm.language.gpt import GPT
+from charm.language.muon import Muon
+from charm.language.ngram import NgramMemory
+from charm.training.optimizers import sum_gradients
+from charm.training.rows import RowAdamW
+
+REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch
+REFERENCE_WIDTH = 768  # learning rates of embeddings and head fall with the square root of the width
+EPS = 1e-10
+MOMENTUM = (0.85, 0.97, 0.90)  # Muon's at the start, after MOMENTUM_WARMUP updates, and at the end
+MOMENTUM_WARMUP = 400
+
+
+def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, Any]]]:
+    """Every parameter once: groups for Muon, for AdamW, and for the n-gram tables, with settings at full rate."""
+    rates = config.optimizer
+    by_batch = math.sqrt(config.batch / REFERENCE_BATCH)
+    by_width = by_batch * (model.config.model_width / REFERENCE_WIDTH) ** -0.5
+    multiplier = rates.memory_multiplier
+    dense_multiplier = multiplier if rates.memory_scope == "all" else 1.0
+    memories = [memory for memory in model.memories.values() if isinstance(memory, NgramMemory)]
+    tables = [memory.tables.rows.weight for memory in memories if memory.tables is not None]
+    small = [memory.convolution.weight for memory in memories]
+    small += [memory.router.weight for memory in memories if memory.variant == "mixture"]
+    apart = {id(parameter) for parameter in (*tables, *small)}
+    maps = [parameter for memory in memories for parameter in memory.parameters() if id(parameter) not in apart]
+
+    def muon(parameters: list[nn.Parameter], lr: float) -> dict[str, Any]:
+        return {"params": parameters, "lr": lr * by_batch, "weight_decay": rates.weight_decay, "beta2": 0.9}
+
+    def adamw(parameters: Any, lr: float, betas: tuple[float, float], decay: float) -> dict[str, Any]:
+        return {"params": list(parameters), "lr": lr, "betas": betas, "weight_decay": decay}
+
+    groups = {
+        "muon": [
+            muon(list(model.blocks.parameters()), rates.matrix_lr),
+            muon(maps, rates.matrix_lr * dense_multiplier),
+        ],
+        "adamw": [
+            adamw(model.embedding.parameters(), rates.embedding_lr * by_width, (0.8, 0.995), 0.001),
+            adamw(model.values.parameters(), rates.value_lr * by_width, (0.8, 0.995), 0.01),
+            adamw(model.head.parameters(), rates.head_lr * by_width, (0.8, 0.96), 0.01),
+            adamw([model.residual_scale], rates.residual_lr * by_batch, (0.8, 0.95), 0.05),
+            adamw([model.input_scale], rates.input_lr * by_batch, (0.96, 0.95), 0.0),
+            adamw([model.smear_gate.weight, model.smear, model.backout], rates.smear_lr, (0.8, 0.95), 0.0),
+            adamw(small, rates.memory_lr * dense_multiplier * by_batch, (0.8, 0.95), 0.0),
+        ],
+        "tables": [adamw(tables, rates.memory_lr * multiplier * by_batch, (0.8, 0.995), 0.0)],
+    }
+    return {kind: [group for group in some if group["params"]] for kind, some in groups.items()}
+
+
+class LMOptimizers:
+    """Muon for matrices, AdamW for the rest, and for tables AdamW over all rows or over those that were read."""
+
+    def __init__(self, model: GPT, config: LMConfig) -> None:
+        self.config = config
+        groups = parameter_groups(model, config)
+        dtype = getattr(torch, model.config.compute_dtype)
+        fused = model.head.weight.device.type in ("cpu", "cuda", "xpu")
+        self.muon = Muon(groups["muon"], dtype=dtype)
+        self.all: list[Optimizer] = [self.muon, AdamW(groups["adamw"], eps=EPS, fused=fused)]
+        self.tables: Optimizer | None = None
+        if groups["tables"]:
+            by_rows = config.optimizer.table_update == "rows"
+            self.tables = (
+                RowAdamW(groups["tables"], eps=EPS) if by_rows else AdamW(groups["tables"], eps=EPS, fused=fused)
+            )
+            self.all.append(self.tables)
+        # Row optimizers gather sparse gradients themselves, and those of sharded tables come summed.
+        table_ids = {id(p) for group in groups["tables"] for p in group["params"]}
+        comes_summed = config.shard_tables or config.optimizer.table_update == "rows"
+        self.to_sum = [p for p in model.parameters() if not (comes_summed and id(p) in table_ids)]
+        self._full = [[dict(group) for group in one.param_groups] for one in self.all]
+
+    def step(self, update: int) -> None:
+        """Apply the gradients of update number `update` (from 0), summed over all processes."""
+        rate, momentum, decay = schedule(update, self.config)
+        for optimizer, full in zip(self.all, self._full, strict=True):
+            for group, start in zip(optimizer.param_groups, full, strict=True):
+                group["lr"] = start["lr"] * rate
+                if optimizer is self.muon:
+                    group["momentum"], group["weight_decay"] = momentum, start["weight_decay"] * decay
+        sum_gradients(self.to_sum)
+        for optimizer in self.all:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+
+def schedule(update: int, config: LMConfig) -> tuple[float, float, float]:
+    """Of one update: the share of all learning rates, Muon's momentum, and the share of its weight decay."""
+    rates, steps = config.optimizer, config.steps
+    down = round(rates.warmdown * steps)  # updates of the warm-down
+    left = steps - update
+    rate = 1.0
+    if update < rates.warmup:
+        rate = (update + 1) / rates.warmup
+    elif left < down:
+        rate = rates.final_lr + (1 - rates.final_lr) * left / down
+    low, high, last = MOMENTUM
+    if update < MOMENTUM_WARMUP:
+        momentum = low + (high - low) * update / MOMENTUM_WARMUP
+    elif left <= down:
+        momentum = last + (high - last) * left / down
+    else:
+        momentum = high
+    return rate, momentum, 0.5 * (1 + math.cos(math.pi * update / steps))

@@ -1,0 +1,108 @@
+"""Byte-level BPE by Hugging Face's tokenizers, and what is known of each token once it is trained.
+
+Only preparing data and writing or reading text need this; training works on prepared files alone.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+from charm.language.corpus import EXTRA
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+BOS = "<|bos|>"
+SPECIALS = (BOS, *(f"<|reserved_{number}|>" for number in range(1, 9)))
+# GPT-4's way to cut text before merging, with numbers in groups of one or two digits.
+SPLIT = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+)
+LONGEST_DOCUMENT = 10_000  # characters of a document that the tokenizer learns from
+MOST_CHARACTERS = 2_000_000_000  # that it learns from in all
+
+
+def train_tokenizer(documents: Iterable[str], vocab: int, characters: int = MOST_CHARACTERS) -> Tokenizer:
+    """A tokenizer of at most `vocab` tokens: 256 bytes, merges, 9 specials; fewer where the text has no more merges."""
+    _require()
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.decoders import ByteLevel as ByteLevelDecoder
+    from tokenizers.models import BPE
+    from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
+    from tokenizers.trainers import BpeTrainer
+
+    if not 256 + len(SPECIALS) <= vocab <= 2**16:
+        raise CharmError(f"a vocabulary of {vocab} is outside {256 + len(SPECIALS)}..{2**16}")
+    tokenizer = Tokenizer(BPE())
+    tokenizer.pre_tokenizer = Sequence(
+        [Split(Regex(SPLIT), "isolated"), ByteLevel(add_prefix_space=False, use_regex=False)]
+    )
+    tokenizer.decoder = ByteLevelDecoder()
+    trainer = BpeTrainer(
+        vocab_size=vocab - len(SPECIALS), initial_alphabet=sorted(ByteLevel.alphabet()), show_progress=False
+    )
+    tokenizer.train_from_iterator(_beginnings(documents, characters), trainer)
+    tokenizer.add_special_tokens(list(SPECIALS))  # after the merges, so that the bytes come first
+    return tokenizer
+
+
+def load_tokenizer(path: Path) -> Tokenizer:
+    _require()
+    from tokenizers import Tokenizer
+
+    if not path.is_file():
+        raise CharmError(f"there is no tokenizer {path}")
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises nothing narrower
+        raise CharmError(f"{path} is not a readable tokenizer ({error})") from error
+    if tokenizer.token_to_id(BOS) is None:
+        raise CharmError(f"{path} has no token {BOS}")
+    return tokenizer
+
+
+def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
+    """The raw bytes of each token by id; none for specials."""
+    byte_of = {character: byte for byte, character in byte_characters().items()}
+    specials = set(SPECIALS)
+    found = [b""] * tokenizer.get_vocab_size()
+    for token, number in tokenizer.get_vocab().items():
+        if token not in specials:
+            found[number] = bytes(byte_of[character] for character in token)
+    return found
+
+
+def byte_characters() -> dict[int, str]:
+    """How byte-level BPE writes each byte: printable Latin-1 as itself, the others from U+0100 on."""
+    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = [byte for byte in range(256) if byte not in set(printable)]
+    return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
+
+
+def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDArray[np.int64]:
+    """The id under which n-grams know each token: the same for tokens that differ in case, accents or spacing only.
+
+    Keys are numbered as they first appear. Bytes that are no text by themselves, and specials, are their own keys.
+    """
+    normalize = canonical_text()
+    special = set(specials)
+    keys: dict[tuple[str, str | bytes | int], int] = {}
+    found = np.zeros(len(tokens), dtype=np.int64)
+    for number, raw in enumerate(tokens):
+        text = raw.decode("utf-8", errors="replace")
+        key: tuple[str, str | bytes | int]
+        if number in special:
+            key = ("special", number)
+        elif "\ufffd" in text:
+            key = ("bytes", raw)
+        else:
+            key = ("text", normalize(text) or text)
+        found[number] = keys.setdefault(key, len(keys))
+    return found

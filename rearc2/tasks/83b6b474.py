@@ -1,0 +1,95 @@
+"""The coloured pieces fit together, without turning, into one square ring; the output is that ring around the
+background."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import Grid, Mask, Retry, background, canvas, colors, frame, objects, retrying
+
+Places = list[tuple[int, int]]
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    side = rng.randint(4, 9)
+    count = rng.randint(4, min(7, side))
+    pieces = retrying(lambda: _pieces(rng, side, count))
+    size = side + rng.randint(2, 10)
+    ground, *palette = colors(rng, count + 1)
+    before, after = canvas(size, size, ground), canvas(side, side, ground)
+    for piece, color in zip(pieces, palette, strict=True):
+        rows, columns = np.array(piece).T
+        after[rows, columns] = color
+        down, right = rows - rows.min(), columns - columns.min()
+        top, left = rng.randint(0, size - 1 - int(down.max())), rng.randint(0, size - 1 - int(right.max()))
+        if (before[top + down, left + right] != ground).any():
+            raise Retry
+        before[top + down, left + right] = color
+    return before, after
+
+
+def _pieces(rng: Random, side: int, count: int) -> list[Places]:
+    """A ring cut into pieces that go together in one way only."""
+    last = side - 1
+    ring = [
+        [(0, k), (k, last), (last, last - k), (last - k, 0)][edge] for edge in range(4) for k in range(last)
+    ]
+    cuts = sorted(rng.sample(range(len(ring)), count))
+    around = ring * 2
+    pieces = [around[a:b] for a, b in zip(cuts, [*cuts[1:], cuts[0] + len(ring)], strict=True)]
+    if _assemblies(pieces, ring) != 1:
+        raise Retry
+    return pieces
+
+
+def _assemblies(pieces: list[Places], ring: Places) -> int:
+    """In how many ways the pieces cover the ring, at most 2; a set of ring cells is the bits of a number."""
+    bit = {place: 1 << number for number, place in enumerate(ring)}
+    covers = []
+    for piece in pieces:
+        row, column = piece[0]
+        moved = [[(r + a - row, c + b - column) for r, c in piece] for a, b in ring]
+        covers.append([sum(bit[p] for p in places) for places in moved if all(p in bit for p in places)])
+
+    def ways(covered: int, left: frozenset[int]) -> int:
+        if not left:
+            return 1
+        free = ~covered & (covered + 1)  # the lowest bit that is not set
+        found = 0
+        for number in left:
+            for cover in covers[number]:
+                if cover & free and not cover & covered and found < 2:
+                    found += ways(covered | cover, left - {number})
+        return found
+
+    return ways(0, frozenset(range(len(pieces))))
+
+
+def verify(grid: Grid) -> Grid:
+    ground = background(grid)
+    pieces = objects(grid, ground)
+    side = sum(piece.size for piece in pieces) // 4 + 1
+    hole = canvas(side, side, -1)
+    frame(hole, 0, 0, side, side, -2)
+    result = _cover(hole, [(piece.mask, piece.color) for piece in pieces])
+    assert result is not None
+    return np.where(result == -1, ground, result)
+
+
+def _cover(ring: Grid, pieces: list[tuple[Mask, int]]) -> Grid | None:
+    """The ring with all pieces laid on its free cells (-2), or None if they do not fit."""
+    if not pieces:
+        return ring
+    row, column = np.argwhere(ring == -2)[0]
+    for number, (mask, color) in enumerate(pieces):
+        # The first free cell in reading order is the piece's own first cell, in its top row.
+        top, left = row, column - int(mask[0].argmax())
+        window = ring[top : top + mask.shape[0], max(0, left) : left + mask.shape[1]]
+        if left < 0 or window.shape != mask.shape or (window[mask] != -2).any():
+            continue
+        filled = ring.copy()
+        filled[top : top + mask.shape[0], left : left + mask.shape[1]][mask] = color
+        result = _cover(filled, pieces[:number] + pieces[number + 1 :])
+        if result is not None:
+            return result
+    return None

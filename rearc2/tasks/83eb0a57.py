@@ -1,0 +1,120 @@
+"""Every rectangle carries marks of one common colour. The largest is the output; each smaller one is laid on it
+where its marks meet equal marks, and covers what is there."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import (
+    Grid,
+    Mask,
+    Retry,
+    background,
+    canvas,
+    colors,
+    label,
+    objects,
+    place,
+    retrying,
+    scatter,
+)
+
+Box = tuple[int, int, int, int]  # top, left, height, width
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    height, width = rng.randint(6, 14), rng.randint(5, 17)
+    marks = _marks(rng, height, width)
+    count = rng.randint(1, 3)
+    boxes = retrying(lambda: _windows(rng, marks, count))
+    ground, mark, *bases = colors(rng, count + 3)
+    sheets = [np.where(marks, mark, bases[0])]
+    for (top, left, tall, wide), base in zip(boxes, bases[1:], strict=True):
+        sheets.append(np.where(marks[top : top + tall, left : left + wide], mark, base))
+    before, after = canvas(30, 30, ground), sheets[0].copy()
+    for (top, left, tall, wide), sheet in zip(boxes, sheets[1:], strict=True):
+        after[top : top + tall, left : left + wide] = sheet
+    for (top, left), sheet in zip(place(rng, (30, 30), [s.shape for s in sheets]), sheets, strict=True):
+        before[top : top + sheet.shape[0], left : left + sheet.shape[1]] = sheet
+    return before, after
+
+
+def _marks(rng: Random, height: int, width: int) -> Mask:
+    """A few small figures that do not touch; often copies of one."""
+    figures = [
+        np.ones((rng.randint(1, 2), rng.randint(1, 3)), bool),
+        np.pad(np.zeros((1, 1), bool), 1, constant_values=True),
+        scatter(rng, (rng.randint(2, 3), rng.randint(2, 3)), 0.6),
+    ]
+    chosen = rng.choices(figures, [4, 1, 1], k=rng.randint(1, 2))
+    chosen = [chosen[k % len(chosen)] for k in range(rng.randint(2, 2 + height * width // 50))]
+    marks = np.zeros((height, width), bool)
+    spots = place(rng, (height, width), [figure.shape for figure in chosen], margin=1)
+    for (top, left), figure in zip(spots, chosen, strict=True):
+        marks[top : top + figure.shape[0], left : left + figure.shape[1]] = figure
+    return marks
+
+
+def _windows(rng: Random, marks: Mask, count: int) -> list[Box]:
+    boxes: list[Box] = []
+    for _ in range(count):
+        window = retrying(lambda: _window(rng, marks))
+        if not all(_inside(window, other) or _apart(window, other) for other in boxes):
+            raise Retry
+        boxes.append(window)
+    return boxes
+
+
+def _window(rng: Random, marks: Mask) -> Box:
+    """A part of the rectangle that cuts no mark and whose marks occur in no other place."""
+    height, width = marks.shape
+    tall, wide = rng.randint(3, height - 1), rng.randint(3, width - 1)
+    top, left = rng.randint(0, height - tall), rng.randint(0, width - wide)
+    window = marks[top : top + tall, left : left + wide]
+    numbers, _ = label(marks)
+    within = np.zeros_like(marks)
+    within[top : top + tall, left : left + wide] = True
+    cut = set(numbers[within & marks].tolist()) & set(numbers[~within & marks].tolist())
+    images = np.lib.stride_tricks.sliding_window_view(marks, window.shape)
+    if cut or not window.any() or window.all() or (images == window).all(axis=(2, 3)).sum() != 1:
+        raise Retry
+    return top, left, tall, wide
+
+
+def _inside(box: Box, outer: Box) -> bool:
+    """Strictly smaller, so that it is clear which one covers the other."""
+    top, left, height, width = outer
+    return (
+        top <= box[0]
+        and left <= box[1]
+        and box[0] + box[2] <= top + height
+        and box[1] + box[3] <= left + width
+        and box[2] * box[3] < height * width
+    )
+
+
+def _apart(box: Box, other: Box) -> bool:
+    return (
+        box[0] + box[2] <= other[0]
+        or other[0] + other[2] <= box[0]
+        or box[1] + box[3] <= other[1]
+        or other[1] + other[3] <= box[1]
+    )
+
+
+def verify(grid: Grid) -> Grid:
+    things = objects(grid, background(grid), same_color=False)
+    things.sort(key=lambda thing: -thing.size)
+    (mark,) = set.intersection(*[set(thing.patch.ravel().tolist()) for thing in things])
+    output = things[0].patch.copy()
+    for thing in things[1:]:
+        wanted = thing.patch == mark
+        places = [
+            (top, left)
+            for top in range(output.shape[0] - thing.height + 1)
+            for left in range(output.shape[1] - thing.width + 1)
+            if ((output[top : top + thing.height, left : left + thing.width] == mark) == wanted).all()
+        ]
+        ((top, left),) = places
+        output[top : top + thing.height, left : left + thing.width] = thing.patch
+    return output
