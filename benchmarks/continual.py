@@ -88,8 +88,8 @@ def sizes() -> dict[str, Size]:
         ),
         memory=MemoryConfig(rank=16),
         optimizer=replace(small.optimizer, lr=2e-3, factor_lr=1e-2, row_lr=1e-2, warmup=100, ema=0.99),
-        steps=4000,
-        checkpoint_every=1000,
+        steps=3000,
+        checkpoint_every=3000,
         batch=512,
         evaluate_loops=(4,),
     )

@@ -21,6 +21,8 @@ from rich.table import Table
 
 from charm.automata.keys import Sizes, build_car_memory
 from charm.errors import CharmError
+from charm.language.gpt import components
+from charm.language.presets import lm_preset
 from charm.memory import CoSE, TableMemory
 from charm.model import MemoryConfig, ModelConfig, build_memory
 from charm.paths import data_dir
@@ -154,6 +156,7 @@ ARC1, ARC1_REARC = "ARC-AGI-1", "ARC-AGI-1 + Re-ARC"
 ARC2, ARC2_REARC2 = "ARC-AGI-2", "ARC-AGI-2 + Re-ARC2"
 TRAIN_STREAM, EVAL_STREAM = "ARC-AGI-2 training stream", "ARC-AGI-2 evaluation stream"
 CAR_SINGLE, CAR_ALL = "CAR single-horizon", "CAR all-horizons"
+TEXT = "text"
 
 PAPER_SIZES = {
     ARC1: Size(960, 875_617),
@@ -166,6 +169,7 @@ PAPER_SIZES = {
     # Combinations of rule and horizon, each with a row for each of eight views; and a blank row.
     CAR_SINGLE: Size(1500, 8 * 1500 + 1),
     CAR_ALL: Size(6000, 8 * 6000 + 1),
+    TEXT: Size(0, 0),  # nothing in a language model is sized by its data
 }
 
 _ARC2_DATA = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
@@ -441,6 +445,24 @@ def _scaling(label: str, printed: Mapping[int, str], runs: Iterable[tuple[int, i
     return PaperTable(label, reading, claims)
 
 
+@cache
+def _language(preset: str) -> Mapping[str, int]:
+    config = lm_preset(preset)
+    return components(config.gpt, config.ngram)
+
+
+def _ngram(label: str, reading: str, base: str, lines: Mapping[str, str]) -> PaperTable:
+    """Memories of a language model; a line is the end of a preset's name, and what is printed for each variant."""
+    claims = []
+    for line, cells in lines.items():
+        for variant, printed in zip(("engram", "cose", "mixture"), cells.split(), strict=False):
+            name = base if (line, variant) == ("x0", "engram") else f"{base}-{variant}-{line}"
+            claims.append(
+                Claim(f"{name}: memory", printed, TEXT, lambda size, name=name: _language(name)["memory"])  # type: ignore[misc]
+            )
+    return PaperTable(label, reading, claims)
+
+
 SCALING = {2: "6.8M", 3: "10.2M", 4: "13.6M", 6: "20.5M", 8: "27.3M", 12: "40.9M", 24: "81.8M"}
 ISO_FLOP = {12: (2, 3, 4, 6), 24: (2, 3, 4, 6, 8, 12), 48: (2, 4, 6, 8, 12, 24)}  # L -> U
 HORIZONS = {  # U -> layer-level horizons
@@ -621,6 +643,32 @@ PAPER = (
             )
             for line in ((name, CAR_SINGLE, CAR[name], single), (name, CAR_ALL, CAR[name], every))
         ),
+    ),
+    PaperTable(
+        "app:lm",
+        "Backbones of the language models.",
+        [
+            Claim("lm-d12", "286M", TEXT, lambda size: _language("lm-d12")["backbone"]),
+            Claim("lm-d20", "896.5M", TEXT, lambda size: _language("lm-d20")["backbone"]),
+        ],
+    ),
+    _ngram(
+        "nanochat-d12",
+        "Two memories with a composer each, half as wide as the model; no prime is the size of two tables.",
+        "lm-d12",
+        {"x0": "0 3.5M", "x5": "254M 258M", "x10": "506M 510M", "x20": "1.01B 1.01B", "x40": "2.02B 2.02B"},
+    ),
+    _ngram(
+        "nanochat-d12-width",
+        "As above; the composer's width does not follow that of the look-ups.",
+        "lm-d12",
+        {"x5-w24": "15.9M 19.4M 19.3M", "x5-w48": "31.8M 35.3M 35.1M", "x5-w96": "63.6M 67.1M 66.7M"},
+    ),
+    _ngram(
+        "nanochat-d20",
+        "As above.",
+        "lm-d20",
+        {"x5": "426M 436M", "x10": "846M 856M", "x20": "1.68B 1.69B"},
     ),
     PaperTable(
         "cose-cl-params, caption",

@@ -12,7 +12,20 @@ from collections.abc import Sequence
 import tyro
 from tyro.extras import SubcommandApp
 
-from charm.commands import adapt, bench, car, data, evaluate, params, quickstart, rearc2, report, solve, train
+from charm.commands import (
+    adapt,
+    bench,
+    car,
+    data,
+    evaluate,
+    lm,
+    params,
+    quickstart,
+    rearc2,
+    report,
+    solve,
+    train,
+)
 from charm.errors import CharmError
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
@@ -30,6 +43,7 @@ def app() -> SubcommandApp:
     everything.command(solve.solve)
     everything.command(adapt.adapt)
     everything.command(car.app, name="car", help="the cellular-automata reasoning benchmark")
+    everything.command(lm.app, name="lm", help="a GPT with n-gram memory")
     everything.command(report.report)
     everything.command(bench.app, name="bench", help="what must be fast, measured here")
     return everything
@@ -46,6 +60,9 @@ def main(args: Sequence[str] | None = None) -> None:
             return
         if args[:2] == ["car", "train"]:
             car.run_train(args[2:])
+            return
+        if args[:2] == ["lm", "train"]:
+            lm.run_train(args[2:])
             return
         app().cli(prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,))
     except CharmError as error:

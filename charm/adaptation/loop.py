@@ -22,7 +22,9 @@ from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.checkpoint import optimizer_tensors, restore_optimizers
 from charm.training.config import TrainConfig
-from charm.training.loop import refine_slots
+from charm.training.graphs import UpdateGraphs
+from charm.training.loop import refine_prepared
+from charm.training.optimizers import put_rates_on, scale_rates
 from charm.training.rows import RowAdamW, RowSignSGD
 from charm.training.slots import Slots, pick_slots
 
@@ -155,6 +157,10 @@ class Adaptation:
         )
         self.rows, self.shared = _optimizers(model, recipe, scope)
         self._rates = [[group["lr"] for group in one.param_groups] for one in self.optimizers]
+        self.graphs = None
+        if place.device.type == "cuda":
+            put_rates_on(self.optimizers, place.device)
+            self.graphs = UpdateGraphs(self._update_prepared)
         self.slots = fill_slots(model, data, self.config, place)
         self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, self.config, place)
         self.updates = 0
@@ -168,21 +174,26 @@ class Adaptation:
         """One update; returns what `refine_slots` measured before it."""
         rehearse = bool(self.rehearsal) and self.updates % 2 == 1
         slots = pick_slots(self.rehearsal if rehearse else self.slots, self.config.seed, self.updates)
-        metrics = refine_slots(self.model, slots, self.config, self.updates)
-        if self.anchor is not None:
-            self.anchor.add_gradients()
+        slots.prepare(self.updates, self.config.seed)
         scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0
-        for optimizer, rates in zip(self.optimizers, self._rates, strict=True):
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * scale
-        # A rehearsed example reads rows of the base, which must stay as they are.
-        for optimizer in self.shared if rehearse else self.optimizers:
-            optimizer.step()
-        for optimizer in self.optimizers:
-            optimizer.zero_grad(set_to_none=True)
+        scale_rates(self.optimizers, self._rates, scale)
+        metrics = self._update_prepared(slots) if self.graphs is None else self.graphs(slots)
         self.updates += 1
         if not rehearse:
             self._measured.append(torch.stack([metrics["token_loss"], metrics["exact_accuracy"]]))
+        return metrics
+
+    def _update_prepared(self, slots: Slots) -> dict[str, Tensor]:
+        """What of `update` the device does."""
+        metrics = refine_prepared(self.model, slots, self.config)
+        if self.anchor is not None:
+            self.anchor.add_gradients()
+        # A rehearsed example reads rows of the base, which must stay as they are.
+        rehearsed = any(slots is group for group in self.rehearsal.values())
+        for optimizer in self.shared if rehearsed else self.optimizers:
+            optimizer.step()
+        for optimizer in self.optimizers:
+            optimizer.zero_grad(set_to_none=True)
         return metrics
 
     def progress(self) -> tuple[float, float]:
@@ -238,5 +249,13 @@ def _optimizers(model: CharmModel, recipe: Recipe, scope: Scope) -> tuple[list[O
             rows.append(RowAdamW([table.weight], recipe.task_lr, recipe.betas))
         else:
             rows.append(RowSignSGD([table.weight], recipe.row_lr, recipe.row_decay))
-    weights = {"lr": recipe.shared_lr, "betas": recipe.betas, "weight_decay": recipe.shared_decay}
-    return rows, [AdamW(shared, **weights)] if shared else []  # type: ignore[arg-type]
+    if not shared:
+        return rows, []
+    dense = AdamW(
+        shared,
+        recipe.shared_lr,
+        recipe.betas,
+        weight_decay=recipe.shared_decay,
+        capturable=shared[0].is_cuda,  # in a CUDA graph
+    )
+    return rows, [dense]

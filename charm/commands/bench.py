@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json as jsonlib
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
+from tyro.conf import arg
 from tyro.extras import SubcommandApp
 
 app = SubcommandApp()
@@ -101,3 +103,73 @@ def votes(*, json: bool = False) -> None:
     for name, value in found.items():
         table.add_row(name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else f"{value:,}")
     Console().print(table)
+
+
+@app.command
+def lm(
+    *,
+    presets: tuple[str, ...] = ("lm-d12", "lm-d12-engram-x5", "lm-d12-cose-x5"),
+    batch: int = 0,
+    device_rows: int = 0,
+    table_updates: tuple[Literal["dense", "rows"], ...] = ("dense",),
+    data: Annotated[Path | None, arg(metavar="DIR")] = None,
+    device: str = "auto",
+    seconds: float = 5.0,
+    json: bool = False,
+) -> None:
+    """Tokens per second of language models in training, and what their memories cost beside the first preset.
+
+    Example: charm bench lm --presets lm-tiny lm-tiny-engram --device cpu
+
+    Args:
+        presets: names of presets; the costs of all are told over that of the first.
+        batch: tokens in an update (default: the preset's).
+        device_rows: rows computed at once (default: the preset's).
+        table_updates: how tables are updated: dense, rows, or one after the other.
+        data: prepared text (default: random tokens).
+        device: cuda, xpu, mps, cpu, or the best there is.
+        seconds: how long each number is timed.
+        json: print JSON for a program to read.
+    """
+    from dataclasses import asdict
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from charm.bench_lm import measure_lm
+    from charm.devices import place
+    from charm.errors import CharmError
+
+    if batch < 0 or device_rows < 0 or seconds <= 0 or not presets or not table_updates:
+        raise CharmError(
+            "batch and rows must not be negative, seconds must be positive, and something is to be timed"
+        )
+    with place(device) as here:
+        if here.world > 1:
+            raise CharmError("charm bench measures one process; start it without torchrun")
+        with Console(stderr=True).status(f"timing {', '.join(presets)}"):
+            found = measure_lm(presets, here, batch, device_rows, table_updates, data, seconds)
+    if json:
+        print(jsonlib.dumps([asdict(speed) for speed in found], indent=2))
+        return
+    table = Table(title="Training updates", title_justify="left")
+    for heading in ("preset", "tables", "tokens/s", "update", "cost", "TFLOP/s", "of ceiling", "memory"):
+        left = heading in ("preset", "tables")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=heading == "preset")
+    for speed in found:
+        memory = "" if speed.peak_gib is None else f"{speed.peak_gib:.1f} GiB"
+        times = (
+            f"{speed.tokens_per_second:,.0f}",
+            f"{speed.update_seconds * 1000:,.0f} ms",
+            f"{speed.cost:.3f}",
+        )
+        table.add_row(
+            speed.preset, speed.table_update, *times, f"{speed.tflops:.3g}", f"{speed.share:.0%}", memory
+        )
+    console = Console()
+    console.print(table)
+    console.print(
+        f"{found[0].machine}. Ceiling, a large matrix product: {found[0].ceiling_tflops:,.3g} TFLOP/s.",
+        highlight=False,
+        soft_wrap=True,
+    )

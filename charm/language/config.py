@@ -186,7 +186,9 @@ class LMConfig:
             # Row by row, step counts are kept in the table's own type; bfloat16 cannot count beyond 256.
             raise CharmError("optimizer.table_update 'rows' needs gpt.table_dtype float32")
         if self.optimizer.table_update == "rows" and self.shard_tables:
-            raise CharmError("tables that are sharded are updated densely: shard_tables and 'rows' exclude each other")
+            raise CharmError(
+                "tables that are sharded are updated densely: shard_tables and 'rows' exclude each other"
+            )
         self.ngram.layers_in(self.gpt.depth)
 
 

@@ -16,8 +16,7 @@ from typing import Any
 
 from charm.errors import CharmError
 
-TEXT_SUFFIXES = (".txt", ".md", ".rst", ".py", ".html", ".tex", ".c", ".h", ".pyi", ".js", ".json", ".csv")
-DEFAULT_SUFFIXES = (".txt", ".md", ".rst", ".py")
+SUFFIXES = (".txt", ".md", ".rst", ".py")
 SHORTEST = 64  # characters; shorter files are empty `__init__.py`s and the like
 EXTRA = "pip install 'charm-arc[language]'"
 
@@ -55,31 +54,34 @@ class ParquetText:
 
 
 def python_documents(limit: int | None = None) -> list[str]:
-    """What Python says of itself: documentation strings of its library, its language topics, its licence.
+    """What Python says of itself: its language topics, its licence, documentation strings of its library.
 
-    No more than `limit` characters in all. Sources are parsed, not imported, so nothing runs.
+    The first of them, no more than `limit` characters in all. Sources are parsed, not imported, so nothing runs.
     """
+    return mixed(_cut(_python_texts(), limit))
+
+
+def _python_texts() -> Iterator[str]:
     from pydoc_data.topics import topics
 
+    yield from (text for _, text in sorted(topics.items()))
     home = Path(sysconfig.get_path("stdlib"))
-    found = [text for _, text in sorted(topics.items())]
-    found += [path.read_text("utf-8") for path in sorted(home.glob("LICENSE*"))]
+    yield from (path.read_text("utf-8") for path in sorted(home.glob("LICENSE*")))
     for path in sorted(home.rglob("*.py")):
         inside = path.relative_to(home).parts
         if any(part in ("site-packages", "dist-packages", "test", "tests", "lib2to3") for part in inside):
             continue
         text = _docstrings(path)
         if len(text) >= SHORTEST:
-            found.append(text)
-    return _cut(mixed(found), limit)
+            yield text
 
 
 def folder_documents(
-    roots: Iterable[Path], suffixes: Sequence[str] = DEFAULT_SUFFIXES, limit: int | None = None
+    roots: Iterable[Path], suffixes: Sequence[str] = SUFFIXES
 ) -> tuple[list[str], dict[str, int]]:
-    """Every text file under the roots, and what was left out: links, files that are not UTF-8, short, or double."""
+    """Every text file under the roots, and how many were left out: not UTF-8, not readable, short, double."""
     kept: list[str] = []
-    counts = {"files": 0, "not_utf8": 0, "short": 0, "duplicate": 0}
+    counts = {"files": 0, "not_utf8": 0, "unreadable": 0, "short": 0, "duplicate": 0}
     for root in roots:
         if not root.exists():
             raise CharmError(f"there is no folder or file {root}")
@@ -92,20 +94,24 @@ def folder_documents(
             except UnicodeDecodeError:
                 counts["not_utf8"] += 1
                 continue
-            except OSError as error:
-                raise CharmError(f"{path} is not readable ({error.strerror})") from error
+            except OSError:  # a folder tree may hold files that belong to somebody else
+                counts["unreadable"] += 1
+                continue
             if len(text) < SHORTEST:
                 counts["short"] += 1
                 continue
             kept.append(text)
     unique = mixed(kept)
     counts["duplicate"] = len(kept) - len(unique)
-    return _cut(unique, limit), counts
+    return unique, counts
 
 
 def mixed(documents: Iterable[str]) -> list[str]:
     """Without duplicates, in the order of a hash of the content."""
-    return [text for _, text in sorted({hashlib.sha256(text.encode()).digest(): text for text in documents}.items())]
+    return [
+        text
+        for _, text in sorted({hashlib.sha256(text.encode()).digest(): text for text in documents}.items())
+    ]
 
 
 def split_validation(documents: Sequence[str], share: float) -> tuple[list[str], list[str]]:
@@ -122,7 +128,7 @@ def split_validation(documents: Sequence[str], share: float) -> tuple[list[str],
 def gather(
     sources: Sequence[Path],
     python: bool = False,
-    suffixes: Sequence[str] = DEFAULT_SUFFIXES,
+    suffixes: Sequence[str] = SUFFIXES,
     limit: int | None = None,
     validation: float = 0.05,
 ) -> tuple[list[Shard], dict[str, Any]]:
@@ -133,15 +139,20 @@ def gather(
     parquet = [path for source in sources for path in _parquet_files(source)]
     if parquet:
         if len(parquet) < 2 or python:
-            raise CharmError("parquet shards come two or more and alone: all train but the last, which validates")
+            raise CharmError(
+                "parquet shards come two or more and alone: all train but the last, which validates"
+            )
         shards = [Shard(path.stem, ParquetText(path)) for path in parquet]
         return shards, {"kind": "parquet", "files": [path.name for path in parquet]}
     if not sources and not python:
-        raise CharmError("name parquet files, text files or folders, or ask for Python's own documentation with --python")
-    documents, counts = folder_documents(sources, suffixes, None)
+        raise CharmError(
+            "name parquet files, text files or folders, or ask for Python's own documentation with --python"
+        )
+    documents, counts = folder_documents(sources, suffixes)
     if python:
-        documents += python_documents()
-        counts["python"] = len(documents)
+        own = python_documents(limit)
+        documents += own
+        counts["python_documents"] = len(own)
     documents = _cut(mixed(documents), limit)
     training, held_out = split_validation(documents, validation)
     record = {
@@ -172,14 +183,12 @@ def _docstrings(path: Path) -> str:
     return "\n\n".join(filter(None, (ast.get_docstring(node) for node in nodes)))
 
 
-def _cut(documents: list[str], limit: int | None) -> list[str]:
+def _cut(documents: Iterable[str], limit: int | None) -> list[str]:
     """The first documents, as long as all of them stay within `limit` characters."""
-    if limit is None:
-        return documents
     kept, total = [], 0
     for text in documents:
         total += len(text)
-        if total > limit:
+        if limit is not None and total > limit:
             break
         kept.append(text)
     return kept

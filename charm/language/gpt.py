@@ -31,8 +31,8 @@ def attend(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, window: int) -> Tenso
     if window < length - 1 and q_BTHK.is_cuda and q_BTHK.dtype == torch.bfloat16:
         # The only windowed kernel that torch maintains takes rows of any length end to end; ours are all equal.
         starts = torch.arange(0, (batch + 1) * length, length, dtype=torch.int32, device=q_BTHK.device)
-        flat = (x.flatten(0, 1) for x in (q_BTHK, k_BTHK, v_BTHK))
-        found = varlen_attn(*flat, starts, starts, length, length, window_size=(window, 0))
+        q, k, v = (x.flatten(0, 1) for x in (q_BTHK, k_BTHK, v_BTHK))
+        found = varlen_attn(q, k, v, starts, starts, length, length, window_size=(window, 0))
         assert isinstance(found, Tensor)
         return found.unflatten(0, (batch, length))
     mask = None
@@ -40,8 +40,8 @@ def attend(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, window: int) -> Tenso
         distance = torch.arange(length, device=q_BTHK.device)
         distance = distance[:, None] - distance[None, :]
         mask = (distance >= 0) & (distance <= window)
-    heads_first = (x.transpose(1, 2) for x in (q_BTHK, k_BTHK, v_BTHK))
-    return F.scaled_dot_product_attention(*heads_first, attn_mask=mask, is_causal=mask is None).transpose(1, 2)
+    q, k, v = (x.transpose(1, 2) for x in (q_BTHK, k_BTHK, v_BTHK))
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=mask is None).transpose(1, 2)
 
 
 def rotary(length: int, head_width: int) -> tuple[Tensor, Tensor]:
@@ -88,6 +88,17 @@ class Block(nn.Module):
         x_BTD = x_BTD + self.attention(norm(x_BTD), values_BTD, cos, sin)
         return x_BTD + self.narrow(F.relu(self.widen(norm(x_BTD))).square())
 
+    @torch.no_grad()
+    def draw(self, generator: torch.Generator) -> None:
+        """Initial weights; a block begins by adding nothing."""
+        for layer in (self.attention.query, self.attention.key, self.attention.value):
+            uniform(layer, generator)
+        uniform(self.widen, generator, scale=0.4)
+        self.attention.output.weight.zero_()
+        self.narrow.weight.zero_()
+        if self.attention.value_gate is not None:
+            self.attention.value_gate.weight.uniform_(0, 0.02, generator=generator)
+
 
 class GPT(nn.Module):
     """Called with ids [B, T] it gives logits [B, T, V]; with targets too, the nats of each, [B, T].
@@ -113,7 +124,11 @@ class GPT(nn.Module):
         self.embedding = Rows(config.vocab, width, sparse=False)
         self.head = Linear(width, config.vocab)
         self.values = nn.ModuleDict(
-            {str(i): Rows(config.vocab, width, sparse=False) for i in range(depth) if i % 2 == (depth - 1) % 2}
+            {
+                str(i): Rows(config.vocab, width, sparse=False)
+                for i in range(depth)
+                if i % 2 == (depth - 1) % 2
+            }
         )
         self.blocks = nn.ModuleList(
             Block(config, self.window(i), has_values=str(i) in self.values) for i in range(depth)
@@ -153,19 +168,23 @@ class GPT(nn.Module):
         self.embedding.weight.normal_(0, 0.8, generator=generator)
         self.head.weight.normal_(0, 0.001, generator=generator)
         bound = (3 / self.config.model_width) ** 0.5
-        for table in self.values.values():
+        for table in self.values.children():
+            assert isinstance(table, Rows)
             table.weight.uniform_(-bound, bound, generator=generator)
         for block in self.blocks:
-            for layer in (block.attention.query, block.attention.key, block.attention.value):
-                uniform(layer, generator)
-            uniform(block.widen, generator, scale=0.4)
-            for layer in (block.attention.output, block.narrow):
-                layer.weight.zero_()
-            if block.attention.value_gate is not None:
-                block.attention.value_gate.weight.uniform_(0, 0.02, generator=generator)
+            assert isinstance(block, Block)
+            block.draw(generator)
         self.smear_gate.weight.uniform_(0, 0.02, generator=generator)
-        for memory in self.memories.values():
+        for memory in self.ngram_memories():
             memory.draw(generator)
+
+    def ngram_memories(self) -> list[NgramMemory]:
+        """The memories, lowest layer first."""
+        return [memory for memory in self.memories.children() if isinstance(memory, NgramMemory)]
+
+    def ngram_tables(self) -> list[Rows]:
+        """The flat tables of all memories."""
+        return [memory.tables.rows for memory in self.ngram_memories() if memory.tables is not None]
 
     def forward(self, ids_BT: Tensor, targets_BT: Tensor | None = None) -> Tensor:
         return self.backbone(ids_BT, self.retrieve(ids_BT), targets_BT)
@@ -173,7 +192,7 @@ class GPT(nn.Module):
     def retrieve(self, ids_BT: Tensor) -> list[Tensor | None]:
         """What the tables of each memory give, [B, T, E]; apart from the rest, which a compiler takes as a whole."""
         dtype = getattr(torch, self.config.compute_dtype)
-        tables = [memory.tables for memory in self.memories.values()]
+        tables = [memory.tables for memory in self.ngram_memories()]
         return [None if one is None else one(ids_BT).to(dtype) for one in tables]
 
     def backbone(
@@ -202,7 +221,9 @@ class GPT(nn.Module):
         logits_BTV = SOFTCAP * torch.tanh(logits_BTV / SOFTCAP)
         if targets_BT is None:
             return logits_BTV
-        return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten(), reduction="none").view_as(targets_BT)
+        return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten(), reduction="none").view_as(
+            targets_BT
+        )
 
 
 def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
@@ -214,7 +235,9 @@ def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
     )
     for name, parameter in model.named_parameters():
         counts[_component(name)] += parameter.numel()
-    counts["backbone"] = sum(counts[name] for name in ("embedding", "head", "value tables", "blocks", "scalars"))
+    counts["backbone"] = sum(
+        counts[name] for name in ("embedding", "head", "value tables", "blocks", "scalars")
+    )
     counts["memory"] = counts["memory tables"] + counts["memory maps"]
     counts["total"] = counts["backbone"] + counts["memory"]
     return counts

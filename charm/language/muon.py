@@ -7,7 +7,7 @@ Shapes: N matrices of one shape side by side, O outputs, I inputs.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -34,7 +34,9 @@ def polar(
 ) -> Tensor:
     """About U V^T of each matrix's singular value decomposition U S V^T, computed in `dtype`."""
     is_tall = matrices_NOI.shape[-2] > matrices_NOI.shape[-1]
-    x = (matrices_NOI.mT if is_tall else matrices_NOI).to(dtype)  # wide: the products below are the smaller ones
+    x = (matrices_NOI.mT if is_tall else matrices_NOI).to(
+        dtype
+    )  # wide: the products below are the smaller ones
     x = x / (torch.linalg.matrix_norm(x, keepdim=True) * safety + 1e-6)
     for a, b, c in coefficients:
         gram = x @ x.mT
@@ -73,11 +75,13 @@ class Muon(Optimizer):
         )
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        loss = None if closure is None else closure()
         for group in self.param_groups:
             ready = sorted((p for p in group["params"] if p.grad is not None), key=lambda p: tuple(p.shape))
             for shape, same in groupby(ready, key=lambda p: tuple(p.shape)):
                 self._step(list(same), shape, group)
+        return loss
 
     def _step(self, parameters: list[nn.Parameter], shape: tuple[int, int], group: dict[str, Any]) -> None:
         """Matrices of one shape together: a few large products instead of many small ones."""
@@ -88,7 +92,9 @@ class Muon(Optimizer):
                 state["momentum"] = torch.zeros_like(parameter)
                 state["square"] = parameter.new_zeros((outputs, 1) if outputs >= inputs else (1, inputs))
         gradients = torch.stack([parameter.grad for parameter in parameters if parameter.grad is not None])
-        momentum = torch.stack([state["momentum"] for state in states]).lerp_(gradients, 1 - group["momentum"])
+        momentum = torch.stack([state["momentum"] for state in states]).lerp_(
+            gradients, 1 - group["momentum"]
+        )
         square = torch.stack([state["square"] for state in states])
         update = polar(gradients.lerp_(momentum, group["momentum"]), self.dtype)
         update = even_out(update, square, group["beta2"])

@@ -27,6 +27,8 @@ KERNEL, DILATION = 4, 3  # of the short convolution
 class Linear(nn.Linear):
     """A map without bias that computes in the type of its input; `uniform` or a zero fill initialises it."""
 
+    weight: nn.Parameter
+
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, bias=False)
 
@@ -52,7 +54,7 @@ def table_sizes(config: NgramConfig, modules: int) -> list[list[list[int]]]:
     count = modules * ORDERS * config.heads
     sizes = [1] * count if config.rows == 1 else list(islice(primes_from(config.rows), count))
     nested = np.array(sizes).reshape(modules, ORDERS, config.heads)
-    return nested.tolist()  # type: ignore[no-any-return]
+    return nested.tolist()
 
 
 def hash_multipliers(layer: int, keys: int, seed: int) -> npt.NDArray[np.int64]:
@@ -70,7 +72,12 @@ class NgramTables(nn.Module):
     offsets: Tensor
 
     def __init__(
-        self, config: NgramConfig, layer: int, sizes: list[list[int]], canonical: npt.NDArray[np.int64], bos: int
+        self,
+        config: NgramConfig,
+        layer: int,
+        sizes: list[list[int]],
+        canonical: npt.NDArray[np.int64],
+        bos: int,
     ) -> None:
         super().__init__()
         self.layer = layer
@@ -190,7 +197,9 @@ class NgramMemory(nn.Module):
     def forward(self, x_BTD: Tensor, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
         """The addition to x, from what the tables gave and the token embeddings (which get no gradient here)."""
         feature_BTF = self.feature(read_BTE, tokens_BTD)
-        fit_BT1 = (norm(self.key(feature_BTF)) * norm(x_BTD)).sum(dim=-1, keepdim=True) / math.sqrt(x_BTD.shape[-1])
+        fit_BT1 = (norm(self.key(feature_BTF)) * norm(x_BTD)).sum(dim=-1, keepdim=True) / math.sqrt(
+            x_BTD.shape[-1]
+        )
         gate_BT1 = torch.sigmoid(fit_BT1.sign() * fit_BT1.abs().clamp_min(1e-6).sqrt())
         return self.convolution(gate_BT1 * self.value(feature_BTF))
 

@@ -12,7 +12,6 @@ from torch.optim import AdamW, Optimizer
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
 from charm.language.muon import Muon
-from charm.language.ngram import NgramMemory
 from charm.training.optimizers import sum_gradients
 from charm.training.rows import RowAdamW
 
@@ -30,12 +29,14 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
     by_width = by_batch * (model.config.model_width / REFERENCE_WIDTH) ** -0.5
     multiplier = rates.memory_multiplier
     dense_multiplier = multiplier if rates.memory_scope == "all" else 1.0
-    memories = [memory for memory in model.memories.values() if isinstance(memory, NgramMemory)]
-    tables = [memory.tables.rows.weight for memory in memories if memory.tables is not None]
+    memories = model.ngram_memories()
+    tables = [rows.weight for rows in model.ngram_tables()]
     small = [memory.convolution.weight for memory in memories]
     small += [memory.router.weight for memory in memories if memory.variant == "mixture"]
     apart = {id(parameter) for parameter in (*tables, *small)}
-    maps = [parameter for memory in memories for parameter in memory.parameters() if id(parameter) not in apart]
+    maps = [
+        parameter for memory in memories for parameter in memory.parameters() if id(parameter) not in apart
+    ]
 
     def muon(parameters: list[nn.Parameter], lr: float) -> dict[str, Any]:
         return {"params": parameters, "lr": lr * by_batch, "weight_decay": rates.weight_decay, "beta2": 0.9}
@@ -76,7 +77,9 @@ class LMOptimizers:
         if groups["tables"]:
             by_rows = config.optimizer.table_update == "rows"
             self.tables = (
-                RowAdamW(groups["tables"], eps=EPS) if by_rows else AdamW(groups["tables"], eps=EPS, fused=fused)
+                RowAdamW(groups["tables"], eps=EPS)
+                if by_rows
+                else AdamW(groups["tables"], eps=EPS, fused=fused)
             )
             self.all.append(self.tables)
         # Row optimizers gather sparse gradients themselves, and those of sharded tables come summed.

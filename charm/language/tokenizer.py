@@ -5,8 +5,7 @@ Only preparing data and writing or reading text need this; training works on pre
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
 BOS = "<|bos|>"
 SPECIALS = (BOS, *(f"<|reserved_{number}|>" for number in range(1, 9)))
 # GPT-4's way to cut text before merging, with numbers in groups of one or two digits.
-SPLIT = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
-)
+SPLIT = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
 LONGEST_DOCUMENT = 10_000  # characters of a document that the tokenizer learns from
 MOST_CHARACTERS = 2_000_000_000  # that it learns from in all
 
@@ -63,9 +60,15 @@ def load_tokenizer(path: Path) -> Tokenizer:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing narrower
         raise CharmError(f"{path} is not a readable tokenizer ({error})") from error
-    if tokenizer.token_to_id(BOS) is None:
-        raise CharmError(f"{path} has no token {BOS}")
+    bos_id(tokenizer)
     return tokenizer
+
+
+def bos_id(tokenizer: Tokenizer) -> int:
+    found = tokenizer.token_to_id(BOS)
+    if found is None:
+        raise CharmError(f"the tokenizer has no token {BOS}")
+    return found
 
 
 def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
@@ -81,7 +84,11 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
 
 def byte_characters() -> dict[int, str]:
     """How byte-level BPE writes each byte: printable Latin-1 as itself, the others from U+0100 on."""
-    printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    printable = [
+        *range(ord("!"), ord("~") + 1),
+        *range(ord("¡"), ord("¬") + 1),
+        *range(ord("®"), ord("ÿ") + 1),
+    ]
     others = [byte for byte in range(256) if byte not in set(printable)]
     return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
 
@@ -106,3 +113,34 @@ def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDAr
             key = ("text", normalize(text) or text)
         found[number] = keys.setdefault(key, len(keys))
     return found
+
+
+def canonical_text() -> Callable[[str], str]:
+    """Compatibility forms, accents, case and runs of spaces do not count; a lone space stays one."""
+    _require()
+    from tokenizers import Regex, normalizers
+
+    lone = "\ue000"  # holds the place of a lone space while spaces are trimmed
+    steps = [
+        *(normalizers.NFKC(), normalizers.NFD(), normalizers.StripAccents(), normalizers.Lowercase()),
+        normalizers.Replace(Regex(r"[ \t\r\n]+"), " "),
+        normalizers.Replace(Regex(r"^ $"), lone),
+        normalizers.Strip(),
+        normalizers.Replace(lone, " "),
+    ]
+    return normalizers.Sequence(steps).normalize_str
+
+
+def _beginnings(documents: Iterable[str], characters: int) -> Iterator[str]:
+    for text in documents:
+        if characters <= 0:
+            return
+        characters -= min(len(text), LONGEST_DOCUMENT)
+        yield text[:LONGEST_DOCUMENT]
+
+
+def _require() -> None:
+    try:
+        import tokenizers  # noqa: F401
+    except ImportError as error:
+        raise CharmError(f"tokenizing text needs Hugging Face's tokenizers; {EXTRA}") from error

@@ -85,6 +85,8 @@ class RunConfig:
     """cuda, xpu, mps, cpu, or the best there is."""
     compile: Literal["auto", "on", "off"] = "auto"
     """torch.compile the blocks: on CUDA by default."""
+    graphs: bool = True
+    """Replay updates as CUDA graphs, on one GPU: small canvases and batches would wait for the host otherwise."""
     tensorboard: bool = False
     """Also write TensorBoard events to the run folder."""
     wandb: str = ""

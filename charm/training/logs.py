@@ -25,29 +25,31 @@ from charm.training.config import RunConfig
 class Logs:
     """Adds up metrics on the device between lines, so that logging costs no synchronisation."""
 
-    def __init__(self, out: Path, config: RunConfig, enabled: bool) -> None:
+    def __init__(self, out: Path, config: RunConfig, enabled: bool, device: torch.device) -> None:
+        self.device = device
         self.path, self.config, self.enabled = out / "metrics.jsonl", config, enabled
-        self._sums: dict[str, Tensor] = {}
+        self._names: list[str] = []
+        self._sums: Tensor | None = None  # one for each name
         self._count = 0
         self._since, self._since_step = time.perf_counter(), 0
         self._progress: Progress | None = None
         self._others = _other_writers(out, config) if enabled else []
 
     def add(self, metrics: dict[str, Tensor]) -> None:
-        for name, value in metrics.items():
-            value = value.detach().double() if value.device.type != "mps" else value.detach()
-            self._sums[name] = self._sums[name] + value if name in self._sums else value
+        values = torch.stack([value.detach() for value in metrics.values()])
+        values = values.double() if values.device.type != "mps" else values
+        self._names, self._sums = list(metrics), values if self._sums is None else self._sums + values
         self._count += 1
 
     def means(self, place: Place) -> dict[str, float]:
         """Means since the last line, over all processes; starts the next line."""
-        names = list(self._sums)
-        packed = torch.stack([self._sums[name] for name in names]) / self._count
+        assert self._sums is not None
+        packed = self._sums / self._count
         if place.world > 1:
             dist.all_reduce(packed)
             packed /= place.world
-        self._sums, self._count = {}, 0
-        means = dict(zip(names, packed.tolist(), strict=True))
+        self._sums, self._count = None, 0
+        means = dict(zip(self._names, packed.tolist(), strict=True))
         # Of the examples that halted; where none did they are all still being refined.
         steps, halted = means.pop("halted_steps"), means["halted"]
         limit = self.config.reasoner.refinement_steps
@@ -103,12 +105,16 @@ class Logs:
 
     def state(self) -> dict[str, Any]:
         """The line in the making, for a checkpoint."""
-        return {"count": self._count, "sums": {name: float(value) for name, value in self._sums.items()}}
+        sums = [] if self._sums is None else self._sums.tolist()
+        return {"count": self._count, "sums": dict(zip(self._names, sums, strict=False))}
 
     def restore(self, step: int, state: dict[str, Any]) -> None:
         """Take up the line in the making, and forget lines that the resumed run will write again."""
         self._count = state["count"]
-        self._sums = {k: torch.tensor(v, dtype=torch.float64) for k, v in state["sums"].items()}
+        self._names = list(state["sums"])
+        self._sums = None
+        if state["sums"]:
+            self._sums = torch.tensor(list(state["sums"].values()), dtype=torch.float64, device=self.device)
         if not self.enabled or not self.path.is_file():
             return
         lines = [line for line in self.path.read_text().splitlines() if _step_of(line) <= step]

@@ -28,6 +28,7 @@ from charm.reasoner.losses import continue_loss, refinement_loss
 from charm.tasks.dataset import Dataset, assemble
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig, read_run_config
+from charm.training.graphs import UpdateGraphs
 from charm.training.logs import Logs
 from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.slots import Slots, pick_slots
@@ -43,9 +44,15 @@ Evaluate = Callable[
 
 def refine_slots(model: CharmModel, slots: Slots, config: RunConfig, step: int) -> dict[str, Tensor]:
     """Refill what halted, refine every slot once, leave gradients of the loss, and decide who halts now."""
-    slots.refill(model)
+    slots.prepare(step, config.seed)
+    return refine_prepared(model, slots, config)
+
+
+def refine_prepared(model: CharmModel, slots: Slots, config: RunConfig) -> dict[str, Tensor]:
+    """What of `refine_slots` the device does: nothing here waits for it or depends on what it finds."""
+    slots.take(model)
     part = len(slots) // config.accumulate
-    states, halts, sums = [], [], []
+    halts, sums = [], []
     for first in range(0, len(slots), part):
         at = slice(first, first + part)
         state, logits, halt = model(slots.state_SBLD[:, at], slots.inputs_BT[at], slots.row_B[at], slots.side)
@@ -56,15 +63,14 @@ def refine_slots(model: CharmModel, slots: Slots, config: RunConfig, step: int) 
             last = slots.steps_B[at] + 1 >= config.reasoner.refinement_steps
             loss = loss + continue_loss(halt, next_halt, last, config.batch, config.halt_weight)
         loss.backward()
-        states.append(state)
+        slots.state_SBLD[:, at] = state
         halts.append(halt.detach())
         sums.append({"loss": loss.detach() * config.batch / part, **metrics})
 
-    slots.state_SBLD = torch.cat(states, dim=1)
     slots.steps_B += 1
     limit = config.reasoner.refinement_steps
-    minimum = minimum_steps(slots.exploration(step, config.seed), config.reasoner.exploration, limit)
-    slots.halted_B = halt_now(torch.cat(halts), slots.steps_B, limit, minimum, config.reasoner.kind)
+    minimum = minimum_steps(slots.exploration_B2, config.reasoner.exploration, limit)
+    slots.halted_B.copy_(halt_now(torch.cat(halts), slots.steps_B, limit, minimum, config.reasoner.kind))
     metrics = {name: torch.stack([one[name] for one in sums]).float().mean() for name in sums[0]}
     metrics["halted"] = slots.halted_B.float().mean()
     metrics["halted_steps"] = (slots.halted_B * slots.steps_B).float().mean()
@@ -93,7 +99,8 @@ class Trainer:
         self.data, self.score = data, evaluate
         fresh = CharmModel(config.model, self.data.instances, config.seed) if model is None else model
         self.model = fresh.to(place.device)
-        self.optimizers = Optimizers(self.model, config.optimizer, config.steps)
+        graphed = place.device.type == "cuda" and place.world == 1 and config.graphs
+        self.optimizers = Optimizers(self.model, config.optimizer, config.steps, graphed)
         self.average = MovingAverage(self.optimizers.dense, config.optimizer.ema)
         bank, keys = self.data.bank.to(place.device), self.data.keys().to(place.device)
         share = place.share(config.batch)
@@ -107,8 +114,9 @@ class Trainer:
             )
             for side in sorted(self.data.mixtures)
         }
+        self.graphs = UpdateGraphs(self.update_prepared, say) if graphed else None
         self.step = 0
-        self.logs = Logs(out, config, enabled=place.is_main)
+        self.logs = Logs(out, config, place.is_main, place.device)
 
     def run(self) -> None:
         """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
@@ -131,8 +139,14 @@ class Trainer:
 
     def update(self, slots: Slots) -> dict[str, Tensor]:
         """One update of all weights from one refinement step of these slots."""
-        metrics = refine_slots(self.model, slots, self.config, self.step)
-        self.optimizers.step(self.step)
+        slots.prepare(self.step, self.config.seed)
+        self.optimizers.set_rates(self.step)
+        return self.graphs(slots) if self.graphs is not None else self.update_prepared(slots)
+
+    def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
+        """What of `update` the device does."""
+        metrics = refine_prepared(self.model, slots, self.config)
+        self.optimizers.step()
         self.average.update()
         return metrics
 
@@ -281,7 +295,7 @@ def train(
 
 # What may change when a run goes on: how long, where, and what is written; not what is computed.
 _FREE = {
-    *("steps", "accumulate", "device", "compile", "tensorboard", "wandb", "checkpoint_every"),
+    *("steps", "accumulate", "device", "compile", "graphs", "tensorboard", "wandb", "checkpoint_every"),
     *("keep_checkpoints", "evaluate_every", "evaluate_views", "evaluate_loops"),
 }
 

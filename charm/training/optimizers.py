@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
-from torch.optim import AdamW, Muon, Optimizer
+from torch.optim import AdamW, Optimizer
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from charm.memory import dense_parameters, factor_parameters, row_parameters
@@ -16,15 +16,17 @@ from charm.memory.cose import CoSE
 from charm.memory.factors import Lookup
 from charm.model import CharmModel
 from charm.training.config import OptimizerConfig
+from charm.training.muon import Muon
 from charm.training.rows import RowAdamW, RowSignSGD
-
-NEWTON_SCHULZ_STEPS = 5
 
 
 class Optimizers:
     """Muon for dense matrices, AdamW for the other dense tensors, row-wise optimizers for tables."""
 
-    def __init__(self, model: CharmModel, config: OptimizerConfig, steps: int) -> None:
+    def __init__(
+        self, model: CharmModel, config: OptimizerConfig, steps: int, rates_on_device: bool = False
+    ) -> None:
+        """With `rates_on_device` learning rates are tensors, so that a recorded update can be given new ones."""
         self.config, self.steps = config, steps
         self.dense = dense_parameters(model)
         puzzles = _sparse_puzzles(model)
@@ -46,17 +48,12 @@ class Optimizers:
         muon, adamw = ([group for group in groups if group["params"]] for groups in (muon, adamw))
         self.all: list[Optimizer] = []
         if muon:
-            self.all.append(
-                Muon(
-                    muon,
-                    momentum=config.momentum,
-                    nesterov=True,
-                    ns_steps=NEWTON_SCHULZ_STEPS,
-                    adjust_lr_fn="match_rms_adamw",
-                )
-            )
+            self.all.append(Muon(muon, momentum=config.momentum))
         if adamw:
-            self.all.append(AdamW(adamw, betas=config.betas, eps=1e-8, fused=_can_fuse(self.dense)))
+            fused = _can_fuse(self.dense)
+            self.all.append(
+                AdamW(adamw, betas=config.betas, eps=1e-8, fused=fused, capturable=rates_on_device)
+            )
         if instance_rows:
             self.all.append(RowSignSGD(instance_rows, config.row_lr, config.row_weight_decay))
         if puzzles is not None:
@@ -64,17 +61,35 @@ class Optimizers:
                 RowAdamW([puzzles], config.factor_lr, config.betas, weight_decay=config.factor_weight_decay)
             )
         self._base = [[float(group["lr"]) for group in one.param_groups] for one in self.all]
+        if rates_on_device:
+            put_rates_on(self.all, self.dense[0].device)
 
-    def step(self, update: int) -> None:
-        """Apply the gradients of update number `update` (from 0), summed over all processes."""
-        scale = lr_scale(update, self.steps, self.config)
-        for optimizer, rates in zip(self.all, self._base, strict=True):
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * scale
+    def set_rates(self, update: int) -> None:
+        """The learning rates of update number `update` (from 0)."""
+        scale_rates(self.all, self._base, lr_scale(update, self.steps, self.config))
+
+    def step(self) -> None:
+        """Apply the gradients, summed over all processes."""
         sum_gradients(self.dense)
         for optimizer in self.all:  # the row optimizers gather their own sparse gradients
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+
+
+def put_rates_on(optimizers: list[Optimizer], device: torch.device) -> None:
+    """Make learning rates tensors on the device, which a recorded update reads anew each time."""
+    for group in (group for optimizer in optimizers for group in optimizer.param_groups):
+        group["lr"] = torch.tensor(group["lr"], device=device)
+
+
+def scale_rates(optimizers: list[Optimizer], base: list[list[float]], scale: float) -> None:
+    """Set each group's learning rate to `scale` times its own base."""
+    for optimizer, rates in zip(optimizers, base, strict=True):
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate * scale)
+            else:
+                group["lr"] = rate * scale
 
 
 def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:

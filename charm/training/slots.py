@@ -1,6 +1,9 @@
 """Slots: the examples being refined, and what is carried from one step to the next.
 
-A slot keeps its example until it halts; then it takes the next of its own stream. Nothing is drawn that is not used.
+A slot keeps its example until it halts; then it takes the next of its own stream, which lies ready beside it. Taking
+is decided and done on the device alone. The host learns of it later and lays out what comes next while the device
+works, so neither waits for the other.
+
 Dimension letters: B this process's slots, T cells, S states, L positions, D width.
 """
 
@@ -17,9 +20,11 @@ from charm.tasks import keyed
 from charm.tasks.batch import Keys, PairBank, view_tokens
 from charm.tasks.sampling import Stream
 
+IntArray = np.ndarray[Any, np.dtype[np.int64]]
+
 
 class Slots:
-    """This process's share of the slots of one canvas size."""
+    """This process's share of the slots of one canvas size. Its tensors stay where they are in memory."""
 
     def __init__(
         self,
@@ -33,57 +38,103 @@ class Slots:
         self.stream, self.bank, self.keys, self.side = stream, bank, keys, stream.side
         self.numbers = np.arange(*share)  # global numbers of the slots
         count, cells = len(self.numbers), stream.side**2
-        self.turn = np.zeros(count, np.int64)  # the next turn of each slot: the data position
         self.state_SBLD = model.reasoner.initial_state(count, cells).clone()
         self.inputs_BT = torch.zeros(count, cells, dtype=torch.uint8, device=device)
         self.targets_BT = torch.zeros_like(self.inputs_BT)
         self.row_B = torch.zeros(count, dtype=torch.long, device=device)
         self.steps_B = torch.zeros(count, dtype=torch.long, device=device)
         self.halted_B = torch.ones(count, dtype=torch.bool, device=device)
+        self.exploration_B2 = torch.zeros(count, 2, device=device)
+        # What each slot takes when it halts, and the turn of that: the data position.
+        self.next_inputs_BT, self.next_targets_BT = self.inputs_BT.clone(), self.targets_BT.clone()
+        self.next_row_B = self.row_B.clone()
+        self.turn = np.zeros(count, np.int64)
+        self._taken: HostCopy | None = None  # which slots took their example in the last update
+        self._lay_out(np.arange(count))
 
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def refill(self, model: CharmModel) -> None:
-        """Give every halted slot its next example and the initial state."""
-        halted = np.flatnonzero(self.halted_B.cpu().numpy())
-        if not len(halted):
-            return
-        draw = self.stream.draw(self.numbers[halted], self.turn[halted])
-        self.turn[halted] += 1
-        device = self.inputs_BT.device
-        pair, row, top, left = (
-            torch.from_numpy(column).to(device, torch.long)
-            for column in (draw.pair_N, draw.row_N, draw.top_N, draw.left_N)
-        )
-        inputs, targets = view_tokens(self.bank, self.keys, pair, row, top, left, self.side)
-        assert targets is not None
-        at = torch.from_numpy(halted).to(device)
-        self.inputs_BT[at], self.targets_BT[at], self.row_B[at] = inputs, targets, row
-        self.state_SBLD = model.reasoner.restart(self.state_SBLD, self.halted_B)
-        self.steps_B[at] = 0
-        self.halted_B[at] = False
+    def prepare(self, step: int, seed: int) -> None:
+        """What the host does before an update: lay out examples where some were taken, and draw its random numbers.
 
-    def exploration(self, step: int, seed: int) -> Tensor:
-        """Two uniform numbers for each slot, decided by (seed, step, slot) alone."""
+        Two uniform numbers for each slot are decided by (seed, step, slot) alone.
+        """
+        taken, self._taken = self._taken, HostCopy(self.halted_B)
+        self._replace(taken)
         counters = 2 * (step * self.stream.slots + self.numbers)
         key = keyed.key_of("exploration", seed, self.side)
         drawn = np.stack([keyed.uniform(key, counters), keyed.uniform(key, counters + 1)], axis=1)
-        return torch.from_numpy(drawn.astype(np.float32)).to(self.inputs_BT.device)
+        self.exploration_B2.copy_(to_device(drawn.astype(np.float32), self.exploration_B2.device))
+
+    def take(self, model: CharmModel) -> None:
+        """Every halted slot takes its next example and the initial state."""
+        halted_B, halted_B1 = self.halted_B, self.halted_B[:, None]
+        self.inputs_BT.copy_(torch.where(halted_B1, self.next_inputs_BT, self.inputs_BT))
+        self.targets_BT.copy_(torch.where(halted_B1, self.next_targets_BT, self.targets_BT))
+        self.row_B.copy_(torch.where(halted_B, self.next_row_B, self.row_B))
+        self.state_SBLD.copy_(model.reasoner.restart(self.state_SBLD, halted_B))
+        self.steps_B.masked_fill_(halted_B, 0)
+
+    def _replace(self, taken: HostCopy | None) -> None:
+        if taken is not None:
+            slots = np.flatnonzero(taken.array())
+            self.turn[slots] += 1
+            self._lay_out(slots)
+
+    def _lay_out(self, slots: IntArray) -> None:
+        """Put the example of each of these slots' turn beside it."""
+        if not len(slots):
+            return
+        draw = self.stream.draw(self.numbers[slots], self.turn[slots])
+        columns = np.stack([slots, draw.pair_N, draw.row_N, draw.top_N, draw.left_N]).astype(np.int64)
+        at, pair, row, top, left = to_device(columns, self.inputs_BT.device)
+        inputs, targets = view_tokens(self.bank, self.keys, pair, row, top, left, self.side)
+        assert targets is not None
+        self.next_inputs_BT[at], self.next_targets_BT[at], self.next_row_B[at] = inputs, targets, row
 
     _TENSORS = ("state_SBLD", "inputs_BT", "targets_BT", "row_B", "steps_B", "halted_B")
 
     def state(self) -> dict[str, Tensor]:
         """All that a resumed run needs; slots lie along the first dimension of every tensor."""
+        taken, self._taken = self._taken, None
+        self._replace(taken)
         tensors: dict[str, Tensor] = {name: getattr(self, name) for name in self._TENSORS}
         tensors["state_SBLD"] = self.state_SBLD.transpose(0, 1)
-        return {**tensors, "turn": torch.from_numpy(self.turn)}
+        return {**tensors, "turn": torch.from_numpy(self.turn.copy())}
 
     def restore(self, saved: dict[str, Any]) -> None:
         for name in self._TENSORS:
             tensor = saved[name].transpose(0, 1) if name == "state_SBLD" else saved[name]
-            setattr(self, name, tensor.contiguous().to(self.inputs_BT.device))
+            getattr(self, name).copy_(tensor)
         self.turn = saved["turn"].cpu().numpy().copy()
+        self._taken = None
+        self._lay_out(np.arange(len(self)))
+
+
+class HostCopy:
+    """A tensor on its way to the host: `array` waits for what was queued before the copy, not for what came after."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.event = None
+        if tensor.is_cuda:
+            self.tensor = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
+            self.tensor.copy_(tensor, non_blocking=True)
+            self.event = torch.cuda.Event()
+            self.event.record()
+        else:
+            self.tensor = tensor.to("cpu", copy=True)
+
+    def array(self) -> np.ndarray[Any, Any]:
+        if self.event is not None:
+            self.event.synchronize()
+        return self.tensor.numpy()
+
+
+def to_device(array: np.ndarray[Any, Any], device: torch.device) -> Tensor:
+    """The array on the device; a GPU copies it when it gets there, without holding up the host."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:

@@ -4,7 +4,7 @@ to the nearest one not yet visited, and so on until none is in sight."""
 from itertools import combinations, pairwise, product
 from random import Random
 
-from rearc2.helpers import Grid, Retry, Thing, canvas, fill, objects
+from rearc2.helpers import Grid, Retry, canvas, fill, objects
 
 START, STATION, WAY = 2, 8, 7
 STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
@@ -52,7 +52,7 @@ def _between(here: Place, there: Place) -> set[Place]:
 
 
 def _leads_along(way: list[Place], aside: list[Place]) -> bool:
-    """Whether each leg leads to the one nearest free square in sight, none is left at the end, and no sight is crossed."""
+    """Whether each leg leads to the one nearest free square in sight, none is left at the end, no sight is crossed."""
     squares = way + aside
     for one, other in combinations(squares, 2):
         # Squares are in line exactly or not at all, and do not touch.
@@ -80,31 +80,21 @@ def _apart(here: Place, there: Place) -> Place:
 
 def verify(grid: Grid) -> Grid:
     output = grid.copy()
-    squares = objects(grid)
-    (here,) = [thing for thing in squares if thing.color == START]
+    squares = {(thing.top, thing.left): thing.color for thing in objects(grid)}
+    (here,) = [place for place, color in squares.items() if color == START]
     visited = [here]
     while True:
         in_sight = []
-        for before_here in (True, False):
-            in_row = [
-                t for t in squares if t.top == here.top and t != here and (t.left < here.left) == before_here
-            ]
-            in_column = [
-                t for t in squares if t.left == here.left and t != here and (t.top < here.top) == before_here
-            ]
-            for line in (in_row, in_column):
-                # Only the first square in a direction is seen: it hides the ones behind it.
-                in_sight += sorted(line, key=lambda thing: _distance(here, thing))[:1]
-        in_sight = [thing for thing in in_sight if thing not in visited]
-        if not in_sight:
+        for down, right in STEPS:
+            line = [(here[0] + down * far, here[1] + right * far) for far in range(1, 30)]
+            # Only the first square in a direction is seen: it hides the ones behind it.
+            in_sight += [place for place in line if place in squares][:1]
+        free = [place for place in in_sight if place not in visited]
+        if not free:
             return output
-        goal = min(in_sight, key=lambda thing: _distance(here, thing))
-        top, left = min(here.top, goal.top), min(here.left, goal.left)
-        link = output[top : max(here.bottom, goal.bottom) + 1, left : max(here.right, goal.right) + 1]
+        goal = min(free, key=lambda place: abs(place[0] - here[0]) + abs(place[1] - here[1]))
+        top, left = min(here[0], goal[0]), min(here[1], goal[1])
+        link = output[top : max(here[0], goal[0]) + 2, left : max(here[1], goal[1]) + 2]
         link[link == 0] = WAY
         visited.append(goal)
         here = goal
-
-
-def _distance(here: Thing, there: Thing) -> int:
-    return abs(here.top - there.top) + abs(here.left - there.left)

@@ -5,20 +5,18 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, box, canvas, colors, fill, most_common
+from rearc2.helpers import Grid, box, canvas, colors, fill, most_common
 
 CORNER, PERIOD = 1, 4
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     size = rng.randint(1, 4)
-    across, down = (
-        PERIOD * rng.randint(2, 5 if size < 3 else 4) + 1 for _ in range(2)
-    )  # between the corners
+    most = min(5, (27 - 2 * size) // PERIOD)
+    across, down = (PERIOD * rng.randint(2, most) + 1 for _ in range(2))  # between the corners
     used_height, used_width = down + 2 * size, across + 2 * size
-    height, width = used_height + rng.randint(2, 5), used_width + rng.randint(2, 5)
-    if max(height, width) > 30:
-        raise Retry
+    height = used_height + rng.randint(2, min(6, 30 - used_height))
+    width = used_width + rng.randint(2, min(6, 30 - used_width))
     top, left = rng.randint(1, height - used_height - 1), rng.randint(1, width - used_width - 1)
     bottom, right = top + size + down, left + size + across  # of the last corner's square
     ground, across_color, down_color, common = colors(rng, 4, without=(CORNER,))

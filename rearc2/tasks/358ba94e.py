@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, objects, paint, place
+from rearc2.helpers import Grid, Retry, background, canvas, objects, paint, place
 
 SIZE = 5
 
@@ -19,7 +19,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(height, width)
     for tile, (top, left) in zip(tiles, place(rng, before.shape, [(SIZE, SIZE)] * number), strict=True):
         paint(before, tile, top, left)
-    if (before == 0).sum() < before.size // 2:
+    if background(before) != 0:
         raise Retry
     return before, tiles[0]
 

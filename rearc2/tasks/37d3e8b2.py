@@ -2,22 +2,22 @@
 
 from random import Random
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, fill, label, objects, paint, place
+from rearc2.helpers import Grid, Mask, Retry, background, canvas, fill, label, objects, paint, place
 
 FIGURE = 8
 COLOR = {1: 1, 2: 2, 3: 3, 4: 7}  # number of holes -> colour
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(15, 22), rng.randint(15, 22)
-    counts = [rng.randint(1, 4) for _ in range(rng.randint(3, 6))]
+    height, width = rng.randint(16, 22), rng.randint(16, 22)
+    counts = [rng.randint(1, 4) for _ in range(rng.randint(4, 7))]
     plates = [_plate(rng, count) for count in counts]
     before, after = canvas(height, width), canvas(height, width)
     places = place(rng, before.shape, [plate.shape for plate in plates])
     for count, plate, (top, left) in zip(counts, plates, places, strict=True):
         paint(before, plate, top, left, FIGURE)
         paint(after, plate, top, left, COLOR[count])
-    if (before == 0).sum() < before.size // 2:
+    if background(before) != 0:
         raise Retry
     return before, after
 

@@ -12,7 +12,7 @@ SIDE, GROUND = 16, 7
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(4, 8), rng.randint(4, 9)
-    figure = scatter(rng, (height, width), rng.uniform(0.1, 0.35))
+    figure = scatter(rng, (height, width), rng.uniform(0.05, 0.22))
     figure |= figure[:, ::-1]
     if rng.random() < 0.7:
         figure |= figure[::-1]

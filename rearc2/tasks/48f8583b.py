@@ -1,6 +1,7 @@
 """In a grid three times as large the input is copied to the places of its rarest colour: every cell stands for a block
 of 3x3 cells."""
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -10,8 +11,9 @@ from rearc2.helpers import Grid, Retry, canvas, colors
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(2, 4)
-    shares = [rng.randint(1, 8) for _ in range(count)]
-    if sum(shares) != 9 or shares.count(min(shares)) > 1:
+    cuts = [0, *sorted(rng.sample(range(1, 9), count - 1)), 9]
+    shares = [after - before for before, after in pairwise(cuts)]
+    if shares.count(min(shares)) > 1:
         raise Retry
     palette = colors(rng, count)
     cells = [color for color, share in zip(palette, shares, strict=True) for _ in range(share)]

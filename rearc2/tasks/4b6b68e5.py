@@ -34,13 +34,14 @@ def _draw(rng: Random, height: int, width: int, count: int) -> tuple[Grid, Grid]
     places = place(rng, (height, width), [room.shape for room in rooms])
     before, after = canvas(height, width), canvas(height, width)
     outdoors = np.ones(before.shape, bool)
-    palette = colors(rng, rng.randint(2, 4))  # of the dots
+    palette = colors(rng, rng.randint(2, 6))  # of the dots
+    outlines = colors(rng, count)
     for number, (room, (top, left)) in enumerate(zip(rooms, places, strict=True)):
         closed = number == 0 or rng.random() < 0.7
         outline = grow(room) & ~room
         if not closed:
             outline = _opened(rng, outline)
-        color = colors(rng, 1)[0]
+        color = outlines[number]
         inside = np.zeros(before.shape, bool)
         paint(inside, room, top, left, 1)
         outdoors &= ~inside
@@ -54,14 +55,14 @@ def _draw(rng: Random, height: int, width: int, count: int) -> tuple[Grid, Grid]
             paint(grid, outline, top, left, color)
         _sprinkle(rng, before, inside, dots)
     # Outside, dots keep off the outlines: one of the same colour must not join them.
-    dots = [rng.choice(palette) for _ in range(rng.randint(0, height * width // 60))]
+    dots = [rng.choice(palette) for _ in range(rng.randint(0, height * width // 45))]
     _sprinkle(rng, before, outdoors & ~grow(before > 0), dots)
     return before, after
 
 
 def _room(rng: Random) -> Mask:
     """The inside of an outline, with a free border: a rectangle less some blocks at its upper or lower side."""
-    height, width = rng.randint(3, 9), rng.randint(3, 9)
+    height, width = rng.randint(3, 10), rng.randint(3, 10)
     room = np.ones((height, width), bool)
     for _ in range(rng.randint(0, 3)):
         tall, wide = rng.randint(1, height // 2), rng.randint(1, width // 2)

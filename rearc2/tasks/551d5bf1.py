@@ -25,6 +25,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             continue
         # All ways out that reach the border without meeting another frame or another beam.
         bottom, right = top + height - 1, left + width - 1
+        ways: list[tuple[tuple[int, int], tuple[int | slice, int | slice]]]
         ways = [((row, left), (row, slice(0, left))) for row in range(top + 1, bottom)]
         ways += [((row, right), (row, slice(right + 1, None))) for row in range(top + 1, bottom)]
         ways += [((top, column), (slice(0, top), column)) for column in range(left + 1, right)]

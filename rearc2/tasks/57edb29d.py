@@ -23,6 +23,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     mark, *palette = colors(rng, len(boxes) + 1, without=(0, YELLOW))
     lengths = sorted((rng.randint(1, 3) for _ in range(rng.randint(1, 3))), reverse=True)
     sign = np.array([[column < length for column in range(max(lengths))] for length in lengths])
+    if sign.sum() > 5:
+        raise Retry
     before = canvas(height, width, YELLOW)
     for number, (box, color) in enumerate(zip(boxes, palette, strict=True)):
         fill(before, *box, color)

@@ -11,13 +11,15 @@ RED, SKY = 2, 8
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    tile = scatter(rng, (side := rng.randint(2, 5), side), rng.uniform(0.35, 0.65))
-    plan = scatter(rng, (rng.randint(2, 4), rng.randint(2, 6)), rng.uniform(0.25, 0.5))
+    tile = scatter(rng, (side := rng.randint(3, 5), side), rng.uniform(0.35, 0.65))
+    plan = scatter(rng, (rng.randint(2, 4), rng.randint(2, 7)), rng.uniform(0.25, 0.45))
+    if rng.random() < 0.4:
+        plan = plan | plan[:, ::-1]
     factor = rng.choice([1, 1, 2, 2, 3])
     if not tile.any() or tile.all() or not plan.any() or plan.all():
         raise Retry
     (color,) = colors(rng, 1, without=(0, RED, SKY))
-    drawn = upscale(plan, factor)
+    drawn = upscale(np.where(plan, SKY, color), factor)
     height, width = plan.shape[0] * side, plan.shape[1] * side
     top, left = 1 + max(side, drawn.shape[0]) + 1, rng.randint(1, 3)
     tile_left = rng.randint(0, 1)
@@ -28,7 +30,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     if max(before.shape) > 30:
         raise Retry
     paint(before, np.where(tile, SKY, RED), 1, tile_left)
-    paint(before, np.where(drawn, SKY, color), 1, tile_left + side + 1)
+    paint(before, drawn, 1, tile_left + side + 1)
     fill(before, top, left, height, width, color)
     return before, np.where(np.kron(plan, tile), SKY, color)
 

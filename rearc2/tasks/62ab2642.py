@@ -12,14 +12,14 @@ LINE, LARGEST, SMALLEST = 5, 8, 7
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(5, 20), rng.randint(5, 20)
     walls = np.zeros((height, width), bool)
-    for _ in range(rng.randint(8, 60)):
+    for _ in range(rng.randint(4, 10) * (height + width) // 4):
         _walk(rng, walls)
-    regions, count = label(~walls, diagonal=False)
-    if count < 4:
+    if walls.mean() > 0.45:
         raise Retry
+    regions, count = label(~walls, diagonal=False)
     sizes = np.bincount(regions[regions > 0])[1:]
-    ordered = np.sort(sizes)
-    if ordered[0] == ordered[1] or ordered[-1] == ordered[-2]:
+    smallest, *_, second, largest = np.sort(sizes) if count > 3 else (0, 0, 0)
+    if (sizes == smallest).sum() > 1 or second == largest or largest > 0.35 * height * width:
         raise Retry
     before = canvas(height, width)
     before[walls] = LINE
@@ -30,20 +30,25 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _walk(rng: Random, walls: Mask) -> None:
-    """A line with bends from the border to an older line (the first one: to the border), if there is room for it."""
+    """A line with bends from an older line (the first one: from the border) to another or to the border, if it fits."""
     height, width = walls.shape
-    if rng.random() < 0.5:
-        (row, down), column, right = rng.choice([(0, 1), (height - 1, -1)]), rng.randrange(width), 0
+    down, right = rng.choice([(-1, 0), (1, 0), (0, -1), (0, 1)])
+    if walls.any():
+        row, column = rng.choice(np.argwhere(walls).tolist())
+        row, column = row + down, column + right
     else:
-        (column, right), row, down = rng.choice([(0, 1), (width - 1, -1)]), rng.randrange(height), 0
+        row, column = rng.randrange(height) if right else 0, rng.randrange(width) if down else 0
+        down, right = abs(down), abs(right)
     drawn = walls.copy()
+    length = 0
     while 0 <= row < height and 0 <= column < width and not drawn[row, column]:
         drawn[row, column] = True
-        if rng.random() < 0.25:
+        length += 1
+        if rng.random() < 0.2:
             down, right = rng.choice([(right, down), (-right, -down)])
         row, column = row + down, column + right
     inside = 0 <= row < height and 0 <= column < width
-    joined = not inside if not walls.any() else inside and walls[row, column]
+    joined = length > 1 and (not inside or walls[row, column])
     a, b, c, d = drawn[:-1, :-1], drawn[:-1, 1:], drawn[1:, :-1], drawn[1:, 1:]
     # Lines are one cell thick and do not meet at corners, so that regions over edges and over corners are the same.
     if joined and not ((a & b & c & d) | (a & d & ~b & ~c) | (b & c & ~a & ~d)).any():

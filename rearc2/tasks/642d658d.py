@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, place, scatter
+from rearc2.helpers import Grid, Mask, Retry, canvas, colors, place, scatter
 
 CENTRE = 4
 ARMS = ((-1, 0), (1, 0), (0, -1), (0, 1))
@@ -19,7 +19,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     if sorted(counts)[-1] == sorted(counts)[-2]:
         raise Retry
     grid = np.where(_dots(rng, height, width), 0, ground)
-    noisy = scatter(rng, grid.shape, rng.uniform(0.01, 0.15))
+    noisy = scatter(rng, grid.shape, rng.uniform(0.01, 0.12))
     for row, column in np.argwhere(noisy).tolist():
         grid[row, column] = rng.choice(shades)
     crosses = [shade for shade, count in zip(shades, counts, strict=True) for _ in range(count)]
@@ -31,12 +31,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     return grid, canvas(1, 1, shades[counts.index(max(counts))])
 
 
-def _dots(rng: Random, height: int, width: int) -> Grid:
+def _dots(rng: Random, height: int, width: int) -> Mask:
     """Where some rows meet some columns, with mistakes."""
-    rows, columns = (
-        scatter(rng, (height, 1), rng.uniform(0.25, 0.45)),
-        scatter(rng, (1, width), rng.uniform(0.35, 0.55)),
-    )
+    rows = scatter(rng, (height, 1), rng.uniform(0.25, 0.45))
+    columns = scatter(rng, (1, width), rng.uniform(0.35, 0.55))
     return (rows & columns) ^ scatter(rng, (height, width), rng.uniform(0, 0.06))
 
 

@@ -63,12 +63,15 @@ def verify(grid: Grid) -> Grid:
 
 def _rings(grid: Grid, color: int, ground: int) -> list[Mask]:
     """The ring of that colour, if there is one: no cell of it shows the ground, all cells of the colour are in it."""
+    rows, columns = np.nonzero(grid == color)
     found = []
-    if color != ground and (grid == color).any():
-        for top in range(-CUT, grid.shape[0] - SIZE + CUT + 1):
-            for left in range(-CUT, grid.shape[1] - SIZE + CUT + 1):
+    if color != ground and len(rows):
+        for top in range(max(-CUT, rows.max() - SIZE + 1), min(rows.min(), grid.shape[0] - SIZE + CUT) + 1):
+            for left in range(
+                max(-CUT, columns.max() - SIZE + 1), min(columns.min(), grid.shape[1] - SIZE + CUT) + 1
+            ):
                 mask = np.zeros(grid.shape, bool)
                 paint(mask, RING, top, left)
-                if not (grid[mask] == ground).any() and mask[grid == color].all():
+                if not (grid[mask] == ground).any() and mask[rows, columns].all():
                     found.append(mask)
     return found

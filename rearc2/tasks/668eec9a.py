@@ -39,8 +39,9 @@ def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
             raise Retry  # it ran into another one
         ways.append(dict(way))
     for one, other in combinations(ways, 2):
-        if len({one[row] < other[row] for row in one if row in other}) > 1:
-            raise Retry  # they cross between cells
+        gaps = {one[row] - other[row] for row in one if row in other}
+        if gaps and (min(gaps) < 0 < max(gaps) or (len(gaps) == 1 and max(map(abs, gaps)) < 3)):
+            raise Retry  # they cross between cells, or lie side by side
     return before, after
 
 

@@ -29,8 +29,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             grid[first - far : first - near + 1, column] = shade
         after[second + near : second + far + 1, column] = other
         depth = new
-    if (before[: first - 1] == ground).all():
-        raise Retry  # it does not wind
+    if (before[: first - 1] == ground).all() or (before[first - 1] == ground).all():
+        raise Retry  # it does not wind, or not up to the dots
     return (before, after) if rng.random() < 0.5 else (before.T.copy(), after.T.copy())
 
 
@@ -38,11 +38,9 @@ def verify(grid: Grid) -> Grid:
     ground = int(np.bincount(grid.ravel()).argmax())
     lying = bool((grid[-1] == ground).all())
     upright = grid if lying else grid.T
-    lines = np.flatnonzero((upright != ground).any(axis=1))[
-        -1
-    ]  # the last line of all is the second dotted one
-    shade = int(upright[lines].max() if upright[lines].max() != ground else upright[lines].min())
-    (other,) = set(np.unique(grid).tolist()) - {ground, shade}
+    second = int(np.flatnonzero((upright != ground).any(axis=1))[-1])
+    (shade,) = set(upright[second].tolist()) - {ground}
+    (other,) = set(grid.ravel().tolist()) - {ground, shade}
     first = int(np.flatnonzero((upright == other).any(axis=1))[0])
     output = upright.copy()
     for row, column in np.argwhere(upright[:first] == shade).tolist():

@@ -1,11 +1,11 @@
-"""On every coloured dot of the blue ground line stands a blue stalk with a dot of the same colour on top: 3 cells high
-in all for sky blue, 4 for red."""
+"""On every coloured dot of the blue ground line stands a blue stalk with a dot of the same colour on top: 3 cells
+above the ground for sky blue, 4 for red."""
 
 from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, line
+from rearc2.helpers import Grid, canvas, line
 
 GROUND, RED, SKY = 1, 2, 8
 
@@ -15,15 +15,12 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     ground = rng.randint(4, height - 2)
     before = canvas(height, width)
     before[ground] = GROUND
+    count = rng.randint(1, width // 3)
     columns: list[int] = []
     for column in rng.sample(range(1, width - 1), width - 2):
         # Stalks stand apart, so that each can be told from its neighbours.
-        if len(columns) < 1 + rng.randrange(1 + width // 3) and all(
-            abs(column - other) > 1 for other in columns
-        ):
+        if len(columns) < count and all(abs(column - other) > 1 for other in columns):
             columns.append(column)
-    if not columns:
-        raise Retry
     after = before.copy()
     for column in columns:
         color, stalk = rng.choice([(SKY, 3), (RED, 4)])

@@ -19,7 +19,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     # Land on two sides, each with its own long bank, and a river that leaves the picture at both ends.
     if count != 2 or min((numbers == 1).sum(), (numbers == 2).sum()) < 22:
         raise Retry
-    if label(~river, diagonal=False)[1] != 2 or not 100 <= river.sum() <= 280:
+    if label(~river, diagonal=False)[1] != 2 or not 90 <= river.sum() <= 280:
         raise Retry
     before = canvas(SIDE, SIDE, ground)
     before[banks] = bank
@@ -52,7 +52,7 @@ def _river(rng: Random) -> Mask:
         raise Retry
     river = np.zeros((SIDE, SIDE), bool)
     here = points.pop(0)
-    widest = rng.randint(2, 3)
+    widest = rng.choice([1, 2, 2, 3])
     while points:
         tall, wide = rng.randint(1, widest), rng.randint(1, widest)
         river[max(0, here[0] - tall) : here[0] + tall + 1, max(0, here[1] - wide) : here[1] + wide + 1] = True

@@ -1,5 +1,5 @@
 """On the black line stand pegs of sky blue. A peg of one cell grows to two; a peg of two cells vanishes and two black
-cells appear at the far end of its row instead."""
+cells appear at the opposite border instead."""
 
 from random import Random
 
@@ -13,8 +13,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(depth, length, GROUND)
     before[0] = LINE
     after = before.copy()
-    columns = rng.sample(range(length), rng.randint(3, length // 2))
-    for number, column in enumerate(columns):
+    count = rng.randint(3, length // 2 - 1)
+    # Pegs stand apart: each of the sorted places is moved on by one for every peg before it.
+    columns = [c + number for number, c in enumerate(sorted(rng.sample(range(length - count + 1), count)))]
+    for number, column in enumerate(rng.sample(columns, count)):
         # At least one peg of each kind.
         if number == 0 or (number > 1 and rng.random() < 0.5):
             before[1:3, column] = PEG

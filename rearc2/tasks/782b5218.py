@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, scatter
+from rearc2.helpers import Grid, canvas, colors, scatter
 
 LINE = 2
 
@@ -12,23 +12,23 @@ LINE = 2
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = (10, 10) if rng.random() < 0.5 else (rng.randint(7, 16), rng.randint(7, 16))
     (color,) = colors(rng, 1, without=(0, LINE))
-    thickness = rng.choice([1, 1, 2])
     kind = rng.choice(["level", "slope", "waves", "wander"])
-    drift = rng.choice([-1, 1])
-    top = rng.randint(1, height - 3)
-    before = canvas(height, width)
-    before[scatter(rng, before.shape, rng.uniform(0.35, 0.65))] = color
+    thickness = rng.randint(1, 2)
+    top = rng.randint(0, 2) if kind == "slope" else rng.randint(2, height - 5)
     after = canvas(height, width)
+    line = np.zeros((height, width), bool)
     for column in range(width):
-        if column:
-            wave = 1 if column % 4 in (1, 2) else -1
-            top += {"level": 0, "slope": drift, "waves": drift * wave, "wander": rng.randint(-1, 1)}[kind]
-        bottom = top + (rng.randint(1, 2) if kind == "wander" else thickness)
-        if top < 0 or bottom > height:
-            raise Retry
-        after[bottom:, column] = color
-        before[top:bottom, column] = after[top:bottom, column] = LINE
-    return before, after
+        if kind == "wander":
+            thickness = rng.randint(1, 2)
+            top = min(max(top + rng.randint(-1, 1), 1), height - 3)
+        # A slope may end at the bottom: all columns after it are above the line.
+        line[top : top + thickness, column] = True
+        after[top:, column] = color
+        top += {"level": 0, "slope": 1, "waves": 1 if column % 4 < 2 else -1, "wander": 0}[kind]
+    if rng.random() < 0.5:
+        line, after = line[:, ::-1], after[:, ::-1]
+    speckles = scatter(rng, (height, width), rng.uniform(0.35, 0.65))
+    return np.where(line, LINE, speckles * color), np.where(line, LINE, after)
 
 
 def verify(grid: Grid) -> Grid:

@@ -5,27 +5,23 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, background, colors, flood, most_common
+from rearc2.helpers import Grid, background, colors, flood, most_common
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(5, 9), rng.randint(5, 9)
     rounded = rng.random() < 0.6
-    wall = np.zeros((height, width), bool)
-    wall[0] = wall[-1] = wall[:, 0] = wall[:, -1] = True
+    inside = np.zeros((height, width), bool)
+    inside[1:-1, 1:-1] = True
     # One gap in every side; it leaves the walls that make the corners.
-    first = 2 if rounded else 1
-    gaps = [
-        sorted(rng.sample(range(first, length - first + 1), 2)) for length in (width, width, height, height)
-    ]
-    wall[0, slice(*gaps[0])] = wall[-1, slice(*gaps[1])] = False
-    wall[slice(*gaps[2]), 0] = wall[slice(*gaps[3]), -1] = False
-    filled = np.zeros((height, width), bool)
-    filled[1:-1, 1:-1] = True
-    for row, column in ((0, 0), (0, -1), (-1, 0), (-1, -1)):
-        if rounded:
-            wall[row, column] = False
-    filled |= _gaps(gaps, height, width)
+    gaps = np.zeros((height, width), bool)
+    for side in (gaps[0], gaps[-1], gaps[:, 0], gaps[:, -1]):
+        start, end = sorted(rng.sample(range(1 + rounded, len(side) - rounded), 2))
+        side[start:end] = True
+    wall = ~inside & ~gaps
+    if rounded:
+        wall[:: height - 1, :: width - 1] = False
+    filled = inside | gaps
     margins = [(rng.randint(2, 5), rng.randint(2, 5)) for _ in range(2)]
     ground, wall_color, dot_color = colors(rng, 3)
     before = np.where(np.pad(wall, margins), wall_color, ground)
@@ -34,13 +30,6 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     top, left = margins[0][0], margins[1][0]
     before[top + rng.randint(1, height - 2), left + rng.randint(1, width - 2)] = dot_color
     return before, after
-
-
-def _gaps(gaps: list[list[int]], height: int, width: int) -> Mask:
-    mask = np.zeros((height, width), bool)
-    mask[0, slice(*gaps[0])] = mask[-1, slice(*gaps[1])] = True
-    mask[slice(*gaps[2]), 0] = mask[slice(*gaps[3]), -1] = True
-    return mask
 
 
 def verify(grid: Grid) -> Grid:

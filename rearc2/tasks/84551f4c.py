@@ -11,7 +11,7 @@ FALLING, STANDING = 1, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    width = rng.randint(7, 30)
+    width = rng.randint(6, 30)
     height = rng.choice([3, 3, rng.randint(4, 9)])
     before, after = canvas(height, width), canvas(height, width)
     column, hit = 0, False

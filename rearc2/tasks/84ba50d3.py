@@ -16,7 +16,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(side, side, GROUND), canvas(side, side, GROUND)
     before[line] = after[line] = LINE
     column = rng.randint(0, 2)
-    most, count = rng.randint(1, 1 + side // 3), 0
+    most, count = rng.randint(1 + side // 9, 1 + side // 3), 0
     while count < most:
         figure, stem = _figure(rng, min(line - 1, side - 2 - line))
         height, width = figure.shape

@@ -10,9 +10,9 @@ FRAMES = [1, 2, 3, 4, 6, 8, 9]
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(6, 18), rng.randint(6, 18)
-    sizes = [
-        rng.choice([(3, 3), (3, 4), (4, 3)]) for _ in range(rng.randint(1, max(1, height * width // 30)))
-    ]
+    most = max(1, height * width // 30)
+    count = max(rng.randint(1, most), rng.randint(1, most))
+    sizes = [rng.choice([(3, 3), (3, 4), (4, 3)]) for _ in range(count)]
     before, after = canvas(height, width), canvas(height, width)
     for (tall, wide), (top, left) in zip(sizes, place(rng, before.shape, sizes), strict=True):
         color = rng.choice(FRAMES)

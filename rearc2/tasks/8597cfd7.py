@@ -12,7 +12,7 @@ LINE = 5
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    half = rng.randint(4, 9)
+    half = rng.randint(4, 13)
     grid = canvas(2 * half + 1, 9)
     grid[half] = LINE
     growth = {}

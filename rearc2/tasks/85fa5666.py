@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, objects, place
+from rearc2.helpers import Grid, Retry, canvas, objects, place, retrying
 
 RED = 2
 DOTS = [3, 6, 7, 8]
@@ -17,6 +17,10 @@ WRONG = {
 def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(8, 16)
     count = rng.randint(1, 2 + side // 10)
+    return retrying(lambda: _draw(rng, side, count))
+
+
+def _draw(rng: Random, side: int, count: int) -> tuple[Grid, Grid]:
     before, after = canvas(side, side), canvas(side, side)
     spots = place(rng, before.shape, [(4, 4)] * count, gap=0)
     for top, left in spots:

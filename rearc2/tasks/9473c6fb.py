@@ -13,7 +13,7 @@ GROUND, CYCLE = 7, (2, 8, 5)
 def generate(rng: Random) -> tuple[Grid, Grid]:
     length, width = rng.randint(5, 14), rng.randint(5, 14)
     before, after = canvas(length, width, GROUND), canvas(length, width, GROUND)
-    count = rng.randint(max(4, length // 2), length)
+    count = rng.randint(max(4, length * 2 // 3), length)
     palette = colors(rng, rng.randint(3, 4), without=(GROUND, 5, 8))
     columns = []
     for number, row in enumerate(sorted(rng.sample(range(length), count))):

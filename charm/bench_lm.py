@@ -1,0 +1,150 @@
+"""How fast language models train on this machine, and what their memories cost: `charm bench lm`.
+
+What is timed is the trainer's own update: packing, forward, backward, all optimizers. Floating-point operations are
+counted from the shapes (matrix products and attention within its windows, the backward pass twice the forward one) and
+set against a large matrix product timed in the same run.
+"""
+
+from __future__ import annotations
+
+import gc
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import torch
+
+from charm.bench import product_tflops, seconds_each
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.language.config import LMConfig
+from charm.language.data import write_prepared
+from charm.language.gpt import GPT
+from charm.language.ngram import Linear
+from charm.language.presets import lm_preset
+from charm.language.run import LMTrainer
+
+
+@dataclass(frozen=True)
+class LMSpeed:
+    """One preset; `cost` is the time of its update over that of the first preset measured."""
+
+    preset: str
+    table_update: str
+    tokens_per_second: float
+    update_seconds: float
+    cost: float
+    tflops: float
+    ceiling_tflops: float
+    share: float  # of the ceiling
+    peak_gib: float | None  # of the device's memory; None on the CPU
+    machine: str
+
+
+def flops(config: LMConfig) -> float:
+    """Operations of a training update for one token."""
+    with torch.device("meta"):
+        model = GPT(config.gpt, config.ngram, seed=None)
+    weights = sum(part.weight.numel() for part in model.modules() if isinstance(part, Linear))
+    positions = np.arange(config.gpt.length)
+    keys = sum(float((np.minimum(positions, model.window(i)) + 1).mean()) for i in range(config.gpt.depth))
+    return 3 * (2 * weights + 4 * config.gpt.model_width * keys)
+
+
+def random_text(folder: Path, vocab: int, tokens: int, seed: int = 0) -> Path:
+    """Prepared data without text: documents of tokens as unequal in frequency as words are."""
+    rng = np.random.default_rng(seed)
+    bos = vocab - 1
+
+    def documents(left: int) -> list[np.ndarray]:
+        found = []
+        while left > 0:
+            size = int(rng.lognormal(6, 1)) + 1
+            found.append(((vocab - 1) ** rng.random(size)).astype(np.uint16) - 1)
+            left -= size + 1
+        return found
+
+    sizes = np.full(vocab, 4)
+    sizes[bos] = 0
+    shards = {"train": documents(tokens), "validation": documents(tokens // 10)}
+    write_prepared(folder, sizes, np.arange(vocab) * 3 // 4, bos, shards, {"kind": "random"})
+    return folder
+
+
+def measure_lm(
+    presets: Sequence[str],
+    place: Place,
+    batch: int = 0,
+    device_rows: int = 0,
+    table_updates: Sequence[Literal["dense", "rows"]] = ("dense",),
+    data: Path | None = None,
+    seconds: float = 5.0,
+) -> list[LMSpeed]:
+    """Times updates of the presets one after the other; 0 takes the preset's own batch or rows at once."""
+    wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
+    found: list[LMSpeed] = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in presets:
+            base = lm_preset(name)
+            folder = data or Path(scratch) / str(base.gpt.vocab)
+            if not folder.exists():
+                random_text(folder, base.gpt.vocab, 4 * (batch or base.batch))
+            for update in table_updates if base.ngram.active and base.ngram.rows else ("dense",):
+                config = _config(base, folder, batch, device_rows, update, place)
+                ceiling = product_tflops(place.device, config.gpt.compute_dtype, wait)
+                if place.device.type == "cuda":
+                    torch.cuda.reset_peak_memory_stats(place.device)
+                try:
+                    trainer = LMTrainer(config, Path(scratch), place)
+                    trainer.prepare_backbone()
+                    each = seconds_each(trainer.update, seconds, wait)
+                except torch.OutOfMemoryError as error:
+                    raise CharmError(
+                        f"{name} with {config.device_rows} rows at once does not fit into the memory of "
+                        f"{place.describe()}; lower --device-rows"
+                    ) from error
+                rate = config.batch / each
+                tflops = rate * flops(config) / 1e12
+                cuda = place.device.type == "cuda"
+                found.append(
+                    LMSpeed(
+                        preset=name,
+                        table_update=update if trainer.optimizers.tables is not None else "",
+                        tokens_per_second=rate,
+                        update_seconds=each,
+                        cost=each / found[0].update_seconds if found else 1.0,
+                        tflops=tflops,
+                        ceiling_tflops=ceiling,
+                        share=tflops / ceiling,
+                        peak_gib=torch.cuda.max_memory_allocated(place.device) / 2**30 if cuda else None,
+                        machine=f"{place.describe()}, torch {torch.__version__}",
+                    )
+                )
+                del trainer
+                gc.collect()  # so that the next one has the memory to itself
+                torch._dynamo.reset()
+                if cuda:
+                    torch.cuda.empty_cache()
+    return found
+
+
+def _config(
+    base: LMConfig, data: Path, batch: int, device_rows: int, update: Literal["dense", "rows"], place: Place
+) -> LMConfig:
+    """The preset as it is timed; row by row, tables are float32, and on a CPU so is everything."""
+    gpt = base.gpt
+    if update == "rows":
+        gpt = replace(gpt, table_dtype="float32")
+    if place.device.type == "cpu":
+        gpt = replace(gpt, table_dtype="float32", compute_dtype="float32")
+    return replace(
+        base,
+        gpt=gpt,
+        data=data,
+        batch=batch or base.batch,
+        device_rows=device_rows or base.device_rows,
+        optimizer=replace(base.optimizer, table_update=update),
+    )

@@ -1,0 +1,240 @@
+"""`charm lm`: a GPT with n-gram memory (see docs/language.md)."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from tyro.conf import Positional, arg
+from tyro.extras import SubcommandApp
+
+app = SubcommandApp()
+
+
+@app.command
+def params(
+    preset: Annotated[Positional[str], arg(metavar="PRESET")] = "", *, all: bool = False, json: bool = False
+) -> None:
+    """Exact parameter accounting of a preset, or of all.
+
+    Example: charm lm params lm-d12-cose-x5
+
+    Args:
+        preset: name of a preset; none with --all.
+        all: every preset, a line each.
+        json: print JSON for a program to read.
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    from charm.errors import CharmError
+    from charm.language.gpt import components
+    from charm.language.presets import LM_PRESETS, lm_preset
+
+    if bool(preset) == all:
+        raise CharmError("name one preset, as in `charm lm params lm-d12-cose-x5`, or give --all alone")
+    found = {}
+    for name in LM_PRESETS if all else (preset,):
+        config = lm_preset(name)
+        found[name] = components(config.gpt, config.ngram)
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+        return
+    table = Table(title="Parameters", title_justify="left")
+    if all:
+        for heading in ("preset", "backbone", "memory tables", "memory maps", "memory", "total"):
+            table.add_column(heading, justify="left" if heading == "preset" else "right", no_wrap=True)
+        for name, counts in found.items():
+            table.add_row(name, *(f"{counts[column.header]:,}" for column in table.columns[1:]))  # type: ignore[index]
+    else:
+        table.add_column("component")
+        table.add_column(preset, justify="right")
+        for component, count in found[preset].items():
+            is_sum = component in ("backbone", "memory", "total")
+            table.add_row(
+                component if is_sum else f"  {component}", f"{count:,}", style="bold" if is_sum else ""
+            )
+    Console().print(table)
+
+
+@app.command
+def prepare(
+    sources: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE-OR-FOLDER...")] = (),
+    *,
+    out: Path | None = None,
+    python: bool = False,
+    vocab: int = 32_768,
+    tokenizer: Path | None = None,
+    suffixes: tuple[str, ...] = (".txt", ".md", ".rst", ".py"),
+    limit: int | None = None,
+    validation: float = 0.05,
+    json: bool = False,
+) -> None:
+    """Turn text into token files: train a tokenizer, tokenise, record hashes. Training needs nothing else.
+
+    Parquet files with a column `text` are shards as they are, and the last one validates. Text files, from folders
+    too, are a document each: duplicates go, the order is mixed, and the last ones validate.
+
+    Example: charm lm prepare --python --vocab 2048
+
+    Args:
+        sources: parquet files, text files, or folders of either.
+        out: the folder to write (default: lm in CHARM_DATA or the user's cache folder).
+        python: also take Python's own documentation and licence, which need no download.
+        vocab: tokens, 9 specials included.
+        tokenizer: a tokenizer.json to use instead of training one.
+        suffixes: of text files to look for in folders.
+        limit: characters of text files at most.
+        validation: share of text files' characters that validates.
+        json: print JSON for a program to read.
+    """
+    from rich.console import Console
+
+    from charm.language.corpus import gather
+    from charm.language.data import default_folder
+    from charm.language.data import prepare as write
+
+    folder = out or default_folder()
+    with Console(stderr=True).status("gathering text") as status:
+        shards, record = gather(sources, python, suffixes, limit, validation)
+        manifest = write(shards, record, folder, vocab, tokenizer, status.update)
+    if json:
+        print(jsonlib.dumps({"folder": str(folder), **manifest}, indent=2))
+        return
+    print(
+        f"{folder}: {manifest['vocab']:,} tokens, {manifest['canonical_ids']:,} of them distinct to n-grams"
+    )
+    for number, shard in enumerate(manifest["shards"]):
+        split = "validation" if number == len(manifest["shards"]) - 1 else "training"
+        sizes = f"{shard['documents']:,} documents, {shard['tokens']:,} tokens, {shard['bytes'] / 1e6:.1f} MB of text"
+        print(f"{shard['name']} ({split}): {sizes}")
+
+
+@app.command
+def train(preset: Positional[str], *, out: Path | None = None, resume: bool = False) -> None:
+    """Train a preset on prepared text; any field of its configuration can be given.
+
+    Example: charm lm train lm-tiny-cose --out runs/tiny
+
+    Args:
+        preset: lm-d12, lm-d20 or lm-tiny, alone or followed by a memory, as in lm-d12-engram-x5 or lm-d12-cose-x5-w24.
+        out: the run folder (default: runs/PRESET).
+        resume: go on from the newest whole checkpoint in the run folder.
+    """
+    raise AssertionError(
+        "the command line sends `charm lm train` to run_train, which knows the preset's fields"
+    )
+
+
+def run_train(args: Sequence[str]) -> None:
+    """Parse `charm lm train PRESET ...`: the preset decides the defaults of all the flags that follow it."""
+    if not args or args[0].startswith("-"):
+        tyro.cli(train, prog="charm lm train", args=list(args), config=(tyro.conf.FlagCreatePairsOff,))
+        return
+    from charm.devices import place
+    from charm.language.config import LMOptions
+    from charm.language.presets import lm_preset
+    from charm.language.run import train_lm
+
+    name = args[0]
+    options = tyro.cli(
+        LMOptions,
+        prog=f"charm lm train {name}",
+        args=list(args[1:]),
+        default=LMOptions(lm_preset(name), Path("runs") / name),
+        config=(tyro.conf.FlagCreatePairsOff,),
+    )
+    with place(options.config.device) as here:
+        if here.is_main:
+            print(f"{name} -> {options.out} on {here.describe()}")
+        say = print if here.is_main else lambda text: None
+        train_lm(options.config, options.out, here, options.resume, say)
+
+
+@app.command(name="eval")
+def evaluate(
+    run: Positional[Path],
+    *,
+    tokens: int | None = None,
+    data: Annotated[Path | None, arg(metavar="DIR")] = None,
+    rows: int = 16,
+    device: str = "auto",
+    json: bool = False,
+) -> None:
+    """Bits per byte of a run's newest checkpoint on the first tokens of the validation shard.
+
+    Example: charm lm eval runs/tiny
+
+    Args:
+        run: a run folder of `charm lm train`.
+        tokens: how many (default: as in training).
+        data: prepared text (default: as in training).
+        rows: computed at once.
+        device: cuda, xpu, mps, cpu, or the best there is.
+        json: print JSON for a program to read.
+    """
+    from charm.devices import place
+    from charm.errors import CharmError
+    from charm.language.run import evaluate_run
+
+    if rows < 1 or (tokens is not None and tokens < 1):
+        raise CharmError("rows and tokens must be at least 1")
+    with place(device) as here:
+        found = evaluate_run(run, here, tokens, data, rows)
+        if not here.is_main:
+            return
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+    else:
+        print(f"step {found['step']}: {found['bpb']:.5f} bits per byte over {found['tokens']:,} tokens")
+
+
+@app.command
+def sample(
+    run: Positional[Path],
+    *,
+    prompt: str = "",
+    tokens: int = 200,
+    temperature: float = 0.8,
+    top_k: int = 50,
+    seed: int = 0,
+    device: str = "auto",
+) -> None:
+    """Let a run's newest checkpoint go on with a text.
+
+    Example: charm lm sample runs/tiny --prompt "Return a list of"
+
+    Args:
+        run: a run folder of `charm lm train`.
+        prompt: what the text begins with; nothing is a document's beginning.
+        tokens: how many to add; it stops earlier where the document ends.
+        temperature: 0 takes the likeliest token always.
+        top_k: the likeliest tokens to choose from; 0 is all.
+        seed: of the choice.
+        device: cuda, xpu, mps, cpu, or the best there is.
+    """
+    import torch
+
+    from charm.devices import place
+    from charm.errors import CharmError
+    from charm.language.run import load_model, sample_tokens
+    from charm.language.tokenizer import bos_id, load_tokenizer
+
+    if tokens < 1 or temperature < 0 or top_k < 0:
+        raise CharmError("tokens must be at least 1, and temperature and top_k must not be negative")
+    tokenizer = load_tokenizer(run / "tokenizer.json")
+    tokenizer.encode_special_tokens = True
+    bos = bos_id(tokenizer)
+    with place(device) as here:
+        model, _ = load_model(run, here.device)
+        ids = [bos, *tokenizer.encode(prompt).ids]
+        for token in sample_tokens(
+            model, ids, tokens, temperature, top_k, torch.Generator().manual_seed(seed)
+        ):
+            if token == bos:
+                break
+            ids.append(token)
+    print(tokenizer.decode(ids[1:]))

@@ -1,0 +1,289 @@
+"""Prepared text: token files that training reads with nothing but numpy, and rows packed from them.
+
+DATA/ tokenizer.json      for `charm lm prepare` and `sample`
+      token_bytes.npy     how many bytes of text each token is; 0 for specials
+      canonical.npy       the id under which n-grams know each token
+      shard_00000.bin ... token ids, uint16, a BOS before each document; the last shard validates
+      manifest.json       written last: sizes, hashes, where the text came from
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import cycle
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.language.corpus import Shard
+from charm.paths import data_dir
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+BUFFER = 1000  # documents among which the packer chooses
+ENCODE_AT_ONCE = 1024  # documents
+
+Tokens = npt.NDArray[np.uint16]
+Tails = Literal["drop", "keep"]
+
+
+def default_folder() -> Path:
+    return data_dir() / "lm"
+
+
+def prepare(
+    shards: Sequence[Shard],
+    record: dict[str, Any],
+    out: Path,
+    vocab: int = 32_768,
+    tokenizer: Path | None = None,
+    say: Callable[[str], None] = print,
+) -> dict[str, Any]:
+    """Train a tokenizer on all shards but the last (or take one that exists), tokenise all, write the folder `out`."""
+    from charm.language import tokenizer as bpe
+
+    if (out / MANIFEST).is_file():
+        raise CharmError(f"{out} already holds prepared data; give another folder, or remove it first")
+    if tokenizer is None:
+        say(f"training a tokenizer of {vocab:,} tokens")
+        model = bpe.train_tokenizer((text for shard in shards[:-1] for text in shard.documents), vocab)
+    else:
+        model = bpe.load_tokenizer(tokenizer)
+    model.encode_special_tokens = True  # a text that spells a special token is text
+    raw = bpe.token_bytes(model)
+    specials = [number for number, token in enumerate(raw) if not token]
+
+    def tokenised(shard: Shard) -> Iterator[list[int]]:
+        say(f"tokenising {shard.name}")
+        for texts in _chunks(shard.documents, ENCODE_AT_ONCE):
+            yield from (one.ids for one in model.encode_batch(texts, add_special_tokens=False))
+
+    return write_prepared(
+        out,
+        np.array([len(token) for token in raw]),
+        bpe.canonical_ids(raw, specials),
+        bpe.bos_id(model),
+        {shard.name: tokenised(shard) for shard in shards},
+        record,
+        model.to_str(),
+    )
+
+
+def write_prepared(
+    out: Path,
+    token_bytes: npt.NDArray[np.int64],
+    canonical: npt.NDArray[np.int64],
+    bos: int,
+    shards: Mapping[str, Iterable[Sequence[int] | Tokens]],
+    record: dict[str, Any],
+    tokenizer: str = "",
+) -> dict[str, Any]:
+    """Write the folder `out` from documents as token ids (without BOS), and its manifest last, which is returned."""
+    write_atomically(out / "tokenizer.json", tokenizer)
+    for name, array in (
+        ("token_bytes.npy", token_bytes.astype(np.uint16)),
+        ("canonical.npy", canonical.astype(np.int32)),
+    ):
+        write_atomically(out / name, lambda file, array=array: np.save(file, array))  # type: ignore[misc]
+    described: list[dict[str, Any]] = []
+    for number, (source, documents) in enumerate(shards.items()):
+        counts = {"documents": 0, "tokens": 0, "bytes": 0}
+
+        def write(
+            file: BinaryIO,
+            documents: Iterable[Sequence[int] | Tokens] = documents,
+            counts: dict[str, int] = counts,
+        ) -> None:
+            for ids in documents:
+                if len(ids):
+                    tokens = np.array([bos, *ids], dtype="<u2")
+                    file.write(tokens.tobytes())
+                    counts["documents"] += 1
+                    counts["tokens"] += len(tokens)
+                    counts["bytes"] += int(token_bytes[tokens].sum())
+
+        name = f"shard_{number:05d}.bin"
+        write_atomically(out / name, write)
+        if not counts["documents"]:
+            raise CharmError(f"the shard {source} has no text in it")
+        described.append({"name": name, "source": source, **counts})
+    names = ["tokenizer.json", "token_bytes.npy", "canonical.npy", *(one["name"] for one in described)]
+    manifest = {
+        "format": FORMAT,
+        "vocab": len(token_bytes),
+        "bos": bos,
+        "canonical_ids": int(canonical.max()) + 1,
+        "source": record,
+        "shards": described,
+        "sha256": {name: _digest(out / name) for name in names},
+    }
+    write_atomically(out / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+    return manifest
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A folder of prepared text, checked against its manifest."""
+
+    folder: Path
+    manifest: dict[str, Any]
+
+    @classmethod
+    def read(cls, folder: Path | None) -> Prepared:
+        folder = folder or default_folder()
+        try:
+            manifest = json.loads((folder / MANIFEST).read_text())
+        except (OSError, ValueError) as error:
+            raise CharmError(
+                f"{folder} holds no prepared text ({MANIFEST}: {error}); `charm lm prepare` makes some"
+            ) from error
+        if manifest.get("format") != FORMAT:
+            raise CharmError(f"{folder} was prepared in another format; prepare it again")
+        for name, digest in manifest["sha256"].items():
+            if not (folder / name).is_file() or _digest(folder / name) != digest:
+                raise CharmError(f"{folder / name} is missing or damaged")
+        return cls(folder, manifest)
+
+    @property
+    def vocab(self) -> int:
+        return int(self.manifest["vocab"])
+
+    @property
+    def bos(self) -> int:
+        return int(self.manifest["bos"])
+
+    @cached_property
+    def token_bytes(self) -> npt.NDArray[np.int64]:
+        return np.load(self.folder / "token_bytes.npy").astype(np.int64)
+
+    @cached_property
+    def canonical(self) -> npt.NDArray[np.int64]:
+        return np.load(self.folder / "canonical.npy").astype(np.int64)
+
+    def documents(self, split: Literal["train", "validation"]) -> Documents:
+        names = [self.folder / one["name"] for one in self.manifest["shards"]]
+        return Documents(names[:-1] if split == "train" else names[-1:], self.bos)
+
+
+class Documents:
+    """Documents of some token files, by number; `lengths` are without the BOS."""
+
+    def __init__(self, files: Sequence[Path], bos: int) -> None:
+        self.bos = bos
+        self.tokens: list[Tokens] = [np.memmap(file, dtype="<u2", mode="r") for file in files]
+        starts = [np.flatnonzero(tokens == bos) for tokens in self.tokens]
+        self.shard = np.repeat(np.arange(len(starts)), [len(one) for one in starts])
+        self.start = np.concatenate(starts) + 1
+        ends = [np.append(one[1:], len(tokens)) for one, tokens in zip(starts, self.tokens, strict=True)]
+        self.lengths = np.concatenate(ends) - self.start
+
+    def row(self, pieces: Sequence[Piece]) -> Tokens:
+        """The tokens of a row, a BOS before each piece."""
+        parts: list[Tokens] = []
+        for number, first, count in pieces:
+            at = int(self.start[number]) + first
+            parts += [np.array([self.bos], dtype=np.uint16), self.tokens[self.shard[number]][at : at + count]]
+        return np.concatenate(parts)
+
+
+class Piece(NamedTuple):
+    """`size` tokens of a document, from `first` on; in a row it takes one place more, for the BOS."""
+
+    document: int
+    first: int
+    size: int
+
+
+def pack(
+    lengths: Iterable[tuple[int, int]], room: int, tails: Tails, buffer: int = BUFFER
+) -> Iterator[list[Piece]]:
+    """Fill rows of `room` tokens, without padding, from documents given as (number, length).
+
+    The largest document that fits goes in; where none fits, the shortest is cropped to fill the row. Ties go to the
+    one that came first. With tails "drop" what was cropped off is lost. With "keep" it is packed like a document of its
+    own, and documents longer than a row come in pieces: else they would wait until nothing shorter is left. When
+    documents end, so do rows; what then waits cannot fill another.
+    """
+    coming = iter(lengths)
+    # Sorted by length, and within equal lengths from the latest arrival to the earliest.
+    waiting: list[tuple[int, int, Piece]] = []
+    arrival = places = 0
+
+    def put(piece: Piece) -> None:
+        nonlocal arrival, places
+        insort(waiting, (piece.size + 1, -arrival, piece))
+        arrival += 1
+        places += piece.size + 1
+
+    while True:
+        row: list[Piece] = []
+        left = room
+        while left:
+            while (len(waiting) < buffer or places < left) and (one := next(coming, None)) is not None:
+                number, size = one
+                most = room - 1 if tails == "keep" else size
+                for first in range(0, size, most):
+                    put(Piece(number, first, min(most, size - first)))
+            if places < left:
+                return
+            fits = bisect_right(waiting, (left, 1)) - 1
+            if fits >= 0:
+                size, _, piece = waiting.pop(fits)
+                row.append(piece)
+                left -= size
+                places -= size
+                continue
+            size, _, piece = waiting.pop(bisect_left(waiting, (waiting[0][0] + 1, -arrival)) - 1)
+            places -= size
+            row.append(Piece(piece.document, piece.first, left - 1))
+            if tails == "keep":
+                put(Piece(piece.document, piece.first + left - 1, piece.size - left + 1))
+            left = 0
+        yield row
+
+
+def training_rows(documents: Documents, length: int, tails: Tails) -> Iterator[list[Piece]]:
+    """Rows for inputs and targets of `length` tokens, without end: the documents come round again in their order."""
+    numbered = ((number, int(documents.lengths[number])) for number in cycle(range(len(documents.lengths))))
+    return pack(numbered, length + 1, tails)
+
+
+def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int) -> Tokens:
+    """The first rows [N, length + 1] of the validation shard that hold so many targets."""
+    numbered = ((number, int(count)) for number, count in enumerate(documents.lengths))
+    rows: list[Tokens] = []
+    for pieces in pack(numbered, length + 1, tails):
+        if len(rows) * length >= tokens:
+            break
+        rows.append(documents.row(pieces))
+    if len(rows) * length < tokens:
+        raise CharmError(
+            f"the validation shard fills {len(rows)} rows, {len(rows) * length:,} tokens, of the {tokens:,} asked for; "
+            f"lower evaluate_tokens"
+        )
+    return np.stack(rows)
+
+
+def _chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    for item in items:
+        chunk.append(item)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,107 @@
+"""Named language-model runs: the paper's two backbones with every memory it measures, controls, and a tiny one.
+
+lm-d12                     the stock backbone; lm-d20 likewise
+lm-d12-engram-x5           tables of 5 x 32,768 rows and a little; also cose and mixture, x10, x20, x40 (d20: to x20)
+lm-d12-cose-x5-w24         narrower look-ups (d12: 24, 48, 96; d20: 40, 80, 160)
+lm-d12-cose-x0             control: composition only
+lm-d12-engram-one-row      control: tables of one row, which know no n-gram; also cose and mixture
+lm-d12-engram-x5-matched   control: Engram with as many more rows as give it the parameters of CoSE
+lm-tiny, lm-tiny-engram... a model for a CPU and the text that Python ships with
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from charm.errors import CharmError
+from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
+from charm.language.gpt import components
+
+VOCAB = 32_768
+CAPACITIES = {12: (5, 10, 20, 40), 20: (5, 10, 20)}
+WIDTHS = {12: (24, 48, 96), 20: (40, 80, 160)}  # beside the full ones, 384 and 640
+VARIANTS = ("engram", "cose", "mixture")
+
+
+def deep(depth: int) -> LMConfig:
+    """The paper's stock backbones, with as many updates in every variant."""
+    if depth == 12:
+        return LMConfig(GPTConfig(12), steps=2270, batch=2**19, device_rows=32)
+    # Weight decay falls with the tokens of the run: 0.28 x sqrt(2) x 1.156 / 4.569.
+    slower = LMOptimizerConfig(weight_decay=0.100)
+    return LMConfig(GPTConfig(20), optimizer=slower, steps=4425, batch=2**20, device_rows=16)
+
+
+def tiny() -> LMConfig:
+    """Minutes on a CPU, on Python's own documentation: `charm lm prepare --python --vocab 2048`."""
+    gpt = GPTConfig(
+        depth=4,
+        width=128,
+        head_width=32,
+        vocab=2048,
+        length=256,
+        short_window=64,
+        compute_dtype="float32",
+        table_dtype="float32",
+    )
+    return LMConfig(
+        gpt,
+        optimizer=LMOptimizerConfig(weight_decay=0.1, warmup=20, matrix_lr=0.3, head_lr=0.05, memory_lr=0.1),
+        tails="keep",
+        steps=300,
+        batch=2048,
+        device_rows=8,
+        evaluate_every=100,
+        evaluate_tokens=32_768,
+        checkpoint_every=100,
+    )
+
+
+def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
+    """Rows with which Engram has at least the parameters that CoSE has with these tables."""
+    missing = (
+        components(gpt, replace(ngram, variant="cose"))["memory"]
+        - components(gpt, replace(ngram, variant="engram"))["memory"]
+    )
+    tables = 2 * len(ngram.layers_in(gpt.depth)) * ngram.heads
+    return ngram.rows + -(-missing // (tables * (ngram.width // ngram.heads)))
+
+
+def _named() -> dict[str, tuple[str, NgramConfig]]:
+    """Name -> name of its backbone, and its memory; matched controls are counted when asked for."""
+    found: dict[str, tuple[str, NgramConfig]] = {}
+    for depth, capacities in CAPACITIES.items():
+        base, full = f"lm-d{depth}", deep(depth).gpt.model_width // 2
+        found[base] = (base, NgramConfig())
+        found[f"{base}-cose-x0"] = (base, NgramConfig("cose", 0, full))
+        for variant in VARIANTS:
+            found[f"{base}-{variant}-one-row"] = (base, NgramConfig(variant, 1, full))  # type: ignore[arg-type]
+            for times in capacities:
+                memory = NgramConfig(variant, times * VOCAB, full)  # type: ignore[arg-type]
+                found[f"{base}-{variant}-x{times}"] = (base, memory)
+            for width in WIDTHS[depth]:
+                memory = NgramConfig(variant, 5 * VOCAB, width)  # type: ignore[arg-type]
+                found[f"{base}-{variant}-x5-w{width}"] = (base, memory)
+        for times in capacities:
+            found[f"{base}-engram-x{times}-matched"] = (base, NgramConfig("engram", times * VOCAB, full))
+    found["lm-tiny"] = ("lm-tiny", NgramConfig())
+    for variant in VARIANTS:
+        found[f"lm-tiny-{variant}"] = ("lm-tiny", NgramConfig(variant, 4 * 2048, 64, layers=(1, 2)))  # type: ignore[arg-type]
+    return found
+
+
+LM_PRESETS = _named()
+
+
+def lm_preset(name: str) -> LMConfig:
+    """A preset by name."""
+    if name not in LM_PRESETS:
+        raise CharmError(
+            f"there is no preset {name}; the names are lm-d12, lm-d20 and lm-tiny, alone or followed by a memory as in "
+            f"lm-d12-cose-x5, and `charm lm params --all` lists them"
+        )
+    base, memory = LM_PRESETS[name]
+    config = tiny() if base == "lm-tiny" else deep(int(base.removeprefix("lm-d")))
+    if name.endswith("-matched"):
+        memory = replace(memory, rows=matched_rows(config.gpt, memory))
+    return replace(config, ngram=memory)

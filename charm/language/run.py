@@ -1,0 +1,385 @@
+"""Training, evaluating and sampling a language model.
+
+charm lm train lm-d12-cose-x5 --out runs/cose
+torchrun --nproc-per-node 8 -m charm lm train lm-d12-cose-x5 --out runs/cose
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch import Tensor
+from torch.distributed.tensor import DTensor
+
+from charm.config import to_json
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.language.config import LMConfig, read_lm_config
+from charm.language.data import Piece, Prepared, Tokens, training_rows, validation_rows
+from charm.language.gpt import GPT
+from charm.language.optimizers import LMOptimizers, schedule
+from charm.language.sharding import like, shard_tables
+from charm.training import checkpoint
+from charm.training.loop import _stop_on_signal as stop_on_signal
+
+STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
+
+# ids and what their tables gave and targets -> nats, as GPT.backbone; compiled or not
+Backbone = Callable[[Tensor, list[Tensor | None], Tensor], Tensor]
+
+
+class LMTrainer:
+    """A run in progress."""
+
+    def __init__(self, config: LMConfig, out: Path, place: Place, say: Callable[[str], None] = print) -> None:
+        self.config, self.out, self.place, self.say = config, out, place, say
+        self.data = Prepared.read(config.data)
+        if self.data.vocab != config.gpt.vocab:
+            raise CharmError(
+                f"{self.data.folder} has {self.data.vocab} tokens and the model {config.gpt.vocab}; "
+                f"give --gpt.vocab {self.data.vocab}"
+            )
+        first, last = place.share(config.batch // config.gpt.length)
+        self.part = min(config.device_rows, last - first)
+        if (last - first) % self.part:
+            raise CharmError(f"{last - first} rows of a process cannot be split into parts of {self.part}")
+        self.model = GPT(config.gpt, config.ngram, config.seed, self.data.canonical, self.data.bos)
+        if config.optimizer.table_update == "rows":
+            for rows in self.model.ngram_tables():
+                rows.sparse = True
+        if config.shard_tables and place.world > 1:
+            shard_tables(self.model, place)
+        self.model.to(place.device)
+        self.backbone: Backbone = self.model.backbone
+        self.optimizers = LMOptimizers(self.model, config)
+        self.documents = self.data.documents("train")
+        self.plan: Iterator[list[Piece]] = training_rows(self.documents, config.gpt.length, config.tails)
+        self.step = 0
+        self.loss_sum, self.loss_count = torch.zeros((), dtype=_sum_dtype(place), device=place.device), 0
+
+    def run(self) -> None:
+        """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
+        config = self.config
+        self.prepare_backbone()
+        self.plan = islice(self.plan, self.step * (config.batch // config.gpt.length), None)
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[shown]}"),
+            TimeRemainingColumn(),
+        )
+        with (
+            stop_on_signal() as stopped,
+            Progress(*columns, console=Console(stderr=True), disable=not self.place.is_main) as progress,
+        ):
+            bar = progress.add_task("train", total=config.steps, completed=self.step, shown="")
+            if self.step == 0 and config.evaluate_every:
+                self.evaluate()
+            began, began_step = time.perf_counter(), self.step
+            while self.step < config.steps:
+                loss = self.update()
+                self.loss_sum, self.loss_count = self.loss_sum + loss, self.loss_count + 1  # no waiting
+                self.step += 1
+                if self.step % config.log_every == 0 or self.step == config.steps:
+                    now = time.perf_counter()
+                    rate = (self.step - began_step) * config.batch / max(now - began, 1e-9)
+                    mean = self.record(rate)
+                    progress.update(bar, completed=self.step, shown=f"loss {mean:.4f}  {rate:,.0f} tokens/s")
+                    began, began_step = now, self.step
+                last = self.step == config.steps
+                if last or (config.evaluate_every and self.step % config.evaluate_every == 0):
+                    scores = self.evaluate()
+                    progress.console.print(
+                        f"step {self.step}: {scores['bpb']:.5f} bits per byte", highlight=False
+                    )
+                    began, began_step = time.perf_counter(), self.step
+                asked = self.step % STOP_CHECK_EVERY == 0 and self.place.any(bool(stopped))
+                if last or asked or self.step % config.checkpoint_every == 0:
+                    self.save()
+                if asked and not last:
+                    self.say(f"stopped at step {self.step}; --resume goes on from there")
+                    return
+
+    def update(self) -> Tensor:
+        """One update of all weights from the next rows; gives the mean loss over this process's tokens, in nats."""
+        config = self.config
+        rows = list(islice(self.plan, config.batch // config.gpt.length))
+        first, last = self.place.share(len(rows))
+        total = torch.zeros((), device=self.place.device)
+        for at in range(first, last, self.part):
+            ids, targets = self.batch([self.documents.row(pieces) for pieces in rows[at : at + self.part]])
+            loss = self.backbone(ids, self.model.retrieve(ids), targets).sum() / config.batch
+            loss.backward()
+            total += loss.detach()
+        self.optimizers.step(self.step)
+        return total * self.place.world
+
+    def batch(self, rows: list[Tokens]) -> tuple[Tensor, Tensor]:
+        """Inputs and targets on the device."""
+        return to_device(rows, self.place.device)
+
+    def record(self, rate: float) -> float:
+        """A line of metrics; the mean loss since the last one, over all processes."""
+        mean = self.loss_sum / self.loss_count
+        if self.place.world > 1:
+            dist.all_reduce(mean)
+            mean = mean / self.place.world
+        loss = float(mean)
+        self.loss_sum, self.loss_count = torch.zeros_like(self.loss_sum), 0
+        if not math.isfinite(loss):
+            raise CharmError(f"step {self.step}: the loss is {loss}; the last checkpoint is unharmed")
+        share, momentum, _ = schedule(self.step - 1, self.config)
+        self.write({"loss": loss, "lr": share, "momentum": momentum, "tokens_per_second": round(rate, 1)})
+        return loss
+
+    def evaluate(self) -> dict[str, float]:
+        """Bits per byte on the first tokens of the validation shard, written beside the metrics."""
+        config = self.config
+        scores = bits_per_byte(
+            self.model, self.data, config.evaluate_tokens, config.tails, self.place, self.part, self.backbone
+        )
+        self.write({f"evaluation/{name}": value for name, value in scores.items()})
+        return scores
+
+    def write(self, values: dict[str, Any]) -> None:
+        if self.place.is_main:
+            with (self.out / "metrics.jsonl").open("a") as file:
+                file.write(json.dumps({"step": self.step, **values, "time": round(time.time(), 3)}) + "\n")
+
+    def prepare_backbone(self) -> None:
+        """Compile what follows the tables where that is asked for, and say so if it fails."""
+        wanted = self.config.compile
+        if wanted == "off" or (wanted == "auto" and self.place.device.type != "cuda"):
+            return
+        compiled: Backbone = torch.compile(self.model.backbone, dynamic=False)
+        ids = torch.zeros(self.part, self.config.gpt.length, dtype=torch.long, device=self.place.device)
+        try:
+            compiled(ids, self.model.retrieve(ids), ids).sum().backward()
+            self.backbone = compiled
+        except Exception as error:
+            if wanted == "on":
+                raise CharmError(f"torch.compile failed: {error}") from error
+            torch._dynamo.reset()
+            self.say(f"torch.compile failed ({type(error).__name__}); the model runs uncompiled")
+        self.model.zero_grad(set_to_none=True)
+
+    def save(self) -> None:
+        """A checkpoint of everything, by all processes together."""
+        writer = checkpoint.Writer(self.out, self.step, self.place.is_main)
+        self.place.barrier()
+        tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
+        tensors |= {f"optimizer/{k}": v for k, v in checkpoint.optimizer_tensors(self.optimizers.all).items()}
+        own = {name: value.to_local() for name, value in tensors.items() if isinstance(value, DTensor)}
+        if own:
+            checkpoint.write_tensors(writer.path / f"rows_{self.place.rank:04d}.safetensors", own)
+        self.place.barrier()
+        if self.place.is_main:
+            whole = {name: value for name, value in tensors.items() if name not in own}
+            try:
+                for part in ("model", "optimizer"):
+                    chosen = {
+                        n.removeprefix(f"{part}/"): v for n, v in whole.items() if n.startswith(f"{part}/")
+                    }
+                    checkpoint.write_tensors(writer.path / f"{part}.safetensors", chosen)
+                metrics = {"loss_sum": float(self.loss_sum), "loss_count": self.loss_count}
+                writer.commit({"step": self.step, "metrics": metrics, "world": self.place.world})
+            except OSError as error:
+                raise CharmError(
+                    f"the checkpoint of step {self.step} could not be written ({error.strerror or error}); "
+                    f"earlier ones are unharmed"
+                ) from error
+            checkpoint.prune(self.out, self.config.keep_checkpoints)
+        self.place.barrier()
+
+    def restore(self) -> bool:
+        """Go on from the newest whole checkpoint; False if there is none."""
+        found = checkpoint.last_good(self.out, self.say)
+        if found is None:
+            return False
+        self.step, record = found
+        folder = checkpoint.folder_of(self.out, self.step)
+        here = self.model.state_dict()
+        weights = {name: like(whole, here[name]) for name, whole in read_part(folder, "model").items()}
+        self.model.load_state_dict(weights)
+        moments = read_part(folder, "optimizer")
+        if self.optimizers.tables is not None and self.config.shard_tables and self.place.world > 1:
+            number = len(self.optimizers.all) - 1
+            tables = [p for group in self.optimizers.tables.param_groups for p in group["params"]]
+            for key, whole in moments.items():
+                of, parameter, _ = key.split("/")
+                if int(of) == number and whole.dim() == 2:
+                    moments[key] = like(whole, tables[int(parameter)])
+        checkpoint.restore_optimizers(self.optimizers.all, moments)
+        self.loss_sum.fill_(record["metrics"]["loss_sum"])
+        self.loss_count = record["metrics"]["loss_count"]
+        if self.place.is_main:
+            self.forget_later_lines()
+        return True
+
+    def forget_later_lines(self) -> None:
+        """Drop the metrics that the resumed run will write again, and a line cut short by a kill."""
+        path = self.out / "metrics.jsonl"
+        kept = []
+        for line in path.read_text().splitlines() if path.is_file() else []:
+            try:
+                if json.loads(line)["step"] <= self.step:
+                    kept.append(line)
+            except ValueError:
+                break
+        write_atomically(path, "".join(line + "\n" for line in kept))
+
+
+def to_device(rows: list[Tokens], device: torch.device) -> tuple[Tensor, Tensor]:
+    """Rows of T + 1 tokens as inputs [B, T] and targets [B, T] one token later."""
+    tokens = torch.stack([torch.from_numpy(row.astype("int32")) for row in rows])
+    if device.type == "cuda":
+        tokens = tokens.pin_memory().to(device, non_blocking=True)
+    tokens = tokens.to(device).long()
+    return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+
+
+@torch.no_grad()
+def bits_per_byte(
+    model: GPT,
+    data: Prepared,
+    tokens: int,
+    tails: Any,
+    place: Place,
+    at_once: int,
+    backbone: Backbone | None = None,
+) -> dict[str, float]:
+    """Nats over ln 2 times bytes, both over the targets that are text; specials are neither.
+
+    All processes share the work and get the same answer.
+    """
+    rows = validation_rows(data.documents("validation"), model.config.length, tails, tokens)
+    first, last = place.share(len(rows))
+    compute = backbone or model.backbone
+    bytes_of_V = torch.from_numpy(data.token_bytes).to(place.device)
+    sums = torch.zeros(3, dtype=_sum_dtype(place), device=place.device)
+    for at in range(first, last, at_once):
+        ids, targets = to_device(list(rows[at : min(at + at_once, last)]), place.device)
+        nats = compute(ids, model.retrieve(ids), targets)
+        sizes = bytes_of_V[targets]
+        is_text = sizes > 0
+        sums += torch.stack([(nats.to(sums.dtype) * is_text).sum(), sizes.sum(), is_text.sum()])
+    if place.world > 1:
+        dist.all_reduce(sums)
+    nats_sum, byte_sum, count = sums.tolist()
+    return {"bpb": nats_sum / (math.log(2) * byte_sum), "loss": nats_sum / count}
+
+
+def train_lm(
+    config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
+) -> LMTrainer:
+    """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
+    existing = checkpoint.steps_of(out)
+    if existing and not resume:
+        raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")
+    if resume and not (out / "config.json").is_file():
+        raise CharmError(f"{out} holds no run to resume")
+    if resume:
+        before, after = to_json(read_lm_config(out)), to_json(config)
+        differing = [name for name in before if name not in _FREE and before[name] != after[name]]
+        if differing:
+            raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
+    trainer = LMTrainer(config, out, place, say)
+    if resume and json.loads((out / "data.json").read_text()) != trainer.data.manifest:
+        raise CharmError(f"{out} was started with other data than {trainer.data.folder} holds now")
+    if place.is_main:
+        out.mkdir(parents=True, exist_ok=True)
+        write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
+        write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
+        # The run can then be sampled without its data.
+        write_atomically(out / "tokenizer.json", (trainer.data.folder / "tokenizer.json").read_bytes())
+    place.barrier()
+    if resume and trainer.restore():
+        say(f"resumed at step {trainer.step}")
+    trainer.run()
+    return trainer
+
+
+# What may change when a run goes on: where it computes and what is written, not what is computed.
+_FREE = {
+    *("data", "device", "compile", "device_rows", "shard_tables", "log_every"),
+    *("checkpoint_every", "keep_checkpoints", "evaluate_every", "evaluate_tokens"),
+}
+
+
+def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
+    """The model of a run's newest whole checkpoint, and its step."""
+    config = read_lm_config(run)
+    found = checkpoint.last_good(run, print)
+    if found is None:
+        raise CharmError(f"{run} holds no checkpoint")
+    weights = read_part(checkpoint.folder_of(run, found[0]), "model")
+    canonical = next((v.numpy() for name, v in weights.items() if name.endswith(".canonical")), None)
+    bos = json.loads((run / "data.json").read_text())["bos"]
+    model = GPT(config.gpt, config.ngram, None, canonical, bos)
+    model.load_state_dict(weights)
+    return model.to(device).eval(), found[0]
+
+
+def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None, rows: int) -> dict[str, Any]:
+    """Bits per byte of a run's newest checkpoint, also written to its folder eval."""
+    config = read_lm_config(run)
+    model, step = load_model(run, place.device)
+    prepared = Prepared.read(data or config.data)
+    if prepared.vocab != config.gpt.vocab:
+        raise CharmError(f"{prepared.folder} has {prepared.vocab} tokens and the model {config.gpt.vocab}")
+    tokens = tokens or config.evaluate_tokens
+    if tokens % config.gpt.length:
+        raise CharmError(f"{tokens} tokens are not a whole number of rows of {config.gpt.length}")
+    found = {
+        "step": step,
+        "tokens": tokens,
+        **bits_per_byte(model, prepared, tokens, config.tails, place, rows),
+    }
+    if place.is_main:
+        write_atomically(run / "eval" / f"step_{step:09d}.json", json.dumps(found, indent=2) + "\n")
+    return found
+
+
+@torch.no_grad()
+def sample_tokens(
+    model: GPT, prompt: list[int], count: int, temperature: float, top_k: int, generator: torch.Generator
+) -> Iterator[int]:
+    """Tokens that follow the prompt, one by one; the model sees as many tokens back as its rows are long."""
+    ids = list(prompt)
+    device = model.head.weight.device
+    for _ in range(count):
+        context = torch.tensor([ids[-model.config.length :]], device=device)
+        logits_V = model(context)[0, -1].float().cpu()
+        if temperature == 0:
+            chosen = int(logits_V.argmax())
+        else:
+            best = logits_V.topk(min(top_k, len(logits_V)) if top_k else len(logits_V))
+            shares = torch.softmax(best.values / temperature, dim=-1)
+            chosen = int(best.indices[torch.multinomial(shares, 1, generator=generator)])
+        ids.append(chosen)
+        yield chosen
+
+
+def read_part(folder: Path, part: str) -> dict[str, Tensor]:
+    """The whole tensors of a checkpoint's model or optimizers; rows that processes wrote apart are put together."""
+    tensors = checkpoint.read_tensors(folder / f"{part}.safetensors")
+    parts = [checkpoint.read_tensors(file) for file in sorted(folder.glob("rows_*.safetensors"))]
+    for name in parts[0] if parts else []:
+        if name.startswith(f"{part}/"):
+            tensors[name.removeprefix(f"{part}/")] = torch.cat([one[name] for one in parts])
+    return tensors
+
+
+def _sum_dtype(place: Place) -> torch.dtype:
+    return torch.float32 if place.device.type == "mps" else torch.float64

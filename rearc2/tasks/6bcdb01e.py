@@ -1,0 +1,70 @@
+"""The green beam flies on through the orange field; before a sky blue cell it turns to the side that is free, until it
+leaves the field. It may cross itself."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import SIDES, Grid, Retry, canvas, retrying, scatter, undo_to_top
+
+FIELD, BLOCK, BEAM = 7, 8, 3
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    side, turns = rng.choice([5, 5, 6, 7, 8, 9, 10, 12, 14, 16]), rng.randint(1, 9)
+    return retrying(lambda: _draw(rng, side, min(turns, side - 2)), tries=1000)
+
+
+def _draw(rng: Random, side: int, turns: int) -> tuple[Grid, Grid]:
+    row, column, down, right = -1, rng.randint(1, side - 2), 1, 0
+    way: list[tuple[int, int]] = []
+    blocks: set[tuple[int, int]] = set()
+
+    def inside(r: int, c: int) -> bool:
+        return 0 <= r < side and 0 <= c < side
+
+    for turn in range(turns):
+        for _ in range(rng.randint(1 + (turn == 0), side - 2)):
+            row, column = row + down, column + right
+            way.append((row, column))
+        ahead = row + down, column + right
+        down, right = rng.choice([(right, down), (-right, -down)])
+        blocks |= {ahead, (row - down, column - right)}  # only one side stays free
+        if not inside(row, column) or not all(inside(*block) for block in blocks) or blocks & set(way):
+            raise Retry
+    while inside(row + down, column + right):
+        row, column = row + down, column + right
+        way.append((row, column))
+    if blocks & set(way) or len(way) < 1.5 * side:
+        raise Retry
+    before = canvas(side, side, FIELD)
+    before[scatter(rng, before.shape, rng.uniform(0.1, 0.4))] = BLOCK
+    for cell in blocks:
+        before[cell] = BLOCK
+    for cell in way:
+        before[cell] = FIELD
+    after = before.copy()
+    for cell in way:
+        after[cell] = BEAM
+    before[way[0]] = before[way[1]] = BEAM
+    edge = rng.choice(SIDES)  # the one it comes from
+    return undo_to_top(before, edge).copy(), undo_to_top(after, edge).copy()
+
+
+def verify(grid: Grid) -> Grid:
+    output = grid.copy()
+    first, second = np.argwhere(grid == BEAM).tolist()
+    if not {0, grid.shape[0] - 1} & set(first):
+        first, second = second, first  # it comes from the border
+    place, (down, right) = second, (second[0] - first[0], second[1] - first[1])
+    framed = np.pad(grid, 1, constant_values=-1)
+    while True:
+        row, column = place[0] + 1, place[1] + 1
+        ahead = framed[row + down, column + right]
+        if ahead == -1:
+            return output
+        if ahead == BLOCK:
+            sides = [(right, down), (-right, -down)]
+            ((down, right),) = [(a, b) for a, b in sides if framed[row + a, column + b] in (FIELD, BEAM)]
+        place = place[0] + down, place[1] + right
+        output[place] = BEAM

@@ -1,0 +1,53 @@
+"""What `charm bench lm` counts and times, on the CPU."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from charm import bench_lm
+from charm.devices import Place
+from charm.language.config import LMConfig
+from charm.language.gpt import GPT
+from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, toy_config
+
+
+@pytest.mark.parametrize("name", ["stock", "cose", "mixture"])
+def test_flops_are_those_that_torch_counts(name: str) -> None:
+    """torch counts attention as if nothing were masked, so that is put in its place."""
+    batch, length = 3, TOY_GPT.length
+    config = LMConfig(TOY_GPT, MEMORIES[name], batch=length, evaluate_tokens=length)
+    model = GPT(TOY_GPT, MEMORIES[name], 0)
+    ids = torch.randint(0, VOCAB, (batch, length))
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+        model(ids, ids).sum().backward()
+    unmasked = 3 * 4 * TOY_GPT.model_width * TOY_GPT.depth * length
+    short, full = sum(min(t, 6) + 1 for t in range(length)) / length, (length + 1) / 2
+    masked = 3 * 4 * TOY_GPT.model_width * (3 * short + full)
+    saved = 0  # the token embeddings that two composers read get no gradient
+    if name != "stock":
+        width = TOY_GPT.model_width
+        saved = 2 * 2 * (width * width // 2 + 2 * width * width // 2)
+    assert bench_lm.flops(config) - masked + unmasked - saved == pytest.approx(
+        counter.get_total_flops() / batch / length
+    )
+
+
+def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def preset(name: str) -> LMConfig:
+        return replace(toy_config(None), ngram=MEMORIES[name])  # type: ignore[arg-type]
+
+    monkeypatch.setattr(bench_lm, "lm_preset", preset)
+    here = Place(torch.device("cpu"))
+    found = bench_lm.measure_lm(["stock", "engram"], here, table_updates=("dense", "rows"), seconds=0.05)
+    assert [(one.preset, one.table_update) for one in found] == [
+        ("stock", ""),
+        ("engram", "dense"),
+        ("engram", "rows"),
+    ]
+    for one in found:
+        assert one.cost == pytest.approx(one.update_seconds / found[0].update_seconds)
+        assert one.tokens_per_second == pytest.approx(8 * TOY_GPT.length / one.update_seconds)
+        assert one.share == pytest.approx(one.tflops / one.ceiling_tflops)

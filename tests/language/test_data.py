@@ -1,0 +1,153 @@
+"""Prepared files and packing: every token once, nothing added but BOS, the same rows for everybody."""
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from charm.errors import CharmError
+from charm.language.corpus import Shard
+from charm.language.data import Documents, Piece, Prepared, pack, prepare, training_rows, validation_rows
+from tests.language.toy import VOCAB
+
+
+def slow_pack(lengths: list[int], room: int, tails: str, buffer: int) -> list[list[Piece]]:
+    """The rule, by looking at every waiting document."""
+    coming, waiting, rows = [Piece(n, 0, size) for n, size in enumerate(lengths)], [], []
+    while True:
+        row, left = [], room
+        while left:
+            while coming and (len(waiting) < buffer or sum(piece.size + 1 for piece in waiting) < left):
+                number, _, size = coming.pop(0)
+                most = room - 1 if tails == "keep" else size
+                waiting += [Piece(number, at, min(most, size - at)) for at in range(0, size, most)]
+            if sum(piece.size + 1 for piece in waiting) < left:
+                return rows
+            fitting = [piece for piece in waiting if piece.size + 1 <= left]
+            if fitting:
+                best = max(fitting, key=lambda piece: piece.size)  # the first of equals
+                waiting.remove(best)
+                row.append(best)
+                left -= best.size + 1
+            else:
+                shortest = min(waiting, key=lambda piece: piece.size)
+                waiting.remove(shortest)
+                row.append(Piece(shortest.document, shortest.first, left - 1))
+                if tails == "keep":
+                    rest = shortest.size - left + 1
+                    waiting.append(Piece(shortest.document, shortest.first + left - 1, rest))
+                left = 0
+        rows.append(row)
+
+
+lengths_and_room = (
+    st.lists(st.integers(1, 40), min_size=1, max_size=60),
+    st.integers(2, 25),
+    st.sampled_from(["drop", "keep"]),
+    st.integers(1, 12),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(*lengths_and_room)
+def test_packing_is_the_slow_rule(lengths: list[int], room: int, tails: str, buffer: int) -> None:
+    assert list(pack(enumerate(lengths), room, tails, buffer)) == slow_pack(lengths, room, tails, buffer)
+
+
+@settings(max_examples=150, deadline=None)
+@given(*lengths_and_room)
+def test_packing_covers_every_token_once(lengths: list[int], room: int, tails: str, buffer: int) -> None:
+    rows = list(pack(enumerate(lengths), room, tails, buffer))
+    assert all(sum(piece.size + 1 for piece in row) == room for row in rows)  # no padding
+    seen = [np.zeros(length, dtype=int) for length in lengths]
+    for piece in (piece for row in rows for piece in row):
+        seen[piece.document][piece.first : piece.first + piece.size] += 1
+    assert max(one.max() for one in seen) <= 1  # never twice
+    missing = sum(int((one == 0).sum()) for one in seen)
+    if tails == "keep":
+        assert missing < room  # only what cannot fill another row
+    else:
+        assert all(piece.first == 0 for row in rows for piece in row)
+
+
+def test_rows_hold_the_tokens_of_the_documents_and_begin_with_bos(data: Path) -> None:
+    prepared = Prepared.read(data)
+    documents = prepared.documents("validation")
+    raw = np.fromfile(data / "shard_00001.bin", dtype="<u2")
+    assert documents.lengths.sum() + len(documents.lengths) == len(raw)
+    length = 24
+    numbered = [(n, int(size)) for n, size in enumerate(documents.lengths)]
+    rows = [documents.row(pieces) for pieces in pack(numbered, length + 1, "keep")]
+    assert all(row[0] == prepared.bos for row in rows)
+    # Put together again, documents are what is on disk, but for what no longer fills a row.
+    again = {n: np.zeros(size, dtype=np.uint16) for n, size in numbered}
+    for pieces in pack(numbered, length + 1, "keep"):
+        row, at = documents.row(pieces), 0
+        for piece in pieces:
+            again[piece.document][piece.first : piece.first + piece.size] = row[at + 1 : at + 1 + piece.size]
+            at += piece.size + 1
+    whole = np.concatenate([np.concatenate([[prepared.bos], one]) for one in again.values()])
+    assert (whole != raw).sum() < length + 1
+    assert validation_rows(documents, length, "keep", 10 * length).tolist() == np.stack(rows[:10]).tolist()
+
+
+def test_training_rows_go_round_and_any_position_can_be_found_again(data: Path) -> None:
+    documents = Prepared.read(data).documents("train")
+    rows = list(islice(training_rows(documents, 24, "keep"), 3000))
+    assert rows[2000:] == list(islice(training_rows(documents, 24, "keep"), 2000, 3000))
+    used = [piece.document for row in rows for piece in row if piece.first == 0]
+    assert set(used) == set(range(len(documents.lengths)))
+    assert len(used) > len(set(used))
+
+
+def test_the_text_comes_back(data: Path) -> None:
+    from charm.language.tokenizer import load_tokenizer
+
+    tokenizer, prepared = load_tokenizer(data / "tokenizer.json"), Prepared.read(data)
+    assert prepared.vocab == VOCAB == len(prepared.canonical) == len(prepared.token_bytes)
+    documents = prepared.documents("train")
+    originals = {path.read_text("utf-8") for path in (data.parent / "texts").iterdir()}
+    total = 0
+    for number, size in enumerate(documents.lengths):
+        ids = documents.row([Piece(number, 0, int(size))])[1:]
+        text = tokenizer.decode(ids.tolist())
+        assert text in originals
+        assert prepared.token_bytes[ids].sum() == len(text.encode())
+        total += len(text.encode())
+    assert total == prepared.manifest["shards"][0]["bytes"]
+
+
+def test_text_that_spells_a_special_token_is_text(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    texts = ["one document with <|bos|> inside it and some words", "another document"]
+    prepare([Shard("a", texts), Shard("b", texts)], {}, tmp_path, 280, say=lambda text: None)
+    assert len(Prepared.read(tmp_path).documents("train").lengths) == 2
+
+
+def test_damage_and_misuse_are_named(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(CharmError, match="charm lm prepare"):
+        Prepared.read(tmp_path)
+    with pytest.raises(CharmError, match="already holds prepared data"):
+        prepare([], {}, data)
+    for file in data.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    Prepared.read(tmp_path)
+    shard = tmp_path / "shard_00000.bin"
+    shard.write_bytes(shard.read_bytes()[:-2] + b"\1\0")
+    with pytest.raises(CharmError, match=r"shard_00000\.bin is missing or damaged"):
+        Prepared.read(tmp_path)
+    documents = Prepared.read(data).documents("validation")
+    with pytest.raises(CharmError, match="lower evaluate_tokens"):
+        validation_rows(documents, 24, "keep", 24 * 10**6)
+
+
+def test_prepared_data_needs_no_extra_library(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("tokenizers", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert isinstance(Prepared.read(data).documents("train"), Documents)
+    assert "sha256" in json.loads((data / "manifest.json").read_text())

@@ -1,0 +1,122 @@
+"""Which optimizer moves what, and how fast: the table of the spec, row by row."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from torch.optim import AdamW
+
+from charm.language.config import LMConfig, LMOptimizerConfig, NgramConfig
+from charm.language.gpt import GPT
+from charm.language.muon import Muon
+from charm.language.optimizers import LMOptimizers, parameter_groups, schedule
+from charm.language.presets import lm_preset
+from charm.training.rows import RowAdamW
+from tests.language.toy import MEMORIES, TOY_GPT, canonical
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+def test_every_parameter_is_in_one_group(name: str) -> None:
+    model = GPT(TOY_GPT, MEMORIES[name], None)
+    config = replace(lm_preset("lm-tiny"), gpt=TOY_GPT, ngram=MEMORIES[name], batch=240, evaluate_tokens=240)
+    groups = parameter_groups(model, config)
+    members = [id(p) for some in groups.values() for group in some for p in group["params"]]
+    assert sorted(members) == sorted(id(p) for p in model.parameters())
+    assert all(p.dim() == 2 for group in groups["muon"] for p in group["params"])
+
+
+@pytest.mark.parametrize("preset", ["lm-d12-mixture-x5-w24", "lm-d20-mixture-x5-w40"])
+def test_rates_are_those_of_the_spec(preset: str) -> None:
+    config = lm_preset(preset)
+    with torch.device("meta"):
+        model = GPT(config.gpt, replace(config.ngram, rows=1), None)
+    groups = parameter_groups(model, config)
+    deep = config.gpt.depth == 20
+    batch = math.sqrt(2) if deep else 1.0
+    width = batch * math.sqrt(768 / 1280) if deep else 1.0
+    found = {
+        name: (group["lr"], group.get("betas"), group["weight_decay"])
+        for some in groups.values()
+        for group in some
+        for name, parameter in model.named_parameters()
+        if any(parameter is one for one in group["params"])
+    }
+    wd = 0.1 if deep else 0.28
+    expected = {
+        "embedding.weight": (0.3 * width, (0.8, 0.995), 0.001),
+        "values.1.weight": (0.15 * width, (0.8, 0.995), 0.01),
+        "head.weight": (0.008 * width, (0.8, 0.96), 0.01),
+        "residual_scale": (0.005 * batch, (0.8, 0.95), 0.05),
+        "input_scale": (0.5 * batch, (0.96, 0.95), 0.0),
+        "smear": (0.2, (0.8, 0.95), 0.0),
+        "backout": (0.2, (0.8, 0.95), 0.0),
+        "blocks.0.widen.weight": (0.02 * batch, None, wd),
+        "memories.1.key.weight": (0.02 * batch, None, wd),
+        "memories.1.tables.rows.weight": (0.1 * batch, (0.8, 0.995), 0.0),
+        "memories.1.convolution.weight": (0.02 * batch, (0.8, 0.95), 0.0),
+        "memories.1.router.weight": (0.02 * batch, (0.8, 0.95), 0.0),
+    }
+    for name, (lr, betas, decay) in expected.items():
+        assert found[name][0] == pytest.approx(lr), name
+        assert found[name][1:] == (betas, decay), name
+
+
+def test_the_multiplier_may_reach_all_of_the_memory() -> None:
+    config = lm_preset("lm-d12-mixture-x5-w24")
+    with torch.device("meta"):
+        model = GPT(config.gpt, replace(config.ngram, rows=1), None)
+    wide = replace(config, optimizer=replace(config.optimizer, memory_scope="all", memory_multiplier=3.0))
+    groups = parameter_groups(model, wide)
+    assert groups["tables"][0]["lr"] == pytest.approx(0.06)
+    assert groups["muon"][1]["lr"] == pytest.approx(0.06)
+    assert groups["adamw"][-1]["lr"] == pytest.approx(0.06)
+    assert groups["muon"][0]["lr"] == pytest.approx(0.02)
+
+
+def test_schedules() -> None:
+    config = LMConfig(steps=2000)
+    rates, momenta, decays = zip(*(schedule(step, config) for step in range(2000)), strict=True)
+    assert rates[0] == 1 / 40
+    assert rates[39] == 1
+    assert rates[700] == 1  # the last 65 % begin here
+    assert rates[1350] == pytest.approx(0.05 + 0.95 / 2)
+    assert rates[1999] == pytest.approx(0.05 + 0.95 / 1300)
+    assert momenta[0] == 0.85
+    assert momenta[200] == pytest.approx(0.91)
+    assert momenta[400] == momenta[699] == 0.97
+    assert momenta[1350] == pytest.approx(0.935)
+    assert momenta[1999] == pytest.approx(0.90, abs=1e-4)
+    assert decays[0] == 1
+    assert decays[1000] == pytest.approx(0.5)
+    assert decays[1999] == pytest.approx(0, abs=1e-5)
+
+
+def test_table_updates_dense_and_by_rows() -> None:
+    """Where every row is read at every step the two agree; else only the read rows move by rows."""
+    memory = NgramConfig("engram", 1, 16, layers=(1, 2))  # one row each: always read
+    finals = []
+    for update in ("dense", "rows"):
+        config = LMConfig(
+            TOY_GPT,
+            memory,
+            LMOptimizerConfig(table_update=update),  # type: ignore[arg-type]
+            batch=240,
+            evaluate_tokens=240,
+            steps=10,
+        )
+        model = GPT(TOY_GPT, memory, 0, canonical(), 0)
+        for rows in model.ngram_tables():
+            rows.sparse = update == "rows"
+        optimizers = LMOptimizers(model, config)
+        assert [type(one) for one in optimizers.all] == [Muon, AdamW, RowAdamW if update == "rows" else AdamW]
+        generator = torch.Generator().manual_seed(0)
+        for step in range(5):
+            ids = torch.randint(0, TOY_GPT.vocab, (4, 24), generator=generator)
+            model(ids, ids).mean().backward()
+            optimizers.step(step)
+        finals.append(model.state_dict())
+    for name, value in finals[0].items():
+        torch.testing.assert_close(finals[1][name], value, rtol=1e-3, atol=1e-4)
+    start = GPT(TOY_GPT, memory, 0, canonical(), 0).ngram_tables()[0].weight
+    assert not torch.allclose(start, finals[0]["memories.1.tables.rows.weight"])

@@ -1,0 +1,237 @@
+"""Whole runs: exact resume, bits per byte by hand, several processes, sampling."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from charm.config import to_json
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.language.config import LMConfig, LMOptimizerConfig
+from charm.language.corpus import Shard, python_documents
+from charm.language.data import Prepared, prepare, validation_rows
+from charm.language.gpt import GPT
+from charm.language.run import (
+    LMTrainer,
+    bits_per_byte,
+    evaluate_run,
+    load_model,
+    read_part,
+    sample_tokens,
+    train_lm,
+)
+from charm.training import checkpoint
+from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, toy_config
+
+HERE = Place(torch.device("cpu"))
+
+
+def quiet(text: str) -> None:
+    pass
+
+
+def weights_of(run: Path, step: int, part: str = "model") -> dict[str, torch.Tensor]:
+    return read_part(checkpoint.folder_of(run, step), part)
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def lines(run: Path) -> list[dict[str, Any]]:
+    """Metrics without what depends on the clock."""
+    found = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [{k: v for k, v in line.items() if k not in ("time", "tokens_per_second")} for line in found]
+
+
+@pytest.mark.parametrize("name", ["cose", "mixture by rows"])
+def test_a_resumed_run_is_bit_for_bit_the_whole_one(data: Path, tmp_path: Path, name: str) -> None:
+    """Also when the last thing it wrote was cut short by a kill."""
+    config = toy_config(data, evaluate_every=3)
+    if name == "mixture by rows":
+        by_rows = replace(config.optimizer, table_update="rows")
+        config = replace(config, ngram=MEMORIES["mixture"], optimizer=by_rows)
+    train_lm(config, tmp_path / "whole", HERE, say=quiet)
+    train_lm(config, tmp_path / "parts", HERE, say=quiet)
+    damaged = checkpoint.folder_of(tmp_path / "parts", 6) / "model.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-1])
+    with (tmp_path / "parts" / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 6, "lo')
+    said: list[str] = []
+    train_lm(config, tmp_path / "parts", HERE, resume=True, say=said.append)
+    assert "damaged" in said[0]
+    assert said[1] == "resumed at step 3"
+    for part in ("model", "optimizer"):
+        assert same(weights_of(tmp_path / "whole", 6, part), weights_of(tmp_path / "parts", 6, part))
+    assert lines(tmp_path / "whole") == lines(tmp_path / "parts")
+    assert [line["step"] for line in lines(tmp_path / "whole") if "evaluation/bpb" in line] == [0, 3, 6]
+
+
+def test_training_lowers_bits_per_byte_and_seeds_share_the_data_order(data: Path, tmp_path: Path) -> None:
+    config = toy_config(data, steps=30, evaluate_every=30, checkpoint_every=30)
+    seen: list[list[Any]] = []
+    for seed in (0, 1):
+        trainer = LMTrainer(replace(config, seed=seed), tmp_path, HERE, quiet)
+        seen.append([next(trainer.plan) for _ in range(20)])
+    assert seen[0] == seen[1]
+    train_lm(config, tmp_path / "run", HERE, say=quiet)
+    scores = [line["evaluation/bpb"] for line in lines(tmp_path / "run") if "evaluation/bpb" in line]
+    assert scores[-1] < 0.8 * scores[0]
+    # At the beginning the logits are almost equal: the loss is that of guessing.
+    first = next(line["evaluation/loss"] for line in lines(tmp_path / "run"))
+    assert first == pytest.approx(math.log(VOCAB), rel=0.01)
+
+
+def test_bits_per_byte_by_hand(data: Path, tmp_path: Path) -> None:
+    """Token by token: nats of targets that are text, over ln 2 times the bytes of their text."""
+    texts = [
+        line.strip()[:25] for text in python_documents(30_000) for line in text.splitlines() if len(line) > 40
+    ]
+    shards = [Shard("a", texts[:10]), Shard("b", [*texts, "Ünïcödé 🙂 日本"])]
+    prepare(shards, {}, tmp_path, tokenizer=data / "tokenizer.json", say=quiet)
+    prepared = Prepared.read(tmp_path)
+    model = GPT(TOY_GPT, MEMORIES["cose"], 0, prepared.canonical, prepared.bos)
+    with torch.no_grad():
+        model.head.weight.normal_(0, 0.5, generator=torch.Generator().manual_seed(0))
+    rows = validation_rows(prepared.documents("validation"), TOY_GPT.length, "keep", 8 * TOY_GPT.length)
+    tokenizer = pytest.importorskip("tokenizers").Tokenizer.from_file(str(data / "tokenizer.json"))
+    nats = size = skipped = 0.0
+    for row in rows:
+        logits = model(torch.from_numpy(row[None, :-1].astype(np.int64)))[0].detach().double()
+        for t, target in enumerate(row[1:].tolist()):
+            if target == prepared.bos:
+                skipped += 1
+                continue
+            nats += float(torch.logsumexp(logits[t], 0) - logits[t, target])
+            token = tokenizer.id_to_token(target)
+            size += len(token)  # byte-level BPE writes a character for each byte
+    assert skipped > 0
+    for at_once in (3, 8):
+        found = bits_per_byte(model, prepared, 8 * TOY_GPT.length, "keep", HERE, at_once)
+        assert found["bpb"] == pytest.approx(nats / math.log(2) / size, rel=1e-5)
+
+
+def test_eval_and_load_give_what_training_ended_with(data: Path, tmp_path: Path) -> None:
+    train_lm(toy_config(data), tmp_path, HERE, say=quiet)
+    found = evaluate_run(tmp_path, HERE, None, None, rows=16)
+    assert found["bpb"] == pytest.approx(lines(tmp_path)[-1]["evaluation/bpb"], rel=1e-6)
+    assert json.loads((tmp_path / "eval" / "step_000000006.json").read_text()) == found
+    with pytest.raises(CharmError, match="whole number of rows"):
+        evaluate_run(tmp_path, HERE, 25, None, rows=16)
+
+
+def test_sampling_follows_the_likeliest_token_and_the_seed(data: Path, tmp_path: Path) -> None:
+    train_lm(toy_config(data), tmp_path, HERE, say=quiet)
+    model, step = load_model(tmp_path, torch.device("cpu"))
+    assert step == 6
+    prompt = [Prepared.read(data).bos, 5, 6]
+    greedy = list(sample_tokens(model, prompt, 30, 0, 0, torch.Generator()))  # beyond the length of a row
+    ids = list(prompt)
+    for token in greedy:
+        assert token == int(model(torch.tensor([ids[-TOY_GPT.length :]]))[0, -1].argmax())
+        ids.append(token)
+    drawn = [
+        list(sample_tokens(model, prompt, 10, 1.0, 5, torch.Generator().manual_seed(s))) for s in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+def two_processes(*jobs: tuple[LMConfig, Path, str]) -> str:
+    """Run the jobs (configuration, run folder, new or resume) in two processes under torchrun."""
+    words = []
+    for config, run, how in jobs:
+        path = run.parent / f"{run.name}.json"
+        path.write_text(json.dumps(to_json(config)))
+        words += [str(path), str(run), how]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    found = subprocess.run(
+        [*command, "-m", "tests.language.run_toy", *words],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    return found.stdout
+
+
+def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path: Path) -> None:
+    """Rows divided among processes, or repeated: the same weights, moments and bits per byte, but for rounding."""
+    # At low rates: Muon makes each update as large as the last, however small the gradient, and rounding with it.
+    slow = LMOptimizerConfig(warmup=2, matrix_lr=0.1)
+    config = toy_config(data, steps=4, checkpoint_every=2, device_rows=2, optimizer=slow)
+    train_lm(config, tmp_path / "one", HERE, say=quiet)
+    sharded = replace(config, shard_tables=True)
+    two_processes((sharded, tmp_path / "two", "new"), (config, tmp_path / "repeated", "new"))
+    folder = checkpoint.folder_of(tmp_path / "two", 4)
+    assert {file.name for file in folder.glob("rows_*")} == {"rows_0000.safetensors", "rows_0001.safetensors"}
+    halves = [checkpoint.read_tensors(file) for file in sorted(folder.glob("rows_*"))]
+    table = "model/memories.1.tables.rows.weight"
+    assert abs(len(halves[0][table]) - len(halves[1][table])) <= 1
+    for run, part in product(("two", "repeated"), ("model", "optimizer")):
+        one, other = (weights_of(tmp_path / name, 4, part) for name in ("one", run))
+        assert one.keys() == other.keys()
+        for name in one:
+            torch.testing.assert_close(
+                other[name], one[name], rtol=2e-3, atol=2e-4, msg=lambda text, n=name: f"{n}: {text}"
+            )
+    assert lines(tmp_path / "one")[-1]["evaluation/bpb"] == pytest.approx(
+        lines(tmp_path / "two")[-1]["evaluation/bpb"], rel=1e-4
+    )
+    # Resumed in two processes it is bit for bit what it was.
+    before = {part: weights_of(tmp_path / "two", 4, part) for part in ("model", "optimizer")}
+    (folder / "checkpoint.json").unlink()
+    assert "resumed at step 2" in two_processes((sharded, tmp_path / "two", "resume"))
+    for part, tensors in before.items():
+        assert same(tensors, weights_of(tmp_path / "two", 4, part))
+    # And one process can read what two wrote.
+    evaluated = evaluate_run(tmp_path / "two", HERE, None, None, rows=16)
+    assert evaluated["bpb"] == pytest.approx(lines(tmp_path / "one")[-1]["evaluation/bpb"], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"gpt": replace(TOY_GPT, vocab=500)}, "give --gpt.vocab 400"),
+        ({"device_rows": 3}, "parts of 3"),
+        ({"data": Path("nowhere")}, "charm lm prepare"),
+        ({"batch": 100}, "whole number of rows"),
+        ({"steps": 0}, "at least 1"),
+        ({"evaluate_tokens": 24 * 10**6}, "lower evaluate_tokens"),
+        (
+            {
+                "gpt": replace(TOY_GPT, table_dtype="bfloat16"),
+                "optimizer": LMOptimizerConfig(table_update="rows"),
+            },
+            "table_dtype float32",
+        ),
+        ({"optimizer": LMOptimizerConfig(table_update="rows"), "shard_tables": True}, "exclude each other"),
+    ],
+)
+def test_impossible_runs_are_refused(
+    data: Path, tmp_path: Path, changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(CharmError, match=sentence):
+        train_lm(replace(toy_config(data, evaluate_every=3), **changes), tmp_path, HERE, say=quiet)
+
+
+def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Path) -> None:
+    config = toy_config(data, steps=1)
+    with pytest.raises(CharmError, match="no run to resume"):
+        train_lm(config, tmp_path, HERE, resume=True, say=quiet)
+    train_lm(config, tmp_path, HERE, say=quiet)
+    with pytest.raises(CharmError, match="--resume goes on"):
+        train_lm(config, tmp_path, HERE, say=quiet)
+    with pytest.raises(CharmError, match="another seed"):
+        train_lm(replace(config, seed=1), tmp_path, HERE, resume=True, say=quiet)
