@@ -221,19 +221,37 @@ def car_all(memory: MemoryConfig) -> CarConfig:
 
 
 def car_small(memory: MemoryConfig) -> CarConfig:
-    """The same comparison on one GPU in minutes: fewer rules, horizons and updates; canvases that the torus fills.
+    """The same comparison on one GPU in a minute or two: Life-like rules, two horizons, canvases that the torus fills.
 
-    Positions go by row and column, with which a neighbourhood is learned sooner.
+    Positions go by row and column, with which a neighbourhood is learned sooner; all recurrences carry gradients, and
+    every update sees fresh examples.
     """
     return replace(
         car_single(memory),
-        data=CarData(BenchmarkConfig(rules=100), horizons=(1, 2), canvas=16),
-        reasoner=replace(car_reasoner(), rope="2d", rope_base=100.0),
-        optimizer=replace(ADAMW, lr=1e-3, factor_lr=1e-2, warmup=200, cooldown=0.3),
-        steps=6_000,
-        batch=768,
-        checkpoint_every=1_000,
-        evaluate_every=1_000,
+        data=CarData(BenchmarkConfig(families=("life",)), horizons=(1, 2), canvas=16),
+        reasoner=replace(
+            car_reasoner(),
+            recurrences=4,
+            horizon=4,
+            refinement_steps=1,
+            prefix=1,
+            rope="2d",
+            rope_base=100.0,
+        ),
+        optimizer=OptimizerConfig(
+            lr=2e-3,
+            factors="adamw",
+            factor_lr=1e-2,
+            factor_weight_decay=0.0,
+            warmup=100,
+            cooldown=0.4,
+            ema=0.99,
+        ),
+        steps=1_500,
+        batch=512,
+        checkpoint_every=300,
+        evaluate_every=300,
+        evaluate_loops=(1,),
     )
 
 

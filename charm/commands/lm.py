@@ -92,15 +92,25 @@ def prepare(
         json: print JSON for a program to read.
     """
     from rich.console import Console
+    from rich.progress import Progress
 
     from charm.language.corpus import gather
     from charm.language.data import default_folder
     from charm.language.data import prepare as write
 
     folder = out or default_folder()
-    with Console(stderr=True).status("gathering text") as status:
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task("gathering text", total=None)
         shards, record = gather(sources, python, suffixes, limit, validation)
-        manifest = write(shards, record, folder, vocab, tokenizer, status.update)
+        progress.update(bar, total=sum(len(shard.documents) for shard in shards))
+        manifest = write(
+            shards,
+            record,
+            folder,
+            vocab,
+            tokenizer,
+            lambda text, documents: progress.update(bar, description=text, advance=documents),
+        )
     if json:
         print(jsonlib.dumps({"folder": str(folder), **manifest}, indent=2))
         return
@@ -217,6 +227,7 @@ def sample(
         device: cuda, xpu, mps, cpu, or the best there is.
     """
     import torch
+    from rich.console import Console
 
     from charm.devices import place
     from charm.errors import CharmError
@@ -228,7 +239,7 @@ def sample(
     tokenizer = load_tokenizer(run / "tokenizer.json")
     tokenizer.encode_special_tokens = True
     bos = bos_id(tokenizer)
-    with place(device) as here:
+    with place(device) as here, Console(stderr=True).status("sampling"):
         model, _ = load_model(run, here.device)
         ids = [bos, *tokenizer.encode(prompt).ids]
         for token in sample_tokens(

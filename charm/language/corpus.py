@@ -40,10 +40,14 @@ class ParquetText:
         self.path = path
         try:
             names = pyarrow.parquet.read_schema(path).names
+            self.rows = pyarrow.parquet.read_metadata(path).num_rows
         except (OSError, ValueError) as error:
             raise CharmError(f"{path} is not a readable parquet file ({error})") from error
         if "text" not in names:
             raise CharmError(f"{path} has no column 'text', only {', '.join(names)}")
+
+    def __len__(self) -> int:
+        return int(self.rows)
 
     def __iter__(self) -> Iterator[str]:
         import pyarrow.parquet

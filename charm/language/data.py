@@ -46,15 +46,18 @@ def prepare(
     out: Path,
     vocab: int = 32_768,
     tokenizer: Path | None = None,
-    say: Callable[[str], None] = print,
+    say: Callable[[str, int], None] = lambda text, documents: None,
 ) -> dict[str, Any]:
-    """Train a tokenizer on all shards but the last (or take one that exists), tokenise all, write the folder `out`."""
+    """Train a tokenizer on all shards but the last (or take one that exists), tokenise all, write the folder `out`.
+
+    `say` hears what is being done, and how many documents were done since it last heard.
+    """
     from charm.language import tokenizer as bpe
 
     if (out / MANIFEST).is_file():
         raise CharmError(f"{out} already holds prepared data; give another folder, or remove it first")
     if tokenizer is None:
-        say(f"training a tokenizer of {vocab:,} tokens")
+        say(f"training a tokenizer of {vocab:,} tokens", 0)
         model = bpe.train_tokenizer((text for shard in shards[:-1] for text in shard.documents), vocab)
     else:
         model = bpe.load_tokenizer(tokenizer)
@@ -63,8 +66,8 @@ def prepare(
     specials = [number for number, token in enumerate(raw) if not token]
 
     def tokenised(shard: Shard) -> Iterator[list[int]]:
-        say(f"tokenising {shard.name}")
         for texts in _chunks(shard.documents, ENCODE_AT_ONCE):
+            say(f"tokenising {shard.name}", len(texts))
             yield from (one.ids for one in model.encode_batch(texts, add_special_tokens=False))
 
     return write_prepared(

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn, track
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
@@ -26,7 +26,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.language.config import LMConfig, read_lm_config
-from charm.language.data import Piece, Prepared, Tokens, training_rows, validation_rows
+from charm.language.data import Piece, Prepared, Tails, Tokens, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
@@ -118,16 +118,13 @@ class LMTrainer:
         first, last = self.place.share(len(rows))
         total = torch.zeros((), device=self.place.device)
         for at in range(first, last, self.part):
-            ids, targets = self.batch([self.documents.row(pieces) for pieces in rows[at : at + self.part]])
+            part = [self.documents.row(pieces) for pieces in rows[at : at + self.part]]
+            ids, targets = to_device(part, self.place.device)
             loss = self.backbone(ids, self.model.retrieve(ids), targets).sum() / config.batch
             loss.backward()
             total += loss.detach()
         self.optimizers.step(self.step)
         return total * self.place.world
-
-    def batch(self, rows: list[Tokens]) -> tuple[Tensor, Tensor]:
-        """Inputs and targets on the device."""
-        return to_device(rows, self.place.device)
 
     def record(self, rate: float) -> float:
         """A line of metrics; the mean loss since the last one, over all processes."""
@@ -223,13 +220,14 @@ class LMTrainer:
         checkpoint.restore_optimizers(self.optimizers.all, moments)
         self.loss_sum.fill_(record["metrics"]["loss_sum"])
         self.loss_count = record["metrics"]["loss_count"]
-        if self.place.is_main:
-            self.forget_later_lines()
         return True
 
     def forget_later_lines(self) -> None:
-        """Drop the metrics that the resumed run will write again, and a line cut short by a kill."""
+        """Drop the metrics that a resumed run will write again, and a line cut short by a kill."""
         path = self.out / "metrics.jsonl"
+        if self.step == 0:
+            path.unlink(missing_ok=True)
+            return
         kept = []
         for line in path.read_text().splitlines() if path.is_file() else []:
             try:
@@ -254,21 +252,24 @@ def bits_per_byte(
     model: GPT,
     data: Prepared,
     tokens: int,
-    tails: Any,
+    tails: Tails,
     place: Place,
     at_once: int,
     backbone: Backbone | None = None,
+    show: bool = False,
 ) -> dict[str, float]:
     """Nats over ln 2 times bytes, both over the targets that are text; specials are neither.
 
-    All processes share the work and get the same answer.
+    All processes share the work and get the same answer; `show` draws a progress bar.
     """
     rows = validation_rows(data.documents("validation"), model.config.length, tails, tokens)
     first, last = place.share(len(rows))
     compute = backbone or model.backbone
     bytes_of_V = torch.from_numpy(data.token_bytes).to(place.device)
     sums = torch.zeros(3, dtype=_sum_dtype(place), device=place.device)
-    for at in range(first, last, at_once):
+    console = Console(stderr=True)
+    parts = range(first, last, at_once)
+    for at in track(parts, "evaluating", console=console, transient=True, disable=not show):
         ids, targets = to_device(list(rows[at : min(at + at_once, last)]), place.device)
         nats = compute(ids, model.retrieve(ids), targets)
         sizes = bytes_of_V[targets]
@@ -306,6 +307,8 @@ def train_lm(
     place.barrier()
     if resume and trainer.restore():
         say(f"resumed at step {trainer.step}")
+    if place.is_main:
+        trainer.forget_later_lines()
     trainer.run()
     return trainer
 
@@ -344,7 +347,7 @@ def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None,
     found = {
         "step": step,
         "tokens": tokens,
-        **bits_per_byte(model, prepared, tokens, config.tails, place, rows),
+        **bits_per_byte(model, prepared, tokens, config.tails, place, rows, show=place.is_main),
     }
     if place.is_main:
         write_atomically(run / "eval" / f"step_{step:09d}.json", json.dumps(found, indent=2) + "\n")

@@ -14,7 +14,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(5, 9), rng.randint(5, 9)
     count = rng.randint(1, 3)
     pieces = [(GREEN, 2)] * count + [(RED, 2)] * rng.randint(0, 2)
-    pieces += [(rng.choice([GREEN, RED]), 1) for _ in range(rng.randint(0, height * width // 7))]
+    pieces += [(rng.choice([GREEN, RED]), 1) for _ in range(rng.randint(1, height * width // 6))]
     before = canvas(height, width)
     # Pieces may touch, but not along an edge if they have the same colour.
     sizes = [(size, size) for _, size in pieces]

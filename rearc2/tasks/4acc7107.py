@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, random_shape, retrying
+from rearc2.helpers import Grid, Retry, Thing, canvas, colors, objects, paint, place, random_shape, retrying
 
 SIDE = 10
 UNUSED = 5
@@ -22,9 +22,11 @@ def _draw(rng: Random) -> tuple[Grid, Grid]:
     left_color, right_color = colors(rng, 2, without=(0, UNUSED))
     places = place(rng, (SIDE, SIDE), [figure.shape for figure in figures])
     lefts = [left for _, left in places]
+    centres = [2 * left + figure.shape[1] for figure, left in zip(figures, lefts, strict=True)]
     # Figures 0 and 1 make the left stack, 2 and 3 the right one; 0 and 2 lie at the bottom.
-    if not (lefts[0] < lefts[1] and lefts[0] < lefts[2] < lefts[3]):
-        raise Retry
+    for order in (lefts, centres):
+        if not (order[0] < order[1] and order[0] < order[2] < order[3]):
+            raise Retry
     beside = 1 + max(figure.shape[1] for figure in figures[:2])
     before, after = canvas(SIDE, SIDE), canvas(SIDE, SIDE)
     for number, (figure, (top, left)) in enumerate(zip(figures, places, strict=True)):
@@ -39,8 +41,16 @@ def _draw(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
+    return _stacked(grid, sorted(objects(grid), key=lambda figure: figure.left))
+
+
+def rival(grid: Grid) -> Grid:
+    """The figure whose centre, not whose edge, lies further left comes first."""
+    return _stacked(grid, sorted(objects(grid), key=lambda figure: figure.left + figure.right))
+
+
+def _stacked(grid: Grid, figures: list[Thing]) -> Grid:
     output = np.zeros_like(grid)
-    figures = sorted(objects(grid), key=lambda figure: figure.left)
     column = 0
     for color in dict.fromkeys(figure.color for figure in figures):
         stack = [figure for figure in figures if figure.color == color]

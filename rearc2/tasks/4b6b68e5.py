@@ -45,19 +45,31 @@ def _draw(rng: Random, height: int, width: int, count: int) -> tuple[Grid, Grid]
         inside = np.zeros(before.shape, bool)
         paint(inside, room, top, left, 1)
         outdoors &= ~inside
-        dots = [rng.choice([dot for dot in palette if dot != color]) for _ in range(rng.randint(closed, 7))]
+        dots = _dots(rng, palette, rng.randint(closed, 7), color if closed else None)
         if closed:
-            (winner, votes), *rest = Counter(dots).most_common(2)
-            if rest and rest[0][1] == votes:
-                raise Retry
-            after[inside] = winner
+            after[inside] = Counter(dots).most_common(1)[0][0]
         for grid in (before, after):
             paint(grid, outline, top, left, color)
-        _sprinkle(rng, before, inside, dots)
+        # Dots of the outline's own colour keep off it, so that they do not join it.
+        dots.sort(key=lambda dot: dot != color)
+        own = dots.count(color)
+        _sprinkle(rng, before, inside & ~grow(before > 0), dots[:own])
+        _sprinkle(rng, before, inside & ~grow((before > 0) & inside), dots[own:])
     # Outside, dots keep off the outlines: one of the same colour must not join them.
     dots = [rng.choice(palette) for _ in range(rng.randint(0, height * width // 45))]
     _sprinkle(rng, before, outdoors & ~grow(before > 0), dots)
     return before, after
+
+
+def _dots(rng: Random, palette: list[int], count: int, outline: int | None) -> list[int]:
+    """Colours of dots; inside a closed outline one colour, not the outline's, leads."""
+    while True:
+        dots = [rng.choice(palette) for _ in range(count)]
+        leaders = Counter(dots).most_common(2)
+        if outline is None or (
+            leaders[0][0] != outline and (len(leaders) == 1 or leaders[0][1] > leaders[1][1])
+        ):
+            return dots
 
 
 def _room(rng: Random) -> Mask:

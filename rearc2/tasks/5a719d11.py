@@ -39,6 +39,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         before[band, -width:] = np.where(shapes[1], inks[1], second)
         after[band, :width] = np.where(shapes[1], second, first)
         after[band, -width:] = np.where(shapes[0], first, second)
+    if all(len(np.unique(line)) <= 2 for line in after):  # every figure vanishes: no exchange to be seen
+        raise Retry
     return before, after
 
 

@@ -27,6 +27,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     copies = [rng.randrange(kinds) for _ in range(rng.randint(kinds, 2 + side * side // 130))]
     copies[:kinds] = range(kinds)
     shapes = [symmetric_shape(rng, rng.randint(4, 6), 5, rng.uniform(0.6, 0.8)) for _ in range(kinds)]
+    # No cell is open to the outside over a corner only: whether the figure encloses it would be a matter of taste.
+    if any((holes(shape) != holes(shape, diagonal=True)).any() for shape in shapes):
+        raise Retry
     if rng.random() < 0.6:  # mostly nothing is cut off
         taken[:pad] = taken[-pad:] = taken[:, -pad:] = True
     sizes = [(shapes[kind].shape[0] + 2, 7) for kind in copies]

@@ -10,7 +10,7 @@ LINE, LARGEST, SMALLEST = 5, 8, 7
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(5, 20), rng.randint(5, 20)
+    height, width = rng.randint(5, 18), rng.randint(5, 18)
     walls = np.zeros((height, width), bool)
     for _ in range(rng.randint(4, 10) * (height + width) // 4):
         _walk(rng, walls)

@@ -14,7 +14,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(side, side), canvas(side, side)
     top = rng.randint(0, 2)
     for _ in range(rng.randint(1, 1 + side // 4)):
-        width = rng.randint(1, min(7, side // 2))
+        width = rng.randint(1 if before.any() else 2, min(7, side // 2))
         if top + width > side:
             break
         # As high as wide: officially nothing tells which of the two is the distance.

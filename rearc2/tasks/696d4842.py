@@ -17,8 +17,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(side, side), canvas(side, side)
     tails = []
     for color, dot in zip(shades[:count], shades[count:], strict=True):
-        taken = grow(after != 0)
-        way, gained = retrying(lambda taken=taken: _way(rng, taken))
+        way, gained = retrying(lambda: _way(rng, grow(after != 0)))
         for number, cell in enumerate(way):
             after[cell] = dot if number < gained else color
             before[cell] = color if number < len(way) - gained - 1 else 0

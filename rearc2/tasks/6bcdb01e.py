@@ -56,15 +56,13 @@ def verify(grid: Grid) -> Grid:
     first, second = np.argwhere(grid == BEAM).tolist()
     if not {0, grid.shape[0] - 1} & set(first):
         first, second = second, first  # it comes from the border
-    place, (down, right) = second, (second[0] - first[0], second[1] - first[1])
+    down, right = second[0] - first[0], second[1] - first[1]
     framed = np.pad(grid, 1, constant_values=-1)
-    while True:
-        row, column = place[0] + 1, place[1] + 1
-        ahead = framed[row + down, column + right]
-        if ahead == -1:
-            return output
-        if ahead == BLOCK:
+    row, column = second[0] + 1, second[1] + 1
+    while framed[row + down, column + right] != -1:
+        if framed[row + down, column + right] == BLOCK:
             sides = [(right, down), (-right, -down)]
             ((down, right),) = [(a, b) for a, b in sides if framed[row + a, column + b] in (FIELD, BEAM)]
-        place = place[0] + down, place[1] + right
-        output[place] = BEAM
+        row, column = row + down, column + right
+        output[row - 1, column - 1] = BEAM
+    return output

@@ -24,7 +24,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         top = rng.randint(0, max(1, (side - height) // 2))
         paint(before, shape, top, left, color)
         paint(after, shape, side - height if heavy else top, left, color)
-        left += width + rng.randint(1, 4)  # each has columns of its own
+        left += width + rng.randint(1, 3)  # each has columns of its own
     if len(kinds) < 2:
         raise Retry
     return before, after

@@ -13,8 +13,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(side, side, field)
     before[rows] = before[:, columns] = line
     # A line at the border divides nothing.
-    counts = [1 + len([place for place in lines if 0 < place < side - 1]) for lines in (rows, columns)]
-    return before, canvas(*counts, field)
+    tall, wide = (1 + len([place for place in lines if 0 < place < side - 1]) for lines in (rows, columns))
+    return before, canvas(tall, wide, field)
 
 
 def _lines(rng: Random, side: int) -> list[int]:

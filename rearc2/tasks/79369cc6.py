@@ -25,7 +25,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for top, left in places:
         pink[max(0, top - 1) : top + 2, max(0, left - 1) : left + 2] = False
     for number, (top, left) in enumerate(places):
-        paint(pink, rng.choice(symmetries(pattern)) == PINK if number else pattern == PINK, top - 1, left - 1)
+        turns = rng.randrange(4) if number else 0
+        paint(pink, np.rot90(pattern, turns) == PINK, top - 1, left - 1)
     before = np.where(pink, PINK, random_cells(rng, (height, width), [*NOISE * 3, *rng.choices(NOISE, k=3)]))
     own = places[0][0] - 1, places[0][1] - 1
     if min(own) < 0 or own[0] > height - 3 or own[1] > width - 3:
@@ -33,14 +34,18 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     paint(before, pattern, *own)
     after = before.copy()
     cells = {(r, c) for r, c in np.argwhere(pink).tolist()}
-    for image in symmetries(pattern):
+    turned = after
+    for number, image in enumerate(symmetries(pattern)):
+        if number == 4:  # the mirror images begin
+            turned = after.copy()
         wanted = [(r, c) for r, c in np.argwhere(image == PINK).tolist()]
         for row, column in cells:
             top, left = row - wanted[0][0], column - wanted[0][1]
             window = {(top + r, left + c) for r in range(3) for c in range(3)}
             if window & cells == {(top + r, left + c) for r, c in wanted}:
                 paint(after, image, top, left)
-    if (after != before).sum() < 2:
+    # The official pairs do not tell whether a mirror image counts that is no turned one: none lies here.
+    if (after != turned).any() or (after != before).sum() < 2:
         raise Retry
     return before, after
 
@@ -50,6 +55,18 @@ def verify(grid: Grid) -> Grid:
     pink = np.lib.stride_tricks.sliding_window_view(np.pad(grid == PINK, 2), (3, 3))
     output = np.pad(grid, 2)
     for image in symmetries(pattern):
+        for top, left in np.argwhere((pink == (image == PINK)).all(axis=(2, 3))).tolist():
+            output[top : top + 3, left : left + 3][image == YELLOW] = YELLOW
+    return output[2:-2, 2:-2]
+
+
+def rival(grid: Grid) -> Grid:
+    """Turned arrangements count, mirrored ones do not."""
+    pattern = crop(grid, grid == YELLOW)
+    pink = np.lib.stride_tricks.sliding_window_view(np.pad(grid == PINK, 2), (3, 3))
+    output = np.pad(grid, 2)
+    for turns in range(4):
+        image = np.rot90(pattern, turns)
         for top, left in np.argwhere((pink == (image == PINK)).all(axis=(2, 3))).tolist():
             output[top : top + 3, left : left + 3][image == YELLOW] = YELLOW
     return output[2:-2, 2:-2]

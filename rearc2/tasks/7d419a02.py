@@ -1,5 +1,6 @@
-"""Lanes two cells wide lie side by side, and two pink cells mark a place in one of them. The places that the mark sees
-within a cone, two cells wider on both sides for every lane, stay; the rest of the other lanes becomes yellow."""
+"""Lanes two cells wide lie side by side, and a pink 2x2 block marks a place in one of them. In the lanes beside it
+the cells within a cone stay, as wide as the mark in the next lane and two cells wider on both sides for every further
+one; the rest of these lanes becomes yellow."""
 
 from random import Random
 

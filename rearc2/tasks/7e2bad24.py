@@ -13,8 +13,14 @@ SIDE = 16
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     walls = canvas(SIDE, SIDE)
+    if rng.random() < 0.8:
+        # Two red walls that face each other can turn the ray more than once; it comes in above the shorter one.
+        left = rng.randint(1, SIDE - 6)
+        tops = rng.sample([rng.randint(1, 4), rng.randint(5, 8)], 2)
+        for column, top in zip((left, rng.randint(left + 3, SIDE - 2)), tops, strict=True):
+            walls[top : rng.randint(12, SIDE - 1), column] = RED
     for column in range(rng.randint(1, 5), SIDE - 1, rng.choice([2, 3, 3, 4, 6])):
-        if rng.random() < 0.7:
+        if rng.random() < 0.7 and not walls[:, column - 1 : column + 2].any():
             top, length = rng.randint(0, 8), rng.randint(4, 14)
             walls[top : top + length, column] = rng.choice([RED, GREEN])
             if rng.random() < 0.15:
@@ -24,7 +30,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     row, column, right = rng.choice(
         [(0, rng.randrange(SIDE), rng.choice([-1, 1])), (rng.randint(0, 6), 0, 1)]
     )
-    path = []
+    path, turns = [], 0
     while row < SIDE and 0 <= column < SIDE:
         path.append((row, column))
         following = column + right
@@ -34,14 +40,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             if (ahead == RED) != (beside == RED):
                 raise Retry
             if ahead == RED:
-                right = -right
+                right, turns = -right, turns + 1
                 if 0 <= column + right < SIDE and walls[row + 1, column + right] == RED:
                     raise Retry
         row, column = row + 1, column + right
     # The given part of the ray meets nothing yet; later it is turned back, or sometimes just crosses a wall.
     given = rng.randint(3, 6)
     start = [walls[max(0, r - 1) : r + 2, max(0, c - 1) : c + 2] for r, c in path[:given]]
-    turned = any(before[1] == after[1] for before, after in zip(path, path[2:], strict=False))
     crosses = any(walls[place] == GREEN for place in path)
     if (
         len(path) < given + 4
@@ -49,7 +54,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         or any(walls[p] for p in path[:given])
     ):
         raise Retry
-    if not turned and not (crosses and rng.random() < 0.3):
+    if not turns and not crosses:
+        raise Retry
+    # Rays that turn once or never are far more frequent: most of them are left out.
+    if turns < 2 and rng.random() < 0.7:
         raise Retry
     before, after = walls.copy(), walls.copy()
     for number, place in enumerate(path):

@@ -15,7 +15,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     centered = side % 2 == 1 and rng.random() < 0.6
     # In the middle column only the very middle: both readings of "in the middle" hold.
     row, column = (middle, middle) if centered else (rng.randint(1, side - 2), rng.randint(1, side - 2))
-    if not centered and 2 * column == side - 1:
+    # Nor do dots stand in one of the two middle columns of an even width: these might count as the middle.
+    if not centered and abs(2 * column - (side - 1)) <= 1:
         raise Retry
     before = canvas(side, side, ground)
     after = before.copy()
@@ -34,6 +35,11 @@ def rival(grid: Grid) -> Grid:
     """The dot must be in the middle row too."""
     row, column = _dot(grid)
     return _lines(grid, (2 * row, 2 * column) == (grid.shape[0] - 1, grid.shape[1] - 1))
+
+
+def rival_even(grid: Grid) -> Grid:
+    """Of an even width both middle columns are the middle."""
+    return _lines(grid, abs(2 * _dot(grid)[1] - (grid.shape[1] - 1)) <= 1)
 
 
 def _dot(grid: Grid) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from rearc2.helpers import (
     background,
     canvas,
     colors,
-    label,
+    grow,
     objects,
     place,
     retrying,
@@ -56,12 +56,19 @@ def _marks(rng: Random, height: int, width: int) -> Mask:
 
 
 def _windows(rng: Random, marks: Mask, count: int) -> list[Box]:
+    """Parts of the rectangle, each within the ones before or apart from them: it is clear which covers which."""
     boxes: list[Box] = []
+    covers: list[Mask] = []
     for _ in range(count):
-        window = retrying(lambda: _window(rng, marks))
-        if not all(_inside(window, other) or _apart(window, other) for other in boxes):
+        top, left, tall, wide = retrying(lambda: _window(rng, marks))
+        cover = np.zeros_like(marks)
+        cover[top : top + tall, left : left + wide] = True
+        if any(
+            (cover & other).any() and ((cover & ~other).any() or (cover == other).all()) for other in covers
+        ):
             raise Retry
-        boxes.append(window)
+        boxes.append((top, left, tall, wide))
+        covers.append(cover)
     return boxes
 
 
@@ -71,35 +78,13 @@ def _window(rng: Random, marks: Mask) -> Box:
     tall, wide = rng.randint(3, height - 1), rng.randint(3, width - 1)
     top, left = rng.randint(0, height - tall), rng.randint(0, width - wide)
     window = marks[top : top + tall, left : left + wide]
-    numbers, _ = label(marks)
     within = np.zeros_like(marks)
     within[top : top + tall, left : left + wide] = True
-    cut = set(numbers[within & marks].tolist()) & set(numbers[~within & marks].tolist())
+    cut = grow(marks & within) & marks & ~within
     images = np.lib.stride_tricks.sliding_window_view(marks, window.shape)
-    if cut or not window.any() or window.all() or (images == window).all(axis=(2, 3)).sum() != 1:
+    if cut.any() or not window.any() or window.all() or (images == window).all(axis=(2, 3)).sum() != 1:
         raise Retry
     return top, left, tall, wide
-
-
-def _inside(box: Box, outer: Box) -> bool:
-    """Strictly smaller, so that it is clear which one covers the other."""
-    top, left, height, width = outer
-    return (
-        top <= box[0]
-        and left <= box[1]
-        and box[0] + box[2] <= top + height
-        and box[1] + box[3] <= left + width
-        and box[2] * box[3] < height * width
-    )
-
-
-def _apart(box: Box, other: Box) -> bool:
-    return (
-        box[0] + box[2] <= other[0]
-        or other[0] + other[2] <= box[0]
-        or box[1] + box[3] <= other[1]
-        or other[1] + other[3] <= box[1]
-    )
 
 
 def verify(grid: Grid) -> Grid:

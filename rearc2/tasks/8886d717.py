@@ -35,8 +35,6 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     lost = dots & ~grow(~area, diagonal=False)
     free = dots & ~grow(area, diagonal=False)
     free[:2] = False
-    free[:-1] &= ~area[1:]
-    free[1:] &= ~area[:-1]
     if lost.sum() < 1 or free.sum() < 3 or area.sum() < 10:
         raise Retry
     before[lost | free] = DOT

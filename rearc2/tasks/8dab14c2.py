@@ -17,10 +17,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(13, 20), rng.randint(13, 20)
     base = np.zeros((height, width), bool)
     base[2:-2, 2:-2] = True
-    down, right = (
-        rng.randint(3, min(6, height - 9)),
-        rng.randint(3, min(6, width - 9)),
-    )  # thickness of the two bars
+    # Thickness of the two bars; at least five rows and columns are cut out.
+    down, right = rng.randint(3, min(6, height - 9)), rng.randint(3, min(6, width - 9))
     base[2 : height - 2 - down, 2 : width - 2 - right] = False
     if rng.random() < 0.5:
         base = base[::-1]
@@ -47,9 +45,8 @@ def _moves(rng: Random, base: Mask, count: int) -> tuple[Mask, Mask]:
         seen, facing = (bump, out) if rng.random() < 0.5 else (dent, (-out[0], -out[1]))
         near = {(seen[0] + a, seen[1] + b) for a in (-1, 0, 1) for b in (-1, 0, 1)}
         # Its direction must be plain: no corner, no other change beside it.
-        if sum(base[seen[0] + a, seen[1] + b] != base[seen] for a, b in STEPS) != 1 or taken & (
-            near | taken_now
-        ):
+        edges = sum(base[seen[0] + a, seen[1] + b] != base[seen] for a, b in STEPS)
+        if edges != 1 or taken & (near | taken_now):
             raise Retry
         # And where the edge runs: most of it stays whole.
         rim = seen if seen == bump else (dent[0] - out[0], dent[1] - out[1])

@@ -6,20 +6,21 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, frame, objects
+from rearc2.helpers import Grid, canvas, colors, frame, objects
 
 SIDE, GREY = 16, 5
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    length = rng.randint(3, 7)
-    key = _key(rng, length)
-    reach = length - 1
     cut = rng.random() < 0.4  # only ever the last ring, by one cell
-    row, column = rng.randint(2 + reach, SIDE - 1), rng.randrange(SIDE)
-    room = min(SIDE - 1 - row, column, SIDE - 1 - column)
-    if room < reach - cut or (cut and room >= reach):
-        raise Retry
+    length = rng.randint(4, 7) if cut else rng.randint(3, 6)
+    key = _key(rng, length)
+    if cut:
+        key[-2] = 0  # else that ring would touch the border, and whether it then fits is never shown
+    reach = length - 1
+    rooms = {(r, c): min(SIDE - 1 - r, c, SIDE - 1 - c) for r in range(3 + reach, SIDE) for c in range(SIDE)}
+    dots = [dot for dot, room in rooms.items() if (room == reach - 1 if cut else room > reach)]
+    row, column = rng.choice(dots)
     before = canvas(SIDE, SIDE)
     before[0, :length], before[1], before[row, column] = key, GREY, key[0]
     after = before.copy()
@@ -56,4 +57,14 @@ def verify(grid: Grid) -> Grid:
     for radius in range(room + 1, len(key)):
         if key[radius]:
             output[0, radius] = GREY
+    return output
+
+
+def rival(grid: Grid) -> Grid:
+    """A ring that touches the border is one that does not fit, too."""
+    output = verify(grid)
+    (dot,) = [thing for thing in objects(grid) if thing.top > 1]
+    room = min(dot.left, grid.shape[0] - 1 - dot.top, grid.shape[1] - 1 - dot.left)
+    too_far = (np.arange(grid.shape[1]) >= room) & (grid[0] > 0)
+    output[0, too_far] = GREY
     return output

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, box, canvas, fill, objects
+from rearc2.helpers import Grid, Retry, Thing, box, canvas, fill, objects
 
 BLUE, SKY, RED = 1, 8, 2
 
@@ -22,7 +22,15 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         _half(rng, *size, ground) for size, ground in zip(sizes, rng.sample([BLUE, SKY], 2), strict=True)
     ]
     stack = np.hstack if side_by_side else np.vstack
-    return stack([before for before, _ in halves]), stack([after for _, after in halves])
+    before, after = stack([half for half, _ in halves]), stack([half for _, half in halves])
+    # Nor may boxes touch across the line between the grounds, before they move.
+    if len(_red_boxes(before)) != sum(len(_red_boxes(half)) for half, _ in halves):
+        raise Retry
+    return before, after
+
+
+def _red_boxes(grid: Grid) -> list[Thing]:
+    return objects((grid == RED).astype(int))
 
 
 def _half(rng: Random, height: int, width: int, ground: int) -> tuple[Grid, Grid]:
@@ -40,7 +48,7 @@ def _half(rng: Random, height: int, width: int, ground: int) -> tuple[Grid, Grid
         top += box_height + rng.choice([0, 1, 1, 2])
         count += 1
     # Boxes that touch might be taken for one.
-    if len(objects(before, ground)) != count or not count:
+    if len(_red_boxes(before)) != count or not count:
         raise Retry
     return before, after
 

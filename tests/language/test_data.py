@@ -125,7 +125,7 @@ def test_the_text_comes_back(data: Path) -> None:
 def test_text_that_spells_a_special_token_is_text(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     texts = ["one document with <|bos|> inside it and some words", "another document"]
-    prepare([Shard("a", texts), Shard("b", texts)], {}, tmp_path, 280, say=lambda text: None)
+    prepare([Shard("a", texts), Shard("b", texts)], {}, tmp_path, 280)
     assert len(Prepared.read(tmp_path).documents("train").lengths) == 2
 
 

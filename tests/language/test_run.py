@@ -3,9 +3,11 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -98,7 +100,7 @@ def test_bits_per_byte_by_hand(data: Path, tmp_path: Path) -> None:
         line.strip()[:25] for text in python_documents(30_000) for line in text.splitlines() if len(line) > 40
     ]
     shards = [Shard("a", texts[:10]), Shard("b", [*texts, "Ünïcödé 🙂 日本"])]
-    prepare(shards, {}, tmp_path, tokenizer=data / "tokenizer.json", say=quiet)
+    prepare(shards, {}, tmp_path, tokenizer=data / "tokenizer.json")
     prepared = Prepared.read(tmp_path)
     model = GPT(TOY_GPT, MEMORIES["cose"], 0, prepared.canonical, prepared.bos)
     with torch.no_grad():
@@ -144,6 +146,31 @@ def test_sampling_follows_the_likeliest_token_and_the_seed(data: Path, tmp_path:
         list(sample_tokens(model, prompt, 10, 1.0, 5, torch.Generator().manual_seed(s))) for s in (1, 1, 2)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
+
+
+def test_the_compiled_backbone_learns_the_same(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Traced whole, without generating code, which needs no compiler; and without the libraries that prepare text."""
+    shallow = replace(TOY_GPT, depth=2)
+    config = toy_config(data, steps=2, gpt=shallow, ngram=replace(MEMORIES["cose"], layers=(1,)))
+    train_lm(config, tmp_path / "plain", HERE, say=quiet)
+    for name in ("tokenizers", "pyarrow"):
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setattr(torch, "compile", partial(torch.compile, backend="aot_eager", fullgraph=True))
+    train_lm(replace(config, compile="on"), tmp_path / "compiled", HERE, say=quiet)
+    plain, compiled = (weights_of(tmp_path / run, 2) for run in ("plain", "compiled"))
+    for name in plain:
+        torch.testing.assert_close(compiled[name], plain[name], rtol=1e-4, atol=1e-5)
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(data: Path, tmp_path: Path) -> None:
+    config = toy_config(data, steps=2)
+    train_lm(config, tmp_path, HERE, say=quiet)
+    expected = lines(tmp_path)
+    shutil.rmtree(tmp_path / "checkpoints")
+    train_lm(config, tmp_path, HERE, resume=True, say=quiet)
+    assert lines(tmp_path) == expected
 
 
 def two_processes(*jobs: tuple[LMConfig, Path, str]) -> str:

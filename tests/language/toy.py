@@ -45,7 +45,7 @@ def prepare_toy(folder: Path, characters: int = 60_000) -> Path:
     for number, text in enumerate(python_documents(characters)):
         (source / f"{number}.txt").write_text(text, encoding="utf-8")
     shards, record = gather([source], validation=0.3)
-    prepare(shards, record, folder / "data", VOCAB, say=lambda text: None)
+    prepare(shards, record, folder / "data", VOCAB)
     return folder / "data"
 
 
