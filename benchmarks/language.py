@@ -85,6 +85,7 @@ def choose_steps(data: Prepared, options: argparse.Namespace, here: Place) -> in
 
 def run(config: LMConfig, here: Place) -> dict[str, Any]:
     """Bits per byte along a run and at its end, and the seconds it took without evaluation and compilation."""
+    torch._dynamo.reset()  # else the models of earlier runs count against the limit of compiled versions
     curve, seconds = {}, 0.0
     with tempfile.TemporaryDirectory() as scratch:
         trainer = LMTrainer(config, Path(scratch), here)

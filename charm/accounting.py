@@ -124,6 +124,14 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
     return _tally(reasoner, memory, Size(puzzles, rows))
 
 
+def account_car(model_config: ModelConfig, sizes: Sizes) -> Accounting:
+    """The parts of a model for cellular automata."""
+    reasoner = model_config.reasoner
+    with torch.device("meta"):
+        memory = build_car_memory(model_config.memory, reasoner.width, sizes)
+        return _tally(Reasoner(reasoner), memory, Size(sizes.combinations, sizes.rows))
+
+
 def _tally(reasoner: Reasoner, memory: CoSE | TableMemory, size: Size) -> Accounting:
     parts = dict.fromkeys(("puzzles", "modifiers", "composer", "table", "up_projection", "gate"), 0)
     for name, parameter in memory.named_parameters():
@@ -340,14 +348,8 @@ def _arc(reasoner: ReasonerConfig | None = None, **memory: Any) -> Model:
 
 def _car(**memory: Any) -> Model:
     """CAR's model; its 1,500 rules and 4 horizons are the same in both splits."""
-    reasoner, config = car(), MemoryConfig(**memory)
-
-    def counted(size: Size) -> Accounting:
-        sizes = Sizes(rules=1500, horizons=4, combinations=size.puzzles, rows=size.rows)
-        with torch.device("meta"):
-            return _tally(Reasoner(reasoner), build_car_memory(config, reasoner.width, sizes), size)
-
-    return counted
+    config = ModelConfig(car(), MemoryConfig(**memory))
+    return lambda size: account_car(config, Sizes(1500, 4, combinations=size.puzzles, rows=size.rows))
 
 
 FULL_TABLE = _arc(design="table", rank=512)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from charm.automata.benchmark import HELD_OUT, Benchmark, BenchmarkConfig, read_benchmark
-from charm.automata.keys import Combinations
+from charm.automata.keys import Combinations, Sizes
 from charm.automata.rules import Rule
 from charm.config import to_json
 from charm.errors import CharmError
@@ -59,6 +59,13 @@ class CarData:
     @property
     def asked_horizons(self) -> tuple[int, ...]:
         return self.horizons or self.benchmark.horizons
+
+    @property
+    def sizes(self) -> Sizes:
+        """What a memory of this data holds: a vector for each rule and horizon, rows for what is trained."""
+        rules, horizons = len(self.benchmark.families) * self.benchmark.rules, len(self.asked_horizons)
+        trained = rules if self.split == "single" else rules * horizons
+        return Sizes(rules, horizons, trained, 1 + len(CODES) * trained)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ def params(
         return
     table = Table(title="Parameters", title_justify="left")
     if all:
-        for heading in ("preset", "backbone", "memory tables", "memory maps", "memory", "total"):
+        for heading in ("preset", "memory tables", "memory", "total"):
             table.add_column(heading, justify="left" if heading == "preset" else "right", no_wrap=True)
         for name, counts in found.items():
             table.add_row(name, *(f"{counts[column.header]:,}" for column in table.columns[1:]))  # type: ignore[index]

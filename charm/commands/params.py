@@ -50,6 +50,9 @@ def _preset(name: str, data_rows: bool, json: bool, data: Path | None) -> None:
     from charm.accounting import PAPER_SIZES, account, accounting_table, drawn_size, paper_dataset
     from charm.presets import preset
 
+    if name.startswith("car-"):
+        _car_preset(name, json)
+        return
     config = preset(name)
     known = paper_dataset(config.data)
     if known is None or data_rows:
@@ -64,6 +67,25 @@ def _preset(name: str, data_rows: bool, json: bool, data: Path | None) -> None:
         print(jsonlib.dumps({"preset": name, "rows_from": origin, **found.to_json()}, indent=2))
     else:
         caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
+        Console().print(accounting_table(f"Parameters of {name}", caption, found))
+
+
+def _car_preset(name: str, json: bool) -> None:
+    from rich.console import Console
+
+    from charm.accounting import account_car, accounting_table
+    from charm.presets import car_preset
+
+    config = car_preset(name)
+    sizes = config.data.sizes
+    found = account_car(config.model, sizes)
+    if json:
+        print(jsonlib.dumps({"preset": name, **sizes._asdict(), **found.to_json()}, indent=2))
+    else:
+        caption = (
+            f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
+            f"{sizes.rows:,} rows, the blank one included."
+        )
         Console().print(accounting_table(f"Parameters of {name}", caption, found))
 
 

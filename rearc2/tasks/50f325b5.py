@@ -8,14 +8,15 @@ import numpy as np
 from rearc2.helpers import Grid, Mask, Retry, crop, place, random_cells, random_shape, symmetries
 
 GREEN, MARK = 3, 8
-NOISE = (0, 0, 2, 2, 3, 4, 7)
+NOISE = (0, 0, 2, 2, 4, 7)  # without green, of which there is less or more
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     shape = random_shape(rng, rng.randint(2, 3), 3, rng.uniform(0.4, 0.6), diagonal=True)
     if not 4 <= shape.sum() <= 6:
         raise Retry
-    before = random_cells(rng, (rng.randint(11, 18), rng.randint(14, 18)), NOISE)
+    palette = NOISE + (GREEN,) * rng.randint(1, 3)
+    before = random_cells(rng, (rng.randint(11, 18), rng.randint(14, 18)), palette)
     copies = [rng.choice(symmetries(shape)) for _ in range(rng.randint(2, 5))]
     planted = np.zeros(before.shape, bool)
     places = place(rng, before.shape, [copy.shape for copy in copies])

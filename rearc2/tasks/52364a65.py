@@ -34,7 +34,7 @@ def _draw(rng: Random, side: int, count: int) -> tuple[Grid, Grid]:
     for figure, (top, left), color in zip(figures, places, palette, strict=True):
         paint(before, figure, top, left, color)
         paint(after, figure[:, 2:], top, left + 2, color)
-    if background(before) != BACKGROUND:
+    if background(before) != BACKGROUND or (after == BACKGROUND).all():
         raise Retry
     return before, after
 

@@ -17,7 +17,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     bars = [GREEN] * green + [RED] * (total - green)
     (ground,) = colors(rng, 1, without=(GREEN, RED))
     before = canvas(height, width, ground)
-    lengths = [rng.randint(2, 6) for _ in bars]
+    lengths = [rng.randint(2, 8) for _ in bars]
     places = place(rng, before.shape, [(1, length) for length in lengths])
     for color, length, (top, left) in zip(bars, lengths, places, strict=True):
         fill(before, top, left, 1, length, color)

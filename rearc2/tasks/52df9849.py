@@ -12,8 +12,10 @@ SIDE = 16
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    scene = rng.choice((_bars, _shapes))
-    return retrying(lambda: _picture(rng, *scene(rng)))
+    if rng.random() < 0.5:
+        return retrying(lambda: _picture(rng, *_shapes(rng)))
+    counts = rng.randint(1, 3), rng.randint(1, 3)  # drawn once, so that many bars are as likely as few
+    return retrying(lambda: _picture(rng, *_bars(rng, counts)))
 
 
 def _picture(rng: Random, behind: list[Mask], front: list[Mask]) -> tuple[Grid, Grid]:
@@ -44,12 +46,12 @@ def _picture(rng: Random, behind: list[Mask], front: list[Mask]) -> tuple[Grid, 
     return before, after
 
 
-def _bars(rng: Random) -> tuple[list[Mask], list[Mask]]:
+def _bars(rng: Random, counts: tuple[int, int]) -> tuple[list[Mask], list[Mask]]:
     """Bars across bars."""
     layers = []
-    for _ in range(2):
+    for count in counts:
         bars = []
-        for top in rng.sample(range(2, 12), rng.randint(1, 3)):
+        for top in rng.sample(range(2, 12), count):
             start, end = rng.randint(0, 3), rng.randint(11, SIDE)
             bars.append(_rectangle(top, start, rng.randint(1, 4), end - start))
         layers.append(bars)

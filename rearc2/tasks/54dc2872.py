@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place
+from rearc2.helpers import Grid, Retry, canvas, colors, grow, objects, paint, place
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -25,17 +25,32 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         figure[1 if bottom == 0 else height - 2, 1 if right == 0 else width - 2] = pit
         figures.append(figure)
         corners.append((bottom, right))
-    sizes = [figure.shape for figure in figures]
+    # Mostly a figure moves far away; some move so little that their places before and after share a box.
+    shifts = [
+        (rng.randint(-3, 3), rng.randint(-3, 3)) if rng.random() < 0.2 else (0, 0) for _ in range(movers)
+    ] + [(0, 0)] * stayers
+    sizes = [
+        (figure.shape[0] + abs(down), figure.shape[1] + abs(right))
+        for figure, (down, right) in zip(figures, shifts, strict=True)
+    ]
     # The places before and after, and those of the stray cells, all in one go, so that nothing overlaps.
     places = place(rng, shape, sizes + sizes[:movers] + [(1, 1)] * strays)
-    starts, ends = places[: len(figures)], places[len(figures) : len(figures) + movers]
     before, after = canvas(*shape), canvas(*shape)
-    for number, (figure, start) in enumerate(zip(figures, starts, strict=True)):
+    for number, (figure, (down, right), (top, left)) in enumerate(zip(figures, shifts, places, strict=False)):
+        start = end = top + max(0, -down), left + max(0, -right)
+        if (down, right) != (0, 0):
+            end = start[0] + down, start[1] + right
+        elif number < movers:
+            end = places[len(figures) + number]
         paint(before, figure, *start)
-        end = ends[number] if number < movers else start
         paint(after, figure, *end)
         if number < movers:
-            before[end[0] + corners[number][0], end[1] + corners[number][1]] = pits[number]
+            row, column = end[0] + corners[number][0], end[1] + corners[number][1]
+            lone = np.zeros(shape, bool)
+            lone[row, column] = True
+            if before[grow(lone, diagonal=False)].any():  # the cell would be a part of the figure
+                raise Retry
+            before[row, column] = pits[number]
     for stray, pit in zip(places[len(figures) + movers :], pits[len(figures) :], strict=True):
         before[stray] = after[stray] = pit
     return before, after

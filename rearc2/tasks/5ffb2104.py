@@ -21,7 +21,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         shape[top : top + size[0], left : left + size[1]] = random_shape(rng, *size, rng.uniform(0.5, 1))
         shapes.append((shape, rng.choice(palette)))
         before[shape] = shapes[-1][1]
-    if len(objects(before, diagonal=True)) != count:  # two of one colour touch
+    if len(objects(before, diagonal=False)) != count:  # two of one colour touch; at a corner they may
         raise Retry
     after = canvas(height, width)
     while shapes:

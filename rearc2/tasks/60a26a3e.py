@@ -23,7 +23,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         else:
             ((top, left),) = place(rng, shape, [(3, 3)], taken=before == RED)
             spot = top + 1, left + 1
-        if all(max(abs(spot[0] - row), abs(spot[1] - column)) > 3 for row, column in centres):
+        gaps = [(abs(spot[0] - row), abs(spot[1] - column)) for row, column in centres]
+        if all(max(gap) > 3 or sum(gap) > 4 for gap in gaps):  # no ring touches another, not even at a corner
             centres.append(spot)
             paint(before, RING, spot[0] - 1, spot[1] - 1, RED)
     after = before.copy()

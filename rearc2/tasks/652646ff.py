@@ -35,14 +35,17 @@ def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     before = canvas(side, side, ground)
     for mask, shade in reversed(list(zip(masks, shades, strict=True))):
         before[mask] = shade
+    free, drawn = np.argwhere(before == ground).tolist(), np.argwhere(before != ground).tolist()
+    for number, (row, column) in enumerate(rng.sample(free, rng.randint(4, 4 + side // 3))):
+        before[row, column] = noise[number % len(noise)]
+    if rng.random() < 0.4:
+        row, column = rng.choice(drawn)
+        before[row, column] = noise[0]  # noise may also hide a cell of a ring
     for number, shade in enumerate(shades):
         # Each ring is seen on the next one, and enough of each is seen.
         crossing = masks[number] & masks[number + 1] if number + 1 < count else masks[number]
         if not (before[crossing] == shade).any() or (before == shade).sum() < 8:
             raise Retry
-    free = np.argwhere(before == ground).tolist()
-    for row, column in rng.sample(free, rng.randint(3, 3 + side // 3)):
-        before[row, column] = rng.choice(noise)
     return before, np.vstack([np.where(RING, shade, ground) for shade in shades])
 
 

@@ -34,18 +34,19 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     paint(before, pattern, *own)
     after = before.copy()
     cells = {(r, c) for r, c in np.argwhere(pink).tolist()}
-    turned = after
+    windows: list[tuple[int, int]] = []
     for number, image in enumerate(symmetries(pattern)):
-        if number == 4:  # the mirror images begin
-            turned = after.copy()
         wanted = [(r, c) for r, c in np.argwhere(image == PINK).tolist()]
-        for row, column in cells:
+        for row, column in sorted(cells):
             top, left = row - wanted[0][0], column - wanted[0][1]
             window = {(top + r, left + c) for r in range(3) for c in range(3)}
-            if window & cells == {(top + r, left + c) for r, c in wanted}:
+            if window & cells == {(top + r, left + c) for r, c in wanted} and (top, left) not in windows:
+                # The official pairs have no mirror image that is not a turned one, and no two copies that overlap.
+                if number >= 4 or any(abs(top - t) < 3 and abs(left - c) < 3 for t, c in windows):
+                    raise Retry
+                windows.append((top, left))
                 paint(after, image, top, left)
-    # The official pairs do not tell whether a mirror image counts that is no turned one: none lies here.
-    if (after != turned).any() or (after != before).sum() < 2:
+    if (after != before).sum() < 2:
         raise Retry
     return before, after
 

@@ -1,7 +1,13 @@
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file
 
 from charm.commands.adapt import adapt
 from charm.commands.solve import solve
@@ -56,3 +62,26 @@ def test_solve_writes_a_whole_submission_from_the_start(
     assert sorted(submission) == ["new0", "new1", "new2", "new3"]
     unsolved = {"attempt_1": [[0]], "attempt_2": [[0]]}
     assert [name for name, entries in submission.items() if entries != [unsolved]] == solved == ["new0"]
+
+
+def test_a_killed_command_ends_as_if_nothing_had_been(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """SIGKILL, which nothing can catch, after the first stage; then the same command again."""
+
+    def command(out: str) -> subprocess.Popen[bytes]:
+        small = ("--method", "naive", "--tasks", "3", "--steps", "3", "--batch", "4", "--recheck-every", "2")
+        program = [sys.executable, "-m", "charm", "adapt", str(base), "--stream", str(unseen)]
+        return subprocess.Popen([*program, *small, "--device", "cpu", "--out", str(tmp_path / out)])
+
+    killed = command("killed")
+    stages = tmp_path / "killed" / "naive-composition-h0-s0" / "stages"
+    while not (stages / "0001.json").is_file():
+        assert killed.poll() is None, "it ended before it could be killed"
+        time.sleep(0.005)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    assert len(list(stages.glob("*.json"))) < 3
+    for out in ("killed", "whole"):
+        assert command(out).wait() == 0
+    one, other = (tmp_path / out / "naive-composition-h0-s0" / "model" for out in ("killed", "whole"))
+    ours, theirs = (load_file(folder / "model.safetensors") for folder in (one, other))
+    assert all(torch.equal(ours[name].view(torch.int32), theirs[name].view(torch.int32)) for name in theirs)

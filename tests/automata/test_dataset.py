@@ -1,10 +1,13 @@
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 import torch
 
+from charm.accounting import account_car
 from charm.automata.benchmark import HELD_OUT, BenchmarkConfig, build, write_benchmark
 from charm.automata.dataset import (
     CarData,
@@ -17,6 +20,10 @@ from charm.automata.dataset import (
 from charm.automata.rules import FAMILIES, parse_rule
 from charm.automata.simulator import evolve
 from charm.errors import CharmError
+from charm.model import CharmModel, ModelConfig
+from charm.presets import CAR_MEMORIES
+from charm.reasoner.backbone import count_parameters
+from charm.reasoner.config import car
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import place
 from charm.tasks.view import View
@@ -120,3 +127,22 @@ def test_a_missing_or_smaller_benchmark_is_told_with_the_command(home: Path, tmp
         CarData(TINY, canvas=12)
     with pytest.raises(CharmError, match="not 3"):
         CarData(TINY, horizons=(1, 3))
+
+
+@pytest.mark.parametrize("split", ["single", "all"])
+@pytest.mark.parametrize("memory", sorted(CAR_MEMORIES))
+def test_sizes_told_beforehand_are_those_of_the_model(
+    tmp_path: Path, split: Literal["single", "all"], memory: str
+) -> None:
+    """`charm params car-...` counts without the data what a model on the data has."""
+    benchmark = BenchmarkConfig(
+        families=("life", "generations"), rules=4, examples=1, side=5, horizons=(1, 2)
+    )
+    write_benchmark(tmp_path / "car", build(benchmark))
+    config = CarData(benchmark, split, canvas=5, data=tmp_path)
+    design = CAR_MEMORIES[memory]
+    model = ModelConfig(replace(car(), width=32, heads=2), replace(design, rank=min(design.rank, 32)))
+    data, combinations = assemble_car(config)
+    made = CharmModel(model, data.instances, 0, combinations)
+    told = account_car(model, config.sizes)
+    assert told.total == count_parameters(made)
