@@ -141,6 +141,62 @@ def quickstart() -> TrainConfig:
     )
 
 
+def speedrun() -> TrainConfig:
+    """Twenty minutes on one H200: learn the training tasks from their demonstrations; see docs/speedrun.md."""
+    return TrainConfig(
+        data=DataConfig(
+            train=(),
+            evaluate=("arc1/training",),
+            auxiliary=(),
+            views=256,
+            evaluate_repeats=1,
+            canvas="fit",
+        ),
+        # Few recurrences and refinement steps: at this length the number of examples counts most.
+        reasoner=ReasonerConfig(
+            width=256,
+            heads=4,
+            layers=2,
+            recurrences=4,
+            horizon=2,
+            prefix=4,
+            inner_multiple=128,
+            rope="2d",
+            rope_base=100.0,
+            refinement_steps=4,
+        ),
+        memory=MemoryConfig(rank=16),
+        optimizer=OptimizerConfig(
+            lr=2e-3,
+            factors="adamw",
+            factor_lr=1e-2,
+            factor_weight_decay=0.0,
+            warmup=100,
+            cooldown=0.5,
+            ema=0.999,
+        ),
+        steps=30_000,
+        checkpoint_every=5_000,
+        evaluate_every=0,
+        evaluate_views=64,
+        evaluate_loops=(4,),
+    )
+
+
+def speedrun_public() -> TrainConfig:
+    """The speedrun for ARC-AGI-1's public evaluation tasks, with Re-ARC's pairs of the training tasks."""
+    base = speedrun()
+    data = DataConfig(
+        synthetic=("rearc",),
+        auxiliary=(),
+        views=256,
+        synthetic_view_count=64,
+        canvas="fit",
+        evaluate_repeats=2,
+    )
+    return replace(base, data=data)
+
+
 # Tasks of ARC-AGI-1's training set on grids up to 10 x 10, picked as ones that a tiny model can mostly learn
 # in minutes: a demonstration, not a benchmark. Mirroring (4c4377d9, 6d0aefbc, 8be77c9e, c9e6f938; both ways
 # 62c24649, 67e8384a), turning and flipping (3c9b0459, 67a3c6ac, 68b16354), moving (25ff71a9, a79310a0),
@@ -175,6 +231,8 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "trm-arc1": trm_arc1,
     "hrm-arc1": hrm_arc1,
     "quickstart": quickstart,
+    "speedrun": speedrun,
+    "speedrun-public": speedrun_public,
     **_sweeps(),
 }
 

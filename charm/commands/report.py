@@ -1,23 +1,49 @@
-"""`charm report`: a page to look at."""
+"""`charm report`: a page to look at, or a figure."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 
-def report(run: Positional[Path], *, protocol: str | None = None, data: Path | None = None) -> None:
-    """Write report.html into a run folder: scores, curves, every task with its candidates and their votes.
+def report(
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN ...]")],
+    *,
+    figure: str | None = None,
+    out: Path | None = None,
+    protocol: str | None = None,
+    films: int = 0,
+    device: str = "auto",
+    data: Path | None = None,
+) -> None:
+    """Write a page about a run, about several side by side, or a figure of the paper drawn from them.
 
+    One run: scores, curves, every task with its candidates and their votes. Several: the same side by side, and which
+    puzzles one solves and another never proposes. Runs on cellular automata and on text have pages of their own.
     Example: charm report runs/quickstart
+    Example: charm report runs/a runs/b --out comparison.html
+    Example: charm report --figure cl-tradeoff --out tradeoff.pdf runs/arc1/adapt/arc2-training
 
     Args:
-        run: a run folder with votes (`charm eval` makes them).
+        runs: run folders (`charm eval` makes their votes); for some figures results.json files.
+        figure: pareto, depth, horizon, isoflop, car-emergence, cl-tradeoff, cl-retained or lm-scaling.
+        out: where to write; a figure's ending decides its format: .pdf, .svg or .png (default: RUN/report.html,
+            comparison.html for several runs, FIGURE.pdf).
         protocol: which votes count (default: standard, at the depths that were voted on in training).
+        films: so many tasks get a film of their refinement, made with the newest checkpoint.
+        device: cuda, xpu, mps, cpu, or the best there is, for films.
         data: where downloaded and generated data lie (default: as in training).
     """
     from charm.evaluation.protocols import protocol_named
-    from charm.report.page import write_report
 
-    print(write_report(run, protocol_named(protocol) if protocol else None, data))
+    chosen = protocol_named(protocol) if protocol else None
+    if figure is not None:
+        from charm.report.figures import draw_figure
+
+        print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))
+    else:
+        from charm.report.pages import write_pages
+
+        print(write_pages(runs, out, chosen, data, films, device))

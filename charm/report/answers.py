@@ -6,15 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate, Ranking
 from charm.evaluation.run import Evaluation
 from charm.evaluation.scoring import OUTCOMES, OutputResult
 from charm.tasks.dataset import DataConfig, answer_key, load_roles
+from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
+from charm.tasks.view import DIHEDRALS, PERMUTATIONS, View
 
+NAMED_VIEWS = 8  # of each candidate; the others are counted by their symmetry
 Films = Mapping[Question, Sequence[Grid]]  # the prediction after each refinement step, 0 x 0 for none
 Json = dict[str, Any]
 
@@ -24,8 +28,13 @@ def voting_steps(ranking: Ranking) -> list[int]:
     return sorted({ballot.step for ballot in ranking.ballots}, reverse=True)
 
 
-def task_entries(data: DataConfig, evaluation: Evaluation, films: Films, top: int) -> list[Json]:
-    """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each and sort keys."""
+def task_entries(
+    data: DataConfig, evaluation: Evaluation, films: Films, top: int, instances: Instances | None = None
+) -> list[Json]:
+    """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each and sort keys.
+
+    `instances` tells which views the votes came from; without it they are only counted.
+    """
     tasks = {task.id: task for role, task in load_roles(data) if role == "evaluate"}
     answers = answer_key(data)
     unknown = sorted(set(films) - set(answers))
@@ -34,7 +43,8 @@ def task_entries(data: DataConfig, evaluation: Evaluation, films: Films, top: in
     ranking = evaluation.ranking
     shown = {question: ranking.top(q, top) for q, question in enumerate(ranking.questions)}
     total = {question: _all_votes(ranking, q) for q, question in enumerate(ranking.questions)}
-    voters = _voters(ranking, [candidate.place for some in shown.values() for candidate in some])
+    places = [candidate.place for some in shown.values() for candidate in some]
+    voters = _voters(ranking, places, None if instances is None else instances.table()[1])
     entries = []
     for result in evaluation.scores.tasks:
         task = tasks[result.task_id]
@@ -49,7 +59,7 @@ def task_entries(data: DataConfig, evaluation: Evaluation, films: Films, top: in
                 "rank": output.rank,
                 "none": output.no_answer_votes,
                 "more": output.candidates - len(candidates),
-                "candidates": [_candidate(one, total[question], *voters[one.place]) for one in candidates],
+                "candidates": [_candidate(one, total[question], voters[one.place]) for one in candidates],
             }
             if question in films:
                 test["film"] = [grid_text(grid) for grid in films[question]]
@@ -72,15 +82,14 @@ def grid_text(grid: Grid) -> str:
     return "/".join("".join(map(str, row)) for row in grid.tolist())
 
 
-def _candidate(candidate: Candidate, total: int, votes_by_step: list[int], views: int) -> Json:
+def _candidate(candidate: Candidate, total: int, voters: Json) -> Json:
     return {
         "grid": grid_text(candidate.grid),
         "votes": candidate.votes,
         "share": round(candidate.votes / total, 4),
         "weight": None if candidate.weight == candidate.votes else round(candidate.weight, 2),
         "confidence": round(candidate.confidence, 4),
-        "views": views,
-        "by": votes_by_step,
+        **voters,
     }
 
 
@@ -113,10 +122,11 @@ def _all_votes(ranking: Ranking, question: int) -> int:
     return int(ranking.votes_K[span.start : span.stop].sum() + ranking.no_answer[question])
 
 
-def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, tuple[list[int], int]]:
-    """For each of these places of the ranking: its votes from every voting step, and from how many views they came.
+def _voters(ranking: Ranking, places: Sequence[int], codes: npt.NDArray[np.uint32] | None) -> dict[int, Json]:
+    """For each of these places of the ranking: its votes from every voting step, and the views they came from.
 
     One pass over all votes, of which a full evaluation has millions; `Ranking.voters` would take one for each place.
+    `codes` are the views of all memory rows.
     """
     steps = voting_steps(ranking)
     # Place -> number among `places`, -1 for the others; place -1, a prediction without a grid, finds the last entry.
@@ -129,5 +139,17 @@ def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, tuple[list[int
         kept_V = number_V >= 0
         votes_SP[steps.index(ballot.step)] += np.bincount(number_V[kept_V], minlength=len(places))
         pairs.append(number_V[kept_V] << 32 | ballot.votes.row_V[kept_V])
-    views_P = np.bincount(np.unique(np.concatenate(pairs)) >> 32, minlength=len(places))
-    return {place: (votes_SP[:, n].tolist(), int(views_P[n])) for n, place in enumerate(places)}
+    pair_N = np.unique(np.concatenate(pairs))  # a candidate and a row that voted for it
+    if codes is not None and len(pair_N) and int((pair_N & 0xFFFFFFFF).max()) >= len(codes):
+        raise CharmError("the votes name memory rows that the newest checkpoint does not have")
+    start_P = np.searchsorted(pair_N >> 32, np.arange(len(places) + 1))
+    found = {}
+    for n, place in enumerate(places):
+        row_N = pair_N[start_P[n] : start_P[n + 1]] & 0xFFFFFFFF
+        voters: Json = {"by": votes_SP[:, n].tolist(), "views": len(row_N)}
+        if codes is not None:
+            code_N = codes[row_N]
+            voters["turns"] = np.bincount(code_N // PERMUTATIONS, minlength=DIHEDRALS).tolist()
+            voters["which"] = [str(View.from_code(int(code))) for code in code_N[:NAMED_VIEWS]]
+        found[place] = voters
+    return found

@@ -1,15 +1,19 @@
-"""What the page of a run carries besides its data: one style sheet and one script, plain text for any browser."""
+"""What the pages carry besides their data: one style sheet and two scripts, plain text for any browser."""
 
 STYLE = """
 :root {
   color-scheme: light dark;
   --paper: #fbfaf7; --card: #ffffff; --ink: #1d1d1f; --soft: #63625d; --line: #dedbd2; --accent: #2457c5;
   --solved: #1f8a4c; --near: #1c7fa6; --cells: #a97708; --size: #c2571a; --none: #b3261e; --blind: #7a7a7a;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #cc79a7; --c4: #2b2b2b;
+  --c5: #b8860b; --c6: #2f8fc4; --c7: #7b3294;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #17181b; --card: #202226; --ink: #ececec; --soft: #a6a59f; --line: #3a3c41; --accent: #8fb2ff;
     --solved: #57c785; --near: #5cb8dc; --cells: #e0b04a; --size: #f0925a; --none: #f2827a; --blind: #a0a0a0;
+    --c0: #56b4e9; --c1: #f08a3c; --c2: #35c79a; --c3: #e3a3c6; --c4: #e8e8e8;
+    --c5: #f0e442; --c6: #8ec8f0; --c7: #c08ad8;
   }
 }
 * { box-sizing: border-box; }
@@ -37,6 +41,13 @@ p { margin: .3rem 0; max-width: 62rem; }
 .curve .line { stroke: var(--accent); stroke-width: 1.8; fill: none; stroke-linejoin: round; }
 .curve .band { fill: var(--accent); opacity: .18; }
 .curve circle { fill: var(--accent); }
+.s0 { --accent: var(--c0); } .s1 { --accent: var(--c1); } .s2 { --accent: var(--c2); } .s3 { --accent: var(--c3); }
+.s4 { --accent: var(--c4); } .s5 { --accent: var(--c5); } .s6 { --accent: var(--c6); } .s7 { --accent: var(--c7); }
+.s1 .line { stroke-dasharray: 7 3; } .s2 .line { stroke-dasharray: 2 3; } .s3 .line { stroke-dasharray: 9 3 2 3; }
+.s5 .line { stroke-dasharray: 12 4; } .s6 .line { stroke-dasharray: 4 4; } .s7 .line { stroke-dasharray: 9 3 2 3 2 3; }
+.legend { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; font-size: .9rem; }
+.legend svg { width: 28px; height: 10px; margin-right: .5em; }
+.legend .line { stroke: var(--accent); stroke-width: 2.4; fill: none; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { padding: .25rem .8rem .25rem 0; text-align: left; border-bottom: 1px solid var(--line); }
 th { color: var(--soft); font-weight: 500; }
@@ -75,6 +86,14 @@ button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0
 .task > summary::-webkit-details-marker { display: none; }
 .task > summary b { font-family: ui-monospace, monospace; font-weight: 600; }
 .task > summary:hover b { text-decoration: underline; }
+.versus > summary { display: flex; flex-wrap: wrap; gap: .2rem .8rem; }
+.versus > summary b { flex: 1 0 8rem; }
+.versus > summary span { flex: 0 0 9.5rem; }
+.versus.columns { display: flex; flex-wrap: wrap; gap: .2rem .8rem; color: var(--soft); font-size: .84rem; }
+.versus.columns b { flex: 1 0 8rem; font-weight: 400; }
+.versus.columns span { flex: 0 0 9.5rem; overflow: hidden; text-overflow: ellipsis; }
+td button { min-height: 0; padding: .1rem .6rem; font-variant-numeric: tabular-nums; }
+.total { font-weight: 600; }
 .body { padding: 0 .7rem 1rem; border-top: 1px solid var(--line); }
 .grids { display: flex; flex-wrap: wrap; gap: 1rem 1.6rem; align-items: flex-start; }
 .pair { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; }
@@ -95,7 +114,8 @@ figcaption b { color: var(--ink); }
 }
 """
 
-SCRIPT = """
+# Both scripts: grids, and figures with their captions.
+DRAWING = """
 "use strict";
 const page = JSON.parse(document.getElementById("data").textContent);
 const list = document.getElementById("tasks");
@@ -172,25 +192,43 @@ function pairOf(input, output, title) {
   return made;
 }
 
-function candidateOf(candidate, place, test) {
-  const told = difference(candidate.grid, test.truth);
+function listOf(summary, lines) {
+  const made = element("details");
+  made.append(element("summary", summary));
+  for (const line of lines) made.append(line, element("br"));
+  return made;
+}
+
+// `steps` are the checkpoints that voted, newest first.
+function candidateOf(candidate, title, truth, steps) {
+  const told = difference(candidate.grid, truth);
   const lines = [told, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
-    "confidence " + candidate.confidence.toFixed(3), plural(candidate.views, "view")];
-  const made = figure(candidate.grid, "candidate " + (place + 1), "", test.truth);
+    "confidence " + candidate.confidence.toFixed(3)];
+  const made = figure(candidate.grid, title, "", truth);
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);
   const voted = candidate.by.filter((count) => count > 0).length;
-  const by = element("details");
-  by.append(element("summary", "from " + voted + " of " + plural(page.steps.length, "checkpoint")));
-  candidate.by.forEach((count, n) => {
-    if (count) by.append("step " + page.steps[n].toLocaleString("en") + ": " + plural(count, "vote"), element("br"));
-  });
-  caption.append(by);
+  caption.append(listOf("from " + voted + " of " + plural(steps.length, "checkpoint"),
+    candidate.by.map((count, n) => count && "step " + steps[n].toLocaleString("en") + ": " + plural(count, "vote"))
+      .filter(Boolean)));
+  const views = plural(candidate.views, "view");
+  if (candidate.which) {
+    const turns = candidate.turns.map((count, n) => count && page.turns[n] + ": " + plural(count, "view"));
+    const rest = candidate.views - candidate.which.length;
+    const some = candidate.which.concat(rest ? ["and " + rest.toLocaleString("en") + " more"] : []);
+    caption.append(listOf("from " + views, turns.filter(Boolean).concat(["\u2014"], some)));
+  } else caption.append("from " + views);
   if (told === "right") made.className = "right";
   return made;
 }
 
+"""
+
+# The page of one run: every task with its candidates, and the film of its refinement.
+SCRIPT = (
+    DRAWING
+    + """
 function filmOf(test) {
   const made = element("div", "", "film"), tools = element("div", "", "film-tools");
   const slider = element("input"), back = element("button", "\\u2039"), on = element("button", "\\u203a");
@@ -229,7 +267,8 @@ function testOf(test, number, count) {
   const grids = element("div", "", "grids");
   grids.append(figure(test.input, "input", size(test.input.split("/"))));
   if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
-  test.candidates.forEach((candidate, place) => grids.append(candidateOf(candidate, place, test)));
+  test.candidates.forEach((candidate, place) =>
+    grids.append(candidateOf(candidate, "candidate " + (place + 1), test.truth, page.steps)));
   made.append(grids);
   if (test.film) made.append(filmOf(test));
   return made;
@@ -253,7 +292,8 @@ function pick() {
   let shown = 0;
   for (const row of list.children) {
     const task = page.tasks[row.dataset.n];
-    row.hidden = (outcome !== "all" && task.outcome !== outcome) || !task.id.toLowerCase().includes(wanted);
+    const fits = outcome === "all" || outcome.split("|").includes(task.outcome);
+    row.hidden = !fits || !task.id.toLowerCase().includes(wanted);
     shown += !row.hidden;
   }
   document.getElementById("shown").textContent = shown + " of " + plural(page.tasks.length, "task");
@@ -291,3 +331,83 @@ if (list) {
   document.getElementById("find").addEventListener("input", pick);
 }
 """
+)
+
+# The page of several runs: every task with its best candidates in each of them.
+COMPARISON = (
+    DRAWING
+    + """
+const NEVER = ["wrong cells", "wrong size", "no answer"];
+
+function runOf(tests, number, truth, run) {
+  const made = element("section"), test = tests && tests[number];
+  const heading = element("h3", page.runs[run].name + ": ");
+  made.append(heading);
+  if (!test) {
+    heading.append("not asked");
+    return made;
+  }
+  heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")),
+    test.rank ? ", the right one is number " + test.rank : "");
+  const grids = element("div", "", "grids");
+  test.candidates.forEach((candidate, place) =>
+    grids.append(candidateOf(candidate, "candidate " + (place + 1), truth, page.runs[run].steps)));
+  if (!test.candidates.length) grids.append(element("p", "no candidate", "soft"));
+  made.append(grids);
+  return made;
+}
+
+function fill(details) {
+  if (details.lastElementChild.tagName !== "SUMMARY") return;
+  const task = page.tasks[details.dataset.n], body = element("div", "", "body");
+  body.append(element("h3", "Demonstrations"));
+  const demos = element("div", "", "grids");
+  task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
+  body.append(demos);
+  task.questions.forEach((question, number) => {
+    body.append(element("h3", task.questions.length > 1 ? "Test " + (number + 1) : "Test"));
+    const grids = element("div", "", "grids");
+    grids.append(figure(question.input, "input", size(question.input.split("/"))));
+    if (question.truth) grids.append(figure(question.truth, "truth", size(question.truth.split("/"))));
+    body.append(grids);
+    task.runs.forEach((tests, run) => body.append(runOf(tests, number, question.truth, run)));
+  });
+  details.append(body);
+}
+
+// A filter is "all", "differ", or "A>B": solved by run A, and never proposed by run B.
+function fits(outcomes, filter) {
+  if (filter === "all") return true;
+  if (filter === "differ") return outcomes.some((one) => one !== outcomes[0]);
+  const [solved, never] = filter.split(">");
+  return outcomes[solved] === "solved" && NEVER.includes(outcomes[never]);
+}
+
+function pick() {
+  const filter = document.querySelector("[data-filter][aria-pressed=true]").dataset.filter;
+  const wanted = document.getElementById("find").value.trim().toLowerCase();
+  let shown = 0;
+  for (const row of list.children) {
+    const task = page.tasks[row.dataset.n];
+    row.hidden = !fits(task.outcomes, filter) || !task.id.toLowerCase().includes(wanted);
+    shown += !row.hidden;
+  }
+  document.getElementById("shown").textContent = shown + " of " + plural(page.tasks.length, "task");
+}
+
+if (list) {
+  list.addEventListener("toggle", (event) => {
+    if (event.target.open && event.target.classList.contains("task")) fill(event.target);
+  }, true);  // toggle does not bubble
+  for (const button of document.querySelectorAll("[data-filter]")) {
+    button.addEventListener("click", () => {
+      for (const other of document.querySelectorAll("[data-filter]")) {
+        other.setAttribute("aria-pressed", other === button);
+      }
+      pick();
+    });
+  }
+  document.getElementById("find").addEventListener("input", pick);
+}
+"""
+)

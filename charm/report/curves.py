@@ -10,25 +10,31 @@ import numpy as np
 
 WIDTH, HEIGHT = 300, 190  # of the drawing; the page scales it
 LEFT, RIGHT, TOP, BOTTOM = 40, 20, 32, 36  # margins around the axes
+Points = Sequence[tuple[float, float]]
 POINTS = 300  # more would not be seen: longer curves are averaged down to so many
 
 
-def curve_svg(title: str, points: Sequence[tuple[float, float]], percent: bool = False) -> str:
-    """A curve of (step, value) over axes that begin at zero; `percent` labels shares as percentages.
+def curve_svg(title: str, points: Points, percent: bool = False) -> str:
+    """One curve, with its last value beside the title; see `curves_svg`."""
+    return curves_svg(title, [points], percent)
 
-    A long curve is drawn as means of consecutive points over a band from their least to their greatest.
+
+def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> str:
+    """Curves of (step, value) over axes that begin at zero; `percent` labels shares as percentages.
+
+    A long curve is drawn as means of consecutive points over a band from their least to their greatest. The n-th of
+    several has the class s<n>, which the page gives a colour and a dash.
     """
     opening = (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
         f'<text class="title" x="{LEFT}" y="18">{escape(title)}</text>'
     )
     middle = (LEFT + WIDTH - RIGHT) / 2
-    if not points:
+    everything = [point for points in curves for point in points]
+    if not everything:
         empty = f'<text x="{middle}" y="{HEIGHT / 2}" text-anchor="middle">nothing logged yet</text>'
         return f"{opening}{empty}</svg>"
-    groups = np.array_split(np.array(points, np.float64), min(len(points), POINTS))
-    means = [(group[:, 0].mean(), group[:, 1].mean()) for group in groups]
-    steps, values = zip(*points, strict=True)
+    steps, values = zip(*everything, strict=True)
     x_ticks, y_ticks = ticks(0, max(steps)), ticks(min(0, *values), max(0, *values))
     # The axes end at their outermost ticks or at the data, whichever is further.
     x_end = max(x_ticks[-1], *steps)
@@ -40,11 +46,26 @@ def curve_svg(title: str, points: Sequence[tuple[float, float]], percent: bool =
     def y(value: float) -> float:
         return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * (value - y_low) / (y_high - y_low)
 
-    def line(corners: Sequence[tuple[float, float]]) -> str:
+    def line(corners: Points) -> str:
         return "M" + "L".join(f"{x(step):.1f} {y(value):.1f}" for step, value in corners)
 
-    last = f"{values[-1]:.1%}" if percent else f"{values[-1]:.3g}"
-    parts = [opening, f'<text class="last" x="{WIDTH - RIGHT}" y="18" text-anchor="end">{last}</text>']
+    def draw(points: Points) -> str:
+        groups = np.array_split(np.array(points, np.float64), min(len(points), POINTS))
+        means = [(group[:, 0].mean(), group[:, 1].mean()) for group in groups]
+        parts = []
+        if len(points) > POINTS:
+            lows = [(step, group[:, 1].min()) for (step, _), group in zip(means, groups, strict=True)]
+            highs = [(step, group[:, 1].max()) for (step, _), group in zip(means, groups, strict=True)]
+            parts.append(f'<path class="band" d="{line(lows + highs[::-1])}Z"/>')
+        parts.append(f'<path class="line" d="{line(means)}"/>')
+        if len(means) <= 40:
+            parts += [f'<circle cx="{x(step):.1f}" cy="{y(value):.1f}" r="2.5"/>' for step, value in means]
+        return "".join(parts)
+
+    parts = [opening]
+    if len(curves) == 1:
+        last = f"{values[-1]:.1%}" if percent else f"{values[-1]:.3g}"
+        parts.append(f'<text class="last" x="{WIDTH - RIGHT}" y="18" text-anchor="end">{last}</text>')
     for value in y_ticks:
         label = f"{100 * value:g}%" if percent else short(value)
         place = f'x="{LEFT - 6}" y="{y(value) + 3.5:.1f}"'  # lowered to the middle of the digits
@@ -55,13 +76,10 @@ def curve_svg(title: str, points: Sequence[tuple[float, float]], percent: bool =
         parts.append(f'<path class="rule" d="M{x(step):.1f} {HEIGHT - BOTTOM}v4"/>')
         parts.append(f'<text class="x" {place} text-anchor="middle">{short(step)}</text>')
     parts.append(f'<text class="name" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">step</text>')
-    if len(points) > POINTS:
-        lows = [(step, group[:, 1].min()) for (step, _), group in zip(means, groups, strict=True)]
-        highs = [(step, group[:, 1].max()) for (step, _), group in zip(means, groups, strict=True)]
-        parts.append(f'<path class="band" d="{line(lows + highs[::-1])}Z"/>')
-    parts.append(f'<path class="line" d="{line(means)}"/>')
-    if len(means) <= 40:
-        parts += [f'<circle cx="{x(step):.1f}" cy="{y(value):.1f}" r="2.5"/>' for step, value in means]
+    if len(curves) == 1:
+        parts.append(draw(curves[0]))
+    else:
+        parts += [f'<g class="s{n % 8}">{draw(points)}</g>' for n, points in enumerate(curves) if points]
     return "".join([*parts, "</svg>"])
 
 

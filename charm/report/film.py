@@ -1,19 +1,29 @@
-"""A film of refinement: what the model would answer after each step."""
+"""Films of refinement: what the model would answer after each step."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import zip_longest
+from pathlib import Path
 
 import numpy as np
 import torch
 
 from charm.errors import CharmError
+from charm.evaluation.scoring import OUTCOMES, Scores
+from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.reasoner.refine import refine
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import crop
-from charm.tasks.dataset import Dataset
+from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 from charm.tasks.view import IDENTITY
+from charm.training.checkpoint import folder_of, steps_of
+from charm.training.config import read_config
 
 
 def refinement_film(
@@ -36,3 +46,61 @@ def refinement_film(
         task = model.task(row)
     answers = [logits[0].argmax(-1) for logits, _ in refine(model.reasoner, tokens, task, steps)]
     return [crop(answer.cpu().numpy().astype(np.uint8).reshape(side, side)) for answer in answers]
+
+
+def make_films(
+    run: Path, scores: Scores, count: int, device: torch.device | str, data: Path | None = None
+) -> dict[Question, list[Grid]]:
+    """Films of the newest checkpoint: of some tasks of every outcome, `count` in all, the first test of each."""
+    steps = steps_of(run)
+    if not steps:
+        raise CharmError(f"{run}: a film needs a checkpoint, and the run has none")
+    config = read_config(run)
+    model = CharmModel.from_pretrained(folder_of(run, steps[-1]), device)
+    dataset = assemble(replace(config.data, data=data or config.data.data), model.instances)
+    depth = max(config.evaluate_loops)
+    return {
+        question: refinement_film(model, dataset, question, depth, device)
+        for question in choose(scores, count)
+    }
+
+
+def choose(scores: Scores, count: int) -> list[Question]:
+    """The first test of `count` tasks: one of each outcome in turn, in the order of the split."""
+    by_outcome = [[task for task in scores.tasks if task.outcome == outcome] for outcome in OUTCOMES]
+    turns = [task for row in zip_longest(*by_outcome) for task in row if task is not None]
+    return [Question(task.task_id, task.outputs[0].test_index) for task in turns[:count]]
+
+
+def write_films(run: Path, films: Mapping[Question, Sequence[Grid]]) -> None:
+    """RUN/films.json: grids as nested lists of colours."""
+    entries = [
+        {
+            "task": question.task_id,
+            "test": question.test_index,
+            "frames": [frame.tolist() for frame in frames],
+        }
+        for question, frames in films.items()
+    ]
+    write_atomically(run / "films.json", json.dumps(entries) + "\n")
+
+
+def read_films(run: Path) -> dict[Question, list[Grid]]:
+    """What `write_films` wrote; empty without it."""
+    path = run / "films.json"
+    if not path.is_file():
+        return {}
+    try:
+        return {
+            Question(str(one["task"]), int(one["test"])): [_frame(frame) for frame in one["frames"]]
+            for one in json.loads(path.read_text())
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CharmError(f"{path}: not a record of films ({error})") from error
+
+
+def _frame(rows: list[list[int]]) -> Grid:
+    grid = np.array(rows, np.uint8).reshape(len(rows), -1)
+    if grid.size and grid.max() > 9:
+        raise ValueError(f"there is no colour {grid.max()}")
+    return grid

@@ -1,23 +1,12 @@
-"""The page of a run: one HTML file that opens from disk, with the scores, the curves and every answer.
-
-Names and grids come from files of other people. All text passes through `escape`, the data of the script through
-JSON without a "<", and the page's own policy lets the browser run no script but ours and load nothing at all.
-"""
+"""The page of a run on ARC's tasks: one HTML file that opens from disk: the scores, the curves and every answer."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import math
-from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import Any
-
-from safetensors import SafetensorError, safe_open
 
 from charm.config import to_json
 from charm.errors import CharmError
@@ -25,16 +14,28 @@ from charm.evaluation.archive import passes
 from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
-from charm.files import write_atomically
+from charm.report import folder
 from charm.report.answers import Films, Json, task_entries, voting_steps
-from charm.report.assets import SCRIPT, STYLE
+from charm.report.assets import SCRIPT
 from charm.report.curves import curve_svg, short
 from charm.report.draw import LINE, PALETTE
+from charm.report.film import read_films, write_films
+from charm.report.html import (
+    UNKNOWN,
+    accounting_rows,
+    card,
+    class_of,
+    document,
+    percent,
+    settings,
+    table,
+    write_page,
+)
 from charm.tasks.canvas import FIRST_COLOR
-from charm.training.checkpoint import folder_of, steps_of
+from charm.tasks.view import DIHEDRAL_NAMES
 from charm.training.config import TrainConfig, read_config
 
-UNKNOWN = "\N{EN DASH}"
+NEVER = ("wrong cells", "wrong size", "no answer")  # the right answer was not among the candidates
 
 # Name in metrics.jsonl -> title, and whether it is a share.
 CURVES = {
@@ -60,31 +61,45 @@ def write_report(
     data: Path | None = None,
     films: Films | None = None,
     top: int = 5,
+    out: Path | None = None,
 ) -> Path:
-    """Write RUN/report.html from what the run folder holds, and return its path.
+    """Write a page from what the run folder holds, and return its path.
 
     Arguments:
         protocol: ranks the votes; by default the standard one at the refinement depths the run evaluates with.
         data: where downloaded data lie, if not where the run's configuration says.
-        films: refinement of some questions, to step through below their candidates.
+        films: refinement of some questions, to step through below their candidates. They are kept in RUN/films.json,
+            where they are looked for if none are given.
         top: candidates shown for each question.
+        out: where the page goes; by default RUN/report.html.
     A run without metrics or votes gets a page that says so. Sources that are gone are an error.
     """
+    config, protocol, evaluation = ranked(run, protocol, data)
+    if films is None:
+        films = read_films(run)
+    body, payload = _page(run, config, protocol, evaluation, films, top)
+    path = write_page(out or run / "report.html", document(run.resolve().name, body, SCRIPT, payload))
+    if films:
+        write_films(run, films)
+    return path
+
+
+def ranked(
+    run: Path, protocol: Protocol | None, data: Path | None
+) -> tuple[TrainConfig, Protocol, Evaluation | None]:
+    """A run's configuration, the protocol to rank with, and the ranking of its votes if it has any."""
     config = read_config(run)
     if data is not None:
         config = replace(config, data=replace(config.data, data=data))
     if protocol is None:
         protocol = replace(protocol_named("standard"), loops=config.evaluate_loops)
     evaluation = evaluate_votes(run / "votes", protocol, config.data) if passes(run / "votes") else None
-    content = _page(run, config, protocol, evaluation, films or {}, top)
-    path = run / "report.html"
-    # A name may hold half of a surrogate pair, which UTF-8 has no bytes for.
-    page = content.encode("utf-8", "xmlcharrefreplace")
-    try:
-        write_atomically(path, page)
-    except OSError as error:
-        raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
-    return path
+    return config, protocol, evaluation
+
+
+def drawing() -> Json:
+    """What the scripts need to draw grids and to name symmetries."""
+    return {"palette": PALETTE[FIRST_COLOR:], "line": LINE, "turns": DIHEDRAL_NAMES}
 
 
 def _page(
@@ -94,32 +109,23 @@ def _page(
     evaluation: Evaluation | None,
     films: Films,
     top: int,
-) -> str:
-    payload: Json = {
-        "palette": PALETTE[FIRST_COLOR:],
-        "line": LINE,
+) -> tuple[list[str], Json]:
+    tasks = []
+    if evaluation is not None:
+        tasks = task_entries(config.data, evaluation, films, top, folder.instances(run))
+    payload = {
+        **drawing(),
         "steps": voting_steps(evaluation.ranking) if evaluation else [],
-        "tasks": task_entries(config.data, evaluation, films, top) if evaluation else [],
+        "tasks": tasks,
     }
-    script_hash = b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{script_hash}'"
-    name = escape(run.resolve().name)
-    return "\n".join(
-        [
-            '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{name} · CHARM</title><style>{STYLE}</style></head><body>",
-            f"<h1>{name}</h1>",
-            *_headline(run, protocol, evaluation),
-            *_learning(run),
-            *_scores(run, evaluation),
-            *_task_list(payload["tasks"], top),
-            *_origins(run, config),
-            f'<script type="application/json" id="data">{_script_json(payload)}</script>',
-            f"<script>{SCRIPT}</script></body></html>\n",
-        ]
-    )
+    body = [
+        *_headline(run, protocol, evaluation),
+        *_learning(run),
+        *_scores(run, evaluation),
+        *_task_list(tasks, top),
+        *_origins(run, config),
+    ]
+    return body, payload
 
 
 # The top of the page
@@ -132,10 +138,10 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
     else:
         steps = len(voting_steps(evaluation.ranking))
         voted = "1 checkpoint" if steps == 1 else f"{steps} checkpoints"
-        lead = f"Step {evaluation.step:,}, protocol {_protocol_text(protocol)}; {voted} voted."
+        lead = f"Step {evaluation.step:,}, protocol {protocol_text(protocol)}; {voted} voted."
         scores = evaluation.scores
         cards += [_score_card(f"pass@{k}", scores.metrics, "") for k in (2, 1)]
-        blank = _blank(run)
+        blank = folder.blank(run)
         if blank is not None:
             at_step = "" if blank["step"] == evaluation.step else f" at step {blank['step']:,}"
             note = f", blank memory{at_step}"
@@ -143,29 +149,17 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
         solved = sum(task.outcome == "solved" for task in scores.tasks)
         hidden = f", {scores.blind_outputs:,} more without a known answer" if scores.blind_outputs else ""
         detail = f"{scores.outputs:,} test outputs{hidden}; {solved:,} solved whole"
-        cards.append(_card("puzzles", f"{scores.puzzles:,}", detail))
+        cards.append(card("puzzles", f"{scores.puzzles:,}", detail))
     cards += _parameter_cards(run)
     return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *cards, "</div>"]
 
 
 def _score_card(name: str, metrics: Mapping[str, float], note: str) -> str:
-    outputs = f"mean over puzzles; over outputs {_percent(metrics, f'{name}/outputs')}"
-    return _card(name + note, _percent(metrics, name), outputs)
+    outputs = f"mean over puzzles; over outputs {percent(metrics, f'{name}/outputs')}"
+    return card(name + note, percent(metrics, name), outputs)
 
 
-def _percent(metrics: Mapping[str, float], name: str) -> str:
-    """Without a number where everything is blind."""
-    return f"{metrics[name]:.2%}" if name in metrics else UNKNOWN
-
-
-def _card(title: str, value: str, detail: str) -> str:
-    return (
-        f'<div class="card"><span>{escape(title)}</span><b>{escape(value)}</b>'
-        f"<span>{escape(detail)}</span></div>"
-    )
-
-
-def _protocol_text(protocol: Protocol) -> str:
+def protocol_text(protocol: Protocol) -> str:
     """Its name in the paper, if it has one, and what it means."""
     exact = [name for name, one in PROTOCOLS.items() if one == protocol]
     at_other_depths = [
@@ -185,30 +179,13 @@ def _protocol_text(protocol: Protocol) -> str:
 
 
 def _parameter_cards(run: Path) -> list[str]:
-    """Sizes from the header of the newest checkpoint's weights, without reading them."""
-    steps = steps_of(run)
-    if not steps:
+    found = folder.sizes(run)
+    if found is None:
         return []
-    path = folder_of(run, steps[-1]) / "model.safetensors"
-    dense = shared = rows = row_values = 0
-    try:
-        with safe_open(path, "np") as file:
-            for name in file.keys():  # noqa: SIM118  (the file is no mapping)
-                weights = file.get_slice(name)
-                shape, count = weights.get_shape(), math.prod(weights.get_shape())
-                if not weights.get_dtype().startswith(("F", "BF")):
-                    continue  # a constant, not a weight
-                if name.startswith(("memory.residual.rows.", "memory.residual.tables.")):
-                    rows, row_values = rows + shape[0], row_values + count
-                elif name.startswith("memory."):
-                    shared += count
-                else:
-                    dense += count
-    except (OSError, SafetensorError) as error:
-        raise CharmError(f"{path}: not readable ({error})") from error
+    dense, rows = found.dense + found.shared, found.rows
     return [
-        _card("dense parameters", short(dense + shared), f"{dense:,} reasoner, {shared:,} shared memory"),
-        _card("memory rows", short(rows), f"{rows:,} rows, {row_values:,} values"),
+        card("dense parameters", short(dense), f"{found.dense:,} reasoner, {found.shared:,} shared memory"),
+        card("memory rows", short(rows), f"{rows:,} rows, {found.row_values:,} values"),
     ]
 
 
@@ -216,121 +193,65 @@ def _parameter_cards(run: Path) -> list[str]:
 
 
 def _learning(run: Path) -> list[str]:
-    lines = _metrics(run / "metrics.jsonl")
+    lines = folder.metrics(run)
     curves = []
-    for name, (title, percent) in CURVES.items():
-        points = [(line["step"], line[name]) for line in lines if _is_number(line.get(name))]
+    for name, (title, is_share) in CURVES.items():
+        points = folder.curve(lines, name)
         if points or not name.startswith("evaluation/"):  # not every run evaluates itself on the way
-            curves.append(curve_svg(title, points, percent))
+            curves.append(curve_svg(title, points, is_share))
     return ["<h2>Learning</h2>", '<div class="curves">', *curves, "</div>"]
-
-
-def _metrics(path: Path) -> list[Json]:
-    """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
-    if not path.is_file():
-        return []
-    try:
-        entries = path.read_text(errors="replace").splitlines()
-    except OSError as error:
-        raise CharmError(f"{path}: not readable ({error.strerror})") from error
-    lines = []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            line = json.loads(entry)
-        except ValueError as error:
-            if number == len(entries):
-                break
-            raise CharmError(f"{path}: line {number} is not JSON") from error
-        if not isinstance(line, dict) or not _is_number(line.get("step")):
-            raise CharmError(f"{path}: line {number} has no step")
-        lines.append(line)
-    return lines
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
     """pass@k in both conventions, and what other evaluations of the run have found."""
     parts = []
-    blank = _blank(run)
+    blank = folder.blank(run)
     if evaluation is not None and evaluation.scores.metrics:
         columns = {"": evaluation.scores.metrics} | ({"blank memory, ": blank["metrics"]} if blank else {})
         heads = [f"{which}over {unit}" for which in columns for unit in ("puzzles", "outputs")]
         rows = []
         for k in KS:
             names = (f"pass@{k}", f"pass@{k}/outputs")
-            rows.append([names[0], *(_percent(one, name) for one in columns.values() for name in names)])
-        parts += ["<section><h2>pass@k</h2>", _table(["", *heads], rows), "</section>"]
-    others = _evaluations(run)
+            rows.append([names[0], *(percent(one, name) for one in columns.values() for name in names)])
+        parts += ["<section><h2>pass@k</h2>", table(["", *heads], rows), "</section>"]
+    others = folder.evaluations(run)
     if others:
         rows = []
         for name, found in others.items():
-            shown = [_percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
+            shown = [percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
             rows.append([name, f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
         heads = ["evaluation", "step", "pass@1", "pass@2", "puzzles"]
-        parts += ["<section><h2>Evaluations in this folder</h2>", _table(heads, rows), "</section>"]
+        parts += ["<section><h2>Evaluations in this folder</h2>", table(heads, rows), "</section>"]
     return ['<div class="tables">', *parts, "</div>"]
 
 
-def _evaluations(run: Path) -> dict[str, Json]:
-    """eval/NAME.json by name, but those made while training, which the curve shows."""
-    names = sorted(path.name.removesuffix(".json") for path in (run / "eval").glob("*.json"))
-    wanted = [name for name in names if not name.endswith(".submission") and not name.startswith("step_")]
-    return {name: _evaluation(run / "eval" / f"{name}.json") for name in wanted}
-
-
-def _blank(run: Path) -> Json | None:
-    """The scores without the task memory, if somebody has asked for them."""
-    path = run / "eval" / "blank.json"
-    return _evaluation(path) if path.is_file() else None
-
-
-def _evaluation(path: Path) -> Json:
-    found = _read_json(path)
-    good = (
-        isinstance(found, dict)
-        and isinstance(found.get("metrics"), dict)
-        and all(map(_is_number, found["metrics"].values()))
-        and all(isinstance(found.get(name), int) for name in ("step", "puzzles"))
-    )
-    if not good:
-        raise CharmError(f"{path}: not an evaluation, it lacks metrics, a step or a number of puzzles")
-    return found
-
-
 def _origins(run: Path, config: TrainConfig) -> list[str]:
-    """What the run was made of: its data and its settings."""
-    parts = ["<h2>Data and settings</h2>"]
+    """What the run was made of: its parameters, its data and its settings."""
+    parts = []
+    counts = folder.accounting(run)
+    if counts is not None:
+        rows = [[name, f"{count:,}"] for name, count in accounting_rows(counts)]
+        parts += ["<section><h2>Parameters</h2>", table(["component", "parameters"], rows), "</section>"]
+    parts.append("<section><h2>Data and settings</h2>")
     if (run / "data.json").is_file():
-        manifest = _read_json(run / "data.json")
+        manifest = folder.read_json(run / "data.json")
         names = ("role", "name", "version", "tasks")
         try:
             rows = [
                 [*(str(source[name]) for name in names), source["sha256"][:12]]
                 for source in manifest["sources"]
             ]
-        except (KeyError, TypeError) as error:
+            counted = [
+                f"{manifest[name]:,} {name.replace('_', ' ')}"
+                for name in ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
+            ]
+        except (KeyError, TypeError, ValueError) as error:
             raise CharmError(f"{run / 'data.json'}: not the record of a run's data") from error
-        parts.append(_table([*names, "content hash"], rows))
-    settings = to_json(config)
-    settings["data"]["data"] = None  # a place on somebody's disk, nothing that decides the run
-    text = escape(json.dumps(settings, indent=1))
-    return [*parts, f"<details><summary>configuration</summary><pre>{text}</pre></details>"]
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{path}: not readable ({error})") from error
+        parts.append(table([*names, "content hash"], rows))
+        parts.append(f'<p class="soft">{escape(", ".join(counted))}.</p>')
+    shown = to_json(config)
+    shown["data"]["data"] = None  # a place on somebody's disk, nothing that decides the run
+    return ['<div class="tables">', *parts, settings(shown), "</section></div>"]
 
 
 # The tasks
@@ -343,13 +264,19 @@ def _task_list(tasks: Sequence[Json], top: int) -> list[str]:
     found = Counter(task["outcome"] for task in tasks)
     present = [outcome for outcome in OUTCOMES if outcome != "blind" or found[outcome]]
     bar = "".join(
-        f'<i class="{_class(outcome)}" style="flex:{found[outcome]}" title="{outcome}: {found[outcome]}"></i>'
+        f'<i class="{class_of(outcome)}" style="flex:{found[outcome]}" title="{outcome}: {found[outcome]}"></i>'
         for outcome in OUTCOMES
         if found[outcome]
     )
     filters = [f'<button data-filter="all" aria-pressed="true">all {len(tasks)}</button>']
+    never = [outcome for outcome in NEVER if found[outcome]]
+    if len(never) > 1:
+        count = sum(found[outcome] for outcome in never)
+        filters.append(
+            f'<button data-filter="{"|".join(never)}" aria-pressed="false">never proposed {count}</button>'
+        )
     for outcome in present:
-        label = f'<span class="outcome {_class(outcome)}">{outcome}</span> {found[outcome]}'
+        label = f'<span class="outcome {class_of(outcome)}">{outcome}</span> {found[outcome]}'
         filters.append(f'<button data-filter="{outcome}" aria-pressed="false">{label}</button>')
     heads = "".join(
         f'<button data-sort="{key}"{_extra(narrow)}>{title}</button>'
@@ -386,17 +313,8 @@ def _task_row(number: int, task: Json) -> str:
         f'<span class="extra">{confidence}</span>',
         f'<span class="extra">{wrong}</span>',
     )
-    return f'<details class="task {_class(outcome)}" data-n="{number}"><summary>{"".join(cells)}</summary></details>'
-
-
-def _class(outcome: str) -> str:
-    return outcome.replace(" ", "-")
+    return f'<details class="task {class_of(outcome)}" data-n="{number}"><summary>{"".join(cells)}</summary></details>'
 
 
 def _extra(narrow: bool) -> str:
     return ' class="extra"' if narrow else ""
-
-
-def _script_json(value: Any) -> str:
-    """JSON that cannot end the script element nor open a comment in it."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

@@ -16,11 +16,11 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -122,13 +122,16 @@ def build_pairs(
     tasks: Sequence[str],
     workers: int = 1,
     console: Console | None = None,
+    versions: Mapping[str, str] | None = None,
+    caps: Mapping[str, int] | None = None,
 ) -> Summary:
     """Fill `folder` with `plan.pairs` unique, non-identity, legal pairs for each of `tasks`.
 
     Tasks start in the order given, so put slow ones first. A task that is finished in the folder is kept,
-    which is how an interrupted build is resumed and a small one extended. A task that falls short is stored
-    as it is, with the reason.
+    which is how an interrupted build is resumed and a small one extended; unless `versions` says that its maker has
+    changed. A task that falls short is stored as it is, with the reason. Of a task in `caps` there are no more pairs.
     """
+    versions, caps = versions or {}, caps or {}
     if sys.platform == "win32":
         raise CharmError("synthetic pairs can be built on Linux and macOS only; copy the folder from there")
     if workers < 1 or plan.pairs < 1 or plan.time_limit <= 0:
@@ -141,32 +144,45 @@ def build_pairs(
         raise CharmError(f"{folder}: the folder cannot be made ({error.strerror})") from None
     with _locked(folder):
         manifest = _resume(folder, plan, console)
+        for task in tasks:
+            if task in manifest.tasks and manifest.tasks[task].version != versions.get(task, ""):
+                del manifest.tasks[task]
         waiting = [task for task in dict.fromkeys(tasks) if task not in manifest.tasks]
         manifest.unfinished = sorted({*manifest.unfinished, *waiting})
         write_manifest(folder, manifest)
         if waiting:
-            _fill(folder, manifest, make, waiting, workers, console)
+            wanted = {task: min(plan.pairs, caps.get(task, plan.pairs)) for task in waiting}
+            _fill(folder, manifest, make, wanted, versions, workers, console)
     return Summary(folder, manifest, len(waiting), time.monotonic() - began)
 
 
 def _fill(
-    folder: Path, manifest: Manifest, make: Maker, tasks: list[str], workers: int, console: Console
+    folder: Path,
+    manifest: Manifest,
+    make: Maker,
+    wanted: Mapping[str, int],
+    versions: Mapping[str, str],
+    workers: int,
+    console: Console,
 ) -> None:
-    """Make the tasks in worker processes; this process alone writes, a task's file and then the manifest."""
+    """Make so many pairs of the tasks in worker processes; this process alone writes, a task's file first."""
     plan = manifest.plan
     # Spawned, not forked: a fork would carry over the locks of the caller's threads (PyTorch has some).
     context = multiprocessing.get_context("spawn")
     with (
-        ProcessPoolExecutor(min(workers, len(tasks)), context, _prepare_worker) as pool,
+        ProcessPoolExecutor(min(workers, len(wanted)), context, _prepare_worker) as pool,
         _progress(console) as progress,
     ):
-        bar = progress.add_task(plan.provider, total=len(tasks))
-        jobs = {pool.submit(collect, make, task, plan.pairs, plan.time_limit): task for task in tasks}
+        bar = progress.add_task(plan.provider, total=len(wanted))
+        jobs = {
+            pool.submit(collect, make, task, pairs, plan.time_limit): task for task, pairs in wanted.items()
+        }
         try:
             for job in as_completed(jobs):
                 task = jobs[job]
-                block, manifest.tasks[task] = job.result()
+                block, record = job.result()
                 write_block(folder, task, block)
+                manifest.tasks[task] = replace(record, version=versions.get(task, ""))
                 manifest.unfinished.remove(task)
                 write_manifest(folder, manifest)
                 progress.advance(bar)

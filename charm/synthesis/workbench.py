@@ -24,7 +24,7 @@ from rich.console import Console
 import rearc2
 from charm.errors import CharmError
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
-from charm.tasks.pairs_file import MANIFEST, Plan, read_manifest
+from charm.tasks.pairs_file import MANIFEST, Manifest, Plan, read_manifest, write_manifest
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair, Task
 from rearc2.helpers import Retry, retrying
@@ -177,12 +177,18 @@ class ReArc2:
         return Sample(before, after) if same(expected, after) else Rejected(MISMATCH)
 
 
-def version(root: Path = ROOT) -> str:
-    """A hash over the packages and the helpers: what decides every pair, besides the seed."""
+def helpers_version() -> str:
+    """A hash over the helpers, on which every package may build."""
     digest = hashlib.sha256()
-    for path in sorted([*(root / "tasks").glob("*.py"), *(ROOT / "helpers").glob("*.py")]):
+    for path in sorted((ROOT / "helpers").glob("*.py")):
         digest.update(f"{path.name} {file_sha256(path)}\n".encode())
-    return f"packages {digest.hexdigest()[:16]}"
+    return f"helpers {digest.hexdigest()[:16]}"
+
+
+def package_version(task: str, root: Path = ROOT) -> str:
+    """What of a package's pairs the plan does not decide; empty where there is no package."""
+    path = root / "tasks" / f"{task}.py"
+    return file_sha256(path)[:16] if path.is_file() else ""
 
 
 def build_rearc2(
@@ -196,13 +202,12 @@ def build_rearc2(
     time_limit: float = TIME_LIMIT,
     console: Console | None = None,
 ) -> Summary:
-    """Fill `folder` with pairs of the given tasks; resumes what is there.
+    """Fill `folder` with pairs of the given tasks. Resumes what is there, less what packages made that have changed.
 
-    Pairs of other versions of the packages are refused, or dropped first with `replace`.
+    Pairs of another seed, number or version of the helpers are refused, or dropped first with `replace`.
     """
-    for task in tasks:
-        load_package(task, root)  # complaints before anything is written
-    plan = Plan("rearc2", version(root), seed, pairs, time_limit)
+    packages = {task: load_package(task, root) for task in tasks}  # complaints before anything is written
+    plan = Plan("rearc2", helpers_version(), seed, pairs, time_limit)
     if (folder / MANIFEST).exists():
         held = read_manifest(folder)
         if held.plan != plan:
@@ -212,7 +217,14 @@ def build_rearc2(
             (folder / MANIFEST).unlink()
             for task in held.tasks:
                 (folder / f"{task}.npz").unlink(missing_ok=True)
-    return build_pairs(folder, plan, ReArc2(root, seed).make, tasks, workers, console)
+        elif stale := [
+            task for task in held.tasks if held.tasks[task].version != package_version(task, root)
+        ]:
+            kept = {task: record for task, record in held.tasks.items() if task not in stale}
+            write_manifest(folder, Manifest(plan, held.unfinished, kept))
+    versions = {task: package_version(task, root) for task in tasks}
+    caps = {task: package.cap for task, package in packages.items() if package.cap is not None}
+    return build_pairs(folder, plan, ReArc2(root, seed).make, tasks, workers, console, versions, caps)
 
 
 def describe(error: BaseException, path: Path) -> str:

@@ -79,6 +79,7 @@ class TaskRecord:
     rejects: dict[str, int]  # reason -> attempts that failed for it
     sha256: str  # PairBlock.content()
     shortfall: str | None  # why there are fewer pairs than asked for
+    version: str = ""  # of the task's own maker, where tasks have their own
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     frame = rng.randint(1, 3)
     thick = inner_height
     if inner_height > 1 and rng.random() < 0.2:
-        thick = rng.randint(1, inner_height - 1)  # the border cuts it
-        inner_height += rng.randint(0, 1)
+        # The border cuts it. Only train 4 does so, with an inner rectangle that is no square: see the rival.
+        frame = thick = rng.randint(1, min(inner_height - 1, 3))
+        inner_height += 1
     height, width = inner_height + 2 * frame, inner_width + 2 * frame
     cut = thick < inner_width
     # The figure lies towards the top left, so that the border that cuts is there.
@@ -40,5 +41,17 @@ def verify(grid: Grid) -> Grid:
     below, beside = grid.shape[0] - top - height, grid.shape[1] - left - width
     thick = min(inner_height, inner_width, top, left, below, beside)
     around = output[top - thick : top + height + thick, left - thick : left + width + thick]
+    around[around == 0] = inner
+    return output
+
+
+def rival(grid: Grid) -> Grid:
+    """Or is it that the new frame is as thick as the old one where the inner rectangle is not a square?"""
+    output = grid.copy()
+    top, left, height, width = box(grid != 0)
+    inner = int(grid[top + height // 2, left + width // 2])
+    inner_top, _, inner_height, inner_width = box(grid == inner)
+    thick = inner_height if inner_height == inner_width else inner_top - top
+    around = output[max(top - thick, 0) : top + height + thick, max(left - thick, 0) : left + width + thick]
     around[around == 0] = inner
     return output

@@ -23,8 +23,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         tops.append(tops[-1] + SIZE + rng.randint(1, 4))
     lefts = [rng.randint(0, across - SIZE)]
     for _ in range(count - 1):
-        # Each overlaps its neighbour sideways, so that only one order along the grid is to be seen.
-        lefts.append(min(max(lefts[-1] + rng.randint(-2, 2), 0), across - SIZE))
+        lefts.append(min(max(lefts[-1] + rng.randint(-4, 4), 0), across - SIZE))
+    if len({left + part for left in lefts for part in range(SIZE)}) == SIZE * count:
+        raise Retry  # in line both ways: the signs would not tell the way as the grid's form does
     length = tops[-1] + SIZE + rng.randint(0, 5)
     if not across < length <= 30:
         raise Retry

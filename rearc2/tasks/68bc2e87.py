@@ -20,7 +20,7 @@ def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     before = canvas(HEIGHT, WIDTH, GROUND)
     outlines: list[Mask] = []
     for shade in shades:
-        height, width = rng.randint(2, 15), rng.randint(3, 16)
+        height, width = rng.randint(2, 17), rng.randint(3, 17)
         top, left = rng.randint(0, HEIGHT - height), rng.randint(0, WIDTH - width)
         frame(before, top, left, height, width, shade)
         outline = canvas(HEIGHT, WIDTH)

@@ -161,7 +161,7 @@ def test_every_task_is_there_with_its_outcome(run: Path) -> None:
     assert [task["outcome"] for task in page.data["tasks"]] == OUTCOMES
     assert [row["class"] for row in rows] == [f"task {outcome.replace(' ', '-')}" for outcome in OUTCOMES]
     filters = [attributes["data-filter"] for tag, attributes in page.elements if "data-filter" in attributes]
-    assert filters == ["all", *OUTCOMES]
+    assert filters == ["all", "wrong cells|wrong size|no answer", *OUTCOMES]
     assert page.data["palette"] == list(PALETTE[2:])
 
 

@@ -1,0 +1,200 @@
+"""The page of several runs on ARC's tasks: scores and curves side by side, and what one solves that another misses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from charm.evaluation.protocols import Protocol
+from charm.evaluation.scoring import KS, OUTCOMES
+from charm.report import folder
+from charm.report.answers import Json, task_entries, voting_steps
+from charm.report.assets import COMPARISON
+from charm.report.curves import curves_svg
+from charm.report.html import (
+    UNKNOWN,
+    accounting_rows,
+    class_of,
+    document,
+    legend,
+    names_of,
+    percent,
+    table,
+    write_page,
+)
+from charm.report.page import CURVES, NEVER, drawing, protocol_text, ranked
+
+ABSENT = "not asked"  # the outcome of a task in a run whose split does not have it
+
+
+def write_comparison(
+    runs: Sequence[Path], out: Path, protocol: Protocol | None = None, data: Path | None = None, top: int = 2
+) -> Path:
+    """Write the page `out` about runs on ARC's tasks, and return its path.
+
+    Every run is ranked by the protocol, or by the standard one at its own refinement depths. `top` candidates of each
+    question are shown for each run.
+    """
+    names = names_of(runs)
+    headlines: list[Json] = []
+    entries: list[dict[str, Json]] = []  # of each run, by task id
+    for run in runs:  # one after the other: the votes of a full evaluation are millions
+        config, used, evaluation = ranked(run, protocol, data)
+        steps: list[int] = []
+        tasks: list[Json] = []
+        if evaluation is not None:
+            steps = voting_steps(evaluation.ranking)
+            tasks = task_entries(config.data, evaluation, {}, top, folder.instances(run))
+        headlines.append(
+            {
+                "protocol": protocol_text(used),
+                "steps": steps,
+                "metrics": evaluation.scores.metrics if evaluation else {},
+                "puzzles": evaluation.scores.puzzles if evaluation else 0,
+                "solved": sum(task["outcome"] == "solved" for task in tasks),
+            }
+        )
+        entries.append({task["id"]: task for task in tasks})
+    tasks = merge(entries)
+    body = [
+        *_headline(names, headlines),
+        *_learning(runs, names),
+        *_versus(names, tasks),
+        *_task_list(names, tasks),
+        *_parameters(runs, names),
+    ]
+    shown = [
+        {"name": name, "steps": headline["steps"]} for name, headline in zip(names, headlines, strict=True)
+    ]
+    payload = {**drawing(), "runs": shown, "tasks": tasks}
+    return write_page(out, document(" · ".join(names), body, COMPARISON, payload))
+
+
+def merge(entries: Sequence[dict[str, Json]]) -> list[Json]:
+    """Every task that some run was asked, once: its grids, and the outcome and the tests of each run."""
+    merged = []
+    for task_id in dict.fromkeys(task_id for tasks in entries for task_id in tasks):
+        found = [tasks.get(task_id) for tasks in entries]
+        first = next(one for one in found if one is not None)
+        merged.append(
+            {
+                "id": task_id,
+                "outcomes": [ABSENT if one is None else one["outcome"] for one in found],
+                "demos": first["demos"],
+                "questions": [{"input": test["input"], "truth": test["truth"]} for test in first["tests"]],
+                "runs": [
+                    one
+                    and [
+                        {name: test[name] for name in ("outcome", "rank", "candidates")}
+                        for test in one["tests"]
+                    ]
+                    for one in found
+                ],
+            }
+        )
+    return merged
+
+
+def solved_and_never(tasks: Sequence[Json], solver: int, other: int) -> list[str]:
+    """The tasks that one run solves and the other never proposes the answer of."""
+    return [
+        task["id"]
+        for task in tasks
+        if task["outcomes"][solver] == "solved" and task["outcomes"][other] in NEVER
+    ]
+
+
+def _headline(names: Sequence[str], headlines: Sequence[Json]) -> list[str]:
+    heads = ["run", "step", "checkpoints that voted", "puzzles", "solved whole"]
+    heads += [f"pass@{k}" for k in KS] + ["pass@1/outputs", "pass@2/outputs"]
+    metric_names = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
+    rows = []
+    for name, one in zip(names, headlines, strict=True):
+        if not one["steps"]:
+            rows.append([name, "no votes yet", *[UNKNOWN] * (len(heads) - 2)])
+            continue
+        scores = [percent(one["metrics"], metric) for metric in metric_names]
+        counts = [f"{one['steps'][0]:,}", str(len(one["steps"])), f"{one['puzzles']:,}", f"{one['solved']:,}"]
+        rows.append([name, *counts, *scores])
+    protocols = dict.fromkeys(one["protocol"] for one in headlines)
+    told = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles; /outputs, over test outputs."
+    return [f'<p class="soft">{escape(told)}</p>', table(heads, rows)]
+
+
+def _learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
+    lines = [folder.metrics(run) for run in runs]
+    curves = []
+    for name, (title, is_share) in CURVES.items():
+        points = [folder.curve(one, name) for one in lines]
+        if any(points) or not name.startswith("evaluation/"):
+            curves.append(curves_svg(title, points, is_share))
+    return ["<h2>Learning</h2>", legend(names), '<div class="curves">', *curves, "</div>"]
+
+
+def _versus(names: Sequence[str], tasks: Sequence[Json]) -> list[str]:
+    """How many puzzles the run of a line solves that the run of a column never proposes; a number is a filter."""
+    if not tasks:
+        return []
+    heads = "".join(f"<th>{escape(name)}</th>" for name in names)
+    lines = []
+    for a, name in enumerate(names):
+        cells = []
+        for b in range(len(names)):
+            count = len(solved_and_never(tasks, a, b))
+            button = f'<button data-filter="{a}&gt;{b}" aria-pressed="false">{count}</button>'
+            cells.append(f"<td>{UNKNOWN if a == b else button}</td>")
+        lines.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
+    return [
+        "<h2>Solved by one, never proposed by another</h2>",
+        '<p class="soft">Puzzles that the run of the line solves, while the right answer is not among any of the '
+        "candidates of the run of the column. Press a number to list them below.</p>",
+        f'<div class="wide"><table><thead><tr><th>solved by</th>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>",
+    ]
+
+
+def _task_list(names: Sequence[str], tasks: Sequence[Json]) -> list[str]:
+    if not tasks:
+        return []
+    differ = sum(len(set(task["outcomes"])) > 1 for task in tasks)
+    heads = "".join(f"<span>{escape(name)}</span>" for name in names)
+    rows = []
+    for number, task in enumerate(tasks):
+        cells = "".join(
+            f'<span class="outcome {class_of(outcome) if outcome in OUTCOMES else "blind"}">{outcome}</span>'
+            for outcome in task["outcomes"]
+        )
+        title = f"<summary><b>{escape(task['id'])}</b>{cells}</summary>"
+        rows.append(f'<details class="task versus" data-n="{number}">{title}</details>')
+    return [
+        "<h2>Tasks</h2>",
+        "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
+        '<div class="tools">',
+        f'<button data-filter="all" aria-pressed="true">all {len(tasks)}</button>',
+        f'<button data-filter="differ" aria-pressed="false">outcomes differ {differ}</button>',
+        '<input id="find" type="search" placeholder="find a task" aria-label="find a task"></div>',
+        f'<p class="soft" id="shown">{len(tasks)} of {len(tasks)} tasks</p>',
+        f'<div class="versus columns"><b>task</b>{heads}</div><div id="tasks">',
+        *rows,
+        "</div>",
+    ]
+
+
+def _parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
+    found = {name: folder.accounting(run) for name, run in zip(names, runs, strict=True)}
+    counted = {name: accounting_rows(one) for name, one in found.items() if one is not None}
+    if not counted:
+        return []
+    labels = [
+        "reasoner",
+        "initial state",
+        "backbone",
+        "puzzle vectors",
+        "modifiers",
+        "composer",
+        "instance rows",
+    ]
+    labels += ["up-projection", "gate", "task memory", "everything"]
+    rows = [[label, *(f"{lines[n][1]:,}" for lines in counted.values())] for n, label in enumerate(labels)]
+    return ["<h2>Parameters</h2>", table(["", *counted], rows)]

@@ -1,0 +1,202 @@
+"""What a run folder says of itself: its kind, metrics, evaluations and parameters. Reads, never writes."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from safetensors import SafetensorError, safe_open
+
+from charm.accounting import Accounting, account, account_car
+from charm.automata.run import read_car_config
+from charm.errors import CharmError
+from charm.tasks.instances import Instances
+from charm.training.checkpoint import folder_of, steps_of
+from charm.training.config import read_config
+
+Json = dict[str, Any]
+Kind = Literal["arc", "car", "lm"]
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{path}: not readable ({error})") from error
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def kind_of(run: Path) -> Kind:
+    """What a run learned from, told by the fields of its configuration."""
+    try:
+        settings = json.loads((run / "config.json").read_text())
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{run} is not a run folder: config.json is not readable ({error})") from error
+    if not isinstance(settings, dict):
+        raise CharmError(f"{run} is not a run folder: config.json holds no object")
+    if "gpt" in settings:
+        return "lm"
+    data = settings.get("data")
+    return "car" if isinstance(data, dict) and "benchmark" in data else "arc"
+
+
+def metrics(run: Path) -> list[Json]:
+    """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
+    path = run / "metrics.jsonl"
+    if not path.is_file():
+        return []
+    try:
+        entries = path.read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise CharmError(f"{path}: not readable ({error.strerror})") from error
+    lines = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            line = json.loads(entry)
+        except ValueError as error:
+            if number == len(entries):
+                break
+            raise CharmError(f"{path}: line {number} is not JSON") from error
+        if not isinstance(line, dict) or not is_number(line.get("step")):
+            raise CharmError(f"{path}: line {number} has no step")
+        lines.append(line)
+    return lines
+
+
+def curve(lines: list[Json], name: str) -> list[tuple[float, float]]:
+    """The (step, value) points of one metric."""
+    return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
+
+
+# Evaluations
+
+
+def evaluations(run: Path) -> dict[str, Json]:
+    """eval/NAME.json of a run on ARC's tasks by name, but those made while training, which the curve shows."""
+    names = sorted(path.name.removesuffix(".json") for path in (run / "eval").glob("*.json"))
+    wanted = [name for name in names if not name.endswith(".submission") and not name.startswith("step_")]
+    return {name: evaluation(run / "eval" / f"{name}.json") for name in wanted}
+
+
+def blank(run: Path) -> Json | None:
+    """The scores without the task memory, if somebody has asked for them."""
+    path = run / "eval" / "blank.json"
+    return evaluation(path) if path.is_file() else None
+
+
+def evaluation(path: Path) -> Json:
+    found = read_json(path)
+    good = (
+        isinstance(found, dict)
+        and isinstance(found.get("metrics"), dict)
+        and all(map(is_number, found["metrics"].values()))
+        and all(isinstance(found.get(name), int) for name in ("step", "puzzles"))
+    )
+    if not good:
+        raise CharmError(f"{path}: not an evaluation, it lacks metrics, a step or a number of puzzles")
+    return found
+
+
+def scored_steps(run: Path) -> dict[int, Json]:
+    """eval/step_N.json by step: the evaluations made while training, of a run on ARC's tasks."""
+    paths = sorted((run / "eval").glob("step_*.json"))
+    found = [evaluation(path) for path in paths if not path.name.endswith(".submission.json")]
+    return {one["step"]: one for one in found}
+
+
+def newest_evaluation(run: Path) -> Json:
+    """The scores of the newest step that was evaluated; where several are of that step, the standard protocol's."""
+    others = {name: one for name, one in evaluations(run).items() if name != "blank"}
+    found = [*scored_steps(run).values(), *others.values()]
+    if not found:
+        raise CharmError(f"{run}: the run has no evaluation yet; `charm eval {run}` makes one")
+    step = max(one["step"] for one in found)
+    newest = [one for one in found if one["step"] == step]
+    standard = others.get("standard")
+    return standard if standard is not None and standard["step"] == step else newest[0]
+
+
+def car_evaluation(path: Path) -> Json:
+    found = read_json(path)
+    parts = [found.get(part, {}) for part in ("seen", "unseen")] if isinstance(found, dict) else []
+    good = parts and isinstance(found.get("step"), int) and isinstance(found.get("seen"), dict)
+    try:
+        for part in parts:
+            good = good and (not part or "all" in part)
+            for group in part.values():
+                good = good and all(is_number(group[name]) for name in ("combinations", "pass@1", "pass@2"))
+    except (AttributeError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise CharmError(f"{path}: not an evaluation on cellular automata, it lacks a step or its shares")
+    return found
+
+
+def car_steps(run: Path) -> dict[int, Json]:
+    """The evaluations of a run on cellular automata by step, oldest first."""
+    found = [car_evaluation(path) for path in sorted((run / "eval").glob("step_*.json"))]
+    return {one["step"]: one for one in found}
+
+
+# Parameters
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Parameters of a checkpoint, from the header of its weights."""
+
+    dense: int
+    shared: int  # the memory's, but for instance rows
+    rows: int
+    row_values: int
+
+    @property
+    def memory(self) -> int:
+        return self.shared + self.row_values
+
+
+def sizes(run: Path) -> Sizes | None:
+    """Of the newest checkpoint; None without one."""
+    steps = steps_of(run)
+    if not steps:
+        return None
+    path = folder_of(run, steps[-1]) / "model.safetensors"
+    dense = shared = rows = row_values = 0
+    try:
+        with safe_open(path, "np") as file:
+            for name in file.keys():  # noqa: SIM118  (the file is no mapping)
+                weights = file.get_slice(name)
+                shape, count = weights.get_shape(), math.prod(weights.get_shape())
+                if not weights.get_dtype().startswith(("F", "BF")):
+                    continue  # a constant, not a weight
+                if name.startswith(("memory.residual.rows.", "memory.residual.tables.")):
+                    rows, row_values = rows + shape[0], row_values + count
+                elif name.startswith("memory."):
+                    shared += count
+                else:
+                    dense += count
+    except (OSError, SafetensorError) as error:
+        raise CharmError(f"{path}: not readable ({error})") from error
+    return Sizes(dense, shared, rows, row_values)
+
+
+def accounting(run: Path) -> Accounting | None:
+    """Every parameter of the newest checkpoint by component; None without one. Not for language models."""
+    if kind_of(run) == "car":
+        config = read_car_config(run)
+        return account_car(config.model, config.data.sizes)
+    known = instances(run)
+    return None if known is None else account(read_config(run).model, len(known.puzzles), len(known))
+
+
+def instances(run: Path) -> Instances | None:
+    """Which memory row is which view of which puzzle, from the newest checkpoint; None without one."""
+    steps = steps_of(run)
+    path = folder_of(run, steps[-1]) / "instances.npz" if steps else None
+    return Instances.load(path) if path is not None and path.is_file() else None

@@ -1,0 +1,122 @@
+"""What all pages are made of: the document, tables, cards.
+
+Names and grids come from files of other people. All text passes through `escape`, the data of a script through JSON
+without a "<", and a page's own policy lets the browser run no script but ours and load nothing at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from charm.accounting import Accounting
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.report.assets import STYLE
+
+UNKNOWN = "\N{EN DASH}"
+
+
+def document(title: str, body: Iterable[str], script: str = "", payload: Any = None) -> str:
+    """A whole page. With a script, `payload` is the JSON that it finds in the element `data`."""
+    digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    scripts = f"'sha256-{digest}'" if script else "'none'"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}"
+    parts = [
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)} · CHARM</title><style>{STYLE}</style></head><body>",
+        f"<h1>{escape(title)}</h1>",
+        *body,
+    ]
+    if script:
+        parts.append(f'<script type="application/json" id="data">{script_json(payload)}</script>')
+        parts.append(f"<script>{script}</script>")
+    return "\n".join([*parts, "</body></html>\n"])
+
+
+def write_page(path: Path, content: str) -> Path:
+    # A name may hold half of a surrogate pair, which UTF-8 has no bytes for.
+    page = content.encode("utf-8", "xmlcharrefreplace")
+    try:
+        write_atomically(path, page)
+    except OSError as error:
+        raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
+    return path
+
+
+def script_json(value: Any) -> str:
+    """JSON that cannot end the script element nor open a comment in it."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def percent(metrics: Mapping[str, float], name: str) -> str:
+    """Without a number where everything is blind."""
+    return f"{metrics[name]:.2%}" if name in metrics else UNKNOWN
+
+
+def card(title: str, value: str, detail: str) -> str:
+    return (
+        f'<div class="card"><span>{escape(title)}</span><b>{escape(value)}</b>'
+        f"<span>{escape(detail)}</span></div>"
+    )
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def settings(config: Any, title: str = "configuration") -> str:
+    """A configuration as JSON, to open."""
+    text = escape(json.dumps(config, indent=1))
+    return f"<details><summary>{escape(title)}</summary><pre>{text}</pre></details>"
+
+
+def class_of(outcome: str) -> str:
+    """The style of an outcome."""
+    return outcome.replace(" ", "-")
+
+
+def names_of(runs: Sequence[Path]) -> list[str]:
+    """A name for each run: its folder's, with as many folders above as tell them apart."""
+    parts = [run.resolve().parts for run in runs]
+    for depth in range(1, max(map(len, parts)) + 1):
+        names = ["/".join(one[-depth:]) for one in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise CharmError(f"{runs[0]} is given twice, or two of the runs are the same folder")
+
+
+def legend(names: Sequence[str]) -> str:
+    """Which run has which colour and dash in the curves of a page."""
+    lines = "".join(
+        f'<span class="s{n % 8}"><svg viewBox="0 0 28 10" aria-hidden="true"><path class="line" d="M0 5H28"/></svg>'
+        f"{escape(name)}</span>"
+        for n, name in enumerate(names)
+    )
+    return f'<p class="legend">{lines}</p>'
+
+
+def accounting_rows(found: Accounting) -> list[tuple[str, int]]:
+    """The lines of a parameter table; totals follow their parts."""
+    return [
+        ("reasoner, trained", found.reasoner),
+        ("initial state, never trained", found.initial_state),
+        ("backbone", found.backbone),
+        ("puzzle vectors", found.puzzles),
+        ("modifiers", found.modifiers),
+        ("composer", found.composer),
+        (f"table of {found.size.rows:,} rows" if found.table else "table", found.table),
+        ("up-projection", found.up_projection),
+        ("gate", found.gate),
+        ("task memory", found.memory),
+        ("everything", found.total),
+    ]
