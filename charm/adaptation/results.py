@@ -13,6 +13,8 @@ from rich.table import Table
 
 from charm.errors import CharmError
 from charm.evaluation.archive import write_atomically
+from charm.report import figures
+from charm.report.figures import Point, Series
 
 Summary = dict[str, Any]
 
@@ -93,11 +95,15 @@ COLUMNS = {
 
 def gather(folders: Sequence[Path]) -> list[list[Summary]]:
     """Finished runs in groups that differ in the seed alone, fewest parameters first."""
+    return group([read_json(folder / "result.json") for folder in folders])
+
+
+def group(found: Sequence[Summary]) -> list[list[Summary]]:
+    """Summaries in groups that differ in the seed alone, fewest parameters first."""
     groups: dict[tuple[Any, ...], list[Summary]] = {}
-    for folder in folders:
-        found = read_json(folder / "result.json")
-        key = tuple(found[name] for name in ("stream", "tasks", "memory", "method", "scope", "halt_weight"))
-        groups.setdefault(key, []).append(found)
+    for one in found:
+        key = tuple(one[name] for name in ("stream", "tasks", "memory", "method", "scope", "halt_weight"))
+        groups.setdefault(key, []).append(one)
     return sorted(
         groups.values(), key=lambda runs: (runs[0]["updated_parameters"], -_mean(runs, "final pass@2"))
     )
@@ -176,8 +182,8 @@ def write_results(folders: Sequence[Path], out: Path) -> list[Path]:
     written = [out / "table.md", out / "results.json", out / "parameters.png", out / "retained.png"]
     write_atomically(written[0], lambda file: file.write(content))
     write_json(written[1], [run for runs in groups for run in runs])
-    _draw_parameters(groups, written[2])
-    _draw_retained(groups, written[3])
+    figures.save(figures.cl_tradeoff(tradeoff(groups), hollow_labels(groups)), written[2])
+    figures.save(figures.cl_retained(retained(groups)), written[3])
     return written
 
 
@@ -186,60 +192,32 @@ def _label(run: Summary) -> str:
     return f"{run['memory']} {run['method']}{scope}, w_h={run['halt_weight']:g}"
 
 
-def _draw_parameters(groups: Sequence[Sequence[Summary]], path: Path) -> None:
-    """Final accuracy against updated parameters for each task."""
-    figure, axes = _figure()
+def tradeoff(groups: Sequence[Sequence[Summary]]) -> Series:
+    """Final accuracy in percent over updated parameters for each task, of the groups that have one."""
+    series = {}
     for runs in groups:
-        values = [100 * run["final pass@2"] for run in runs if run["final pass@2"] is not None]
-        if not values:
-            continue
-        spreads = stdev(values) if len(values) > 1 else None
-        filled = "none" if runs[0]["method"] == "oracle" else None
-        axes.errorbar(
-            _mean(runs, "updated_parameters"),
-            mean(values),
-            spreads,
-            marker="o",
-            markerfacecolor=filled,
-            label=_label(runs[0]),
-            linestyle="none",
-        )
-    axes.set(xscale="log", xlabel="updated parameters per task", ylabel="final pass@2 (%)")
-    _finish(figure, axes, path)
+        values = tuple(100 * run["final pass@2"] for run in runs if run["final pass@2"] is not None)
+        if values:
+            series[_label(runs[0])] = [Point(_mean(runs, "updated_parameters"), values)]
+    return series
 
 
-def _draw_retained(groups: Sequence[Sequence[Summary]], path: Path) -> None:
-    """Accuracy on the whole stream along it."""
-    figure, axes = _figure()
+def hollow_labels(groups: Sequence[Sequence[Summary]]) -> list[str]:
+    """The series without a single model in the end."""
+    return [_label(runs[0]) for runs in groups if runs[0]["method"] == "oracle"]
+
+
+def retained(groups: Sequence[Sequence[Summary]]) -> Series:
+    """Accuracy in percent on the whole stream along it, at the stages that all seeds have."""
+    series = {}
     for runs in groups:
-        shared = set.intersection(*({stage for stage, _ in run["retained"]} for run in runs))
-        stages = sorted(shared)
-        curves = [[100 * dict(run["retained"])[stage] for stage in stages] for run in runs]
-        columns = list(zip(*curves, strict=True))
-        means = [mean(column) for column in columns]
-        (line,) = axes.plot(stages, means, marker=".", label=_label(runs[0]))
-        if len(runs) > 1:
-            spreads = [stdev(column) for column in columns]
-            low = [value - width for value, width in zip(means, spreads, strict=True)]
-            high = [value + width for value, width in zip(means, spreads, strict=True)]
-            axes.fill_between(stages, low, high, alpha=0.2, color=line.get_color(), linewidth=0)
-    axes.set(xlabel="tasks learned", ylabel="pass@2 on the whole stream (%)")
-    axes.xaxis.get_major_locator().set_params(integer=True)
-    _finish(figure, axes, path)
-
-
-def _figure() -> tuple[Any, Any]:
-    from matplotlib.figure import Figure  # not pyplot: no window, no global state
-
-    figure = Figure(figsize=(8, 5), layout="constrained")
-    return figure, figure.subplots()
-
-
-def _finish(figure: Any, axes: Any, path: Path) -> None:
-    axes.set_ylim(0, max(5.0, axes.get_ylim()[1]))  # where all is zero there is still an axis to see it on
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside right upper", fontsize="small")
-    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=150))
+        curves = [{stage: 100 * value for stage, value in run["retained"]} for run in runs]
+        stages = sorted(set.intersection(*(set(curve) for curve in curves)))
+        if stages:
+            series[_label(runs[0])] = [
+                Point(stage, tuple(curve[stage] for curve in curves)) for stage in stages
+            ]
+    return series
 
 
 def _mean(runs: Sequence[Summary], name: str) -> float:

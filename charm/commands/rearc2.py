@@ -185,6 +185,46 @@ def build(
 
 
 @app.command
+def pack(file: Positional[Path], *, data: DataFolder = None) -> None:
+    """Put all generated Re-ARC2 pairs and their manifest into one file, to keep or to pass on.
+
+    Example: charm rearc2 pack rearc2.zip
+
+    Args:
+        file: the file to write.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from charm.paths import data_dir
+    from charm.tasks.pairs_file import read_manifest, write_archive
+
+    folder = data_dir(data) / "rearc2"
+    sha256 = write_archive(folder, file)
+    records = read_manifest(folder).tasks.values()
+    pairs = sum(record.pairs for record in records)
+    print(
+        f"{file}: {len(records):,} tasks, {pairs:,} pairs, {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256}"
+    )
+
+
+@app.command
+def unpack(file: Positional[Path], *, data: DataFolder = None) -> None:
+    """Take Re-ARC2 pairs from such a file instead of generating them; every pair is checked.
+
+    Example: charm rearc2 unpack rearc2.zip
+
+    Args:
+        file: what `charm rearc2 pack` wrote.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    from charm.paths import data_dir
+    from charm.tasks.pairs_file import read_archive
+
+    folder = data_dir(data) / "rearc2"
+    records = read_archive(file, folder).tasks.values()
+    print(f"{folder}: {len(records):,} tasks, {sum(record.pairs for record in records):,} pairs")
+
+
+@app.command
 def preview(
     tasks: Positional[tuple[str, ...]] = (),
     *,

@@ -40,7 +40,7 @@ def report(
 
     chosen = protocol_named(protocol) if protocol else None
     if figure is not None:
-        from charm.report.figures import draw_figure
+        from charm.report.measurements import draw_figure
 
         print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))
     else:

@@ -9,6 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import shutil
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Sequence
@@ -163,6 +166,45 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise CharmError(f"{folder}: {len(missing)} tasks have no pairs ({some}); `{made_by}` makes them")
     return {task: read_block(folder, task, manifest.tasks[task].sha256) for task in wanted}
+
+
+def write_archive(folder: Path, file: Path) -> str:
+    """Put a whole folder of pairs into one file, the same bytes for the same pairs; returns its SHA-256.
+
+    The manifest comes first and vouches for each task's pairs, which lie there as they do in the folder.
+    """
+    load_pairs(folder)  # whole and undamaged, or an error that says what is not
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:  # the parts are compressed already
+        for name in (MANIFEST, *(f"{task}.npz" for task in sorted(read_manifest(folder).tasks))):
+            archive.writestr(zipfile.ZipInfo(name), (folder / name).read_bytes())  # dated 1980, always
+    write_atomically(file, buffer.getvalue())
+    return hashlib.sha256(buffer.getvalue()).hexdigest()
+
+
+def read_archive(file: Path, folder: Path) -> Manifest:
+    """Unpack such a file into a new folder, which is there only if every pair in it is what the manifest says."""
+    if folder.exists() and any(folder.iterdir()):
+        raise CharmError(f"{folder}: is not empty; remove it first, or choose another with --data")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        with zipfile.ZipFile(file) as archive:
+            for name in archive.namelist():
+                # Names are checked, not trusted: an archive must not write elsewhere.
+                if name != MANIFEST and not re.fullmatch(r"[0-9a-zA-Z_-]+\.npz", name):
+                    raise CharmError(f"{file}: is no archive of pairs: it holds {name!r}")
+                (scratch / name).write_bytes(archive.read(name))
+        load_pairs(scratch)
+        scratch.chmod(0o755)  # a temporary folder is its maker's alone
+        if folder.exists():
+            folder.rmdir()
+        scratch.rename(folder)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise CharmError(f"{file}: is not readable as an archive of pairs ({error})") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return read_manifest(folder)
 
 
 def _made_by(folder: Path) -> str:

@@ -33,7 +33,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     parts = [(other, ARROW), (more, palette[0]), (square, ARROW), (dot, palette[1])][: rng.choice([3, 4, 4])]
     parts += [(dot, palette[2])] * rng.randint(0, 1)
     before[before == 1] = ARROW
-    places = place(rng, before.shape, [part.shape for part, _ in parts], taken=before != GROUND)
+    taken = before != GROUND
+    taken[stairs_top : stairs_top + steps, :left] = (
+        True  # nothing stands between the stairs and what they hit
+    )
+    places = place(rng, before.shape, [part.shape for part, _ in parts], taken=taken)
     if not free_rows[places[0][0] : places[0][0] + len(other)].all():
         raise Retry
     for (part, color), (part_top, part_left) in zip(parts, places, strict=True):

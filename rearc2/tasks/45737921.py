@@ -10,8 +10,8 @@ SIZE = 3
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(6, 16), rng.randint(6, 16)
-    count = rng.randint(1, max(1, height * width // 36))
+    count = rng.randint(1, 6)
+    height, width = (rng.randint(5 + count, 9 + 2 * count) for _ in range(2))
     before, after = canvas(height, width), canvas(height, width)
     for top, left in place(rng, before.shape, [(SIZE, SIZE)] * count, margin=1):
         one, other = colors(rng, 2)

@@ -13,6 +13,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     block = np.array([rng.choice([0, *pair, *pair]) for _ in range(4)]).reshape(2, 2)
     if not set(pair) <= set(block.ravel().tolist()):
         raise Retry
+    # A block with an empty row or column would not show where it begins and ends.
+    if not (block.any(axis=0).all() and block.any(axis=1).all()):
+        raise Retry
     # A block that is its own mirror image would not show that it keeps its look.
     if (block == block[::-1]).all() or (block == block[:, ::-1]).all():
         raise Retry

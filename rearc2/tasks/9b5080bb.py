@@ -93,10 +93,11 @@ def verify(grid: Grid) -> Grid:
     output = grid.copy()
     for number, piece in enumerate(blocks):
         other = second if hosts[number] == first else first
-        # Lines at the edge of the piece that hold less than half of its extent are bumps, not body.
+        # A line at the edge of the piece that holds less than half of its extent is bumps, not body.
         rows, columns = piece.sum(axis=1), piece.sum(axis=0)
-        full = np.outer(rows * 2 >= rows.max(), columns * 2 >= columns.max())
-        top, left, height, width = box(full)
+        top, left, height, width = box(np.outer(rows * 2 >= rows.max(), columns * 2 >= columns.max()))
+        full = np.zeros(piece.shape, bool)
+        full[top : top + height, left : left + width] = True
         for row, column in np.argwhere(piece & ~full).tolist():
             inner = min(max(row, top), top + height - 1), min(max(column, left), left + width - 1)
             output[row, column] = output[inner] = other

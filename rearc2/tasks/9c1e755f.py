@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, objects, place, random_cells
+from rearc2.helpers import Grid, Retry, canvas, objects, place, random_cells
 
 BAR = 5
 PALETTE = [1, 2, 3, 4, 6, 7, 8, 9]
@@ -13,10 +13,12 @@ PALETTE = [1, 2, 3, 4, 6, 7, 8, 9]
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     sides = []
-    for _ in range(rng.randint(1, 3)):
-        period = rng.choice([1, 1, 2, 2, 3])
-        pattern = random_cells(rng, (period, rng.randint(2, 7)), rng.sample(PALETTE, rng.randint(2, 3)))
-        repeats = max(rng.randint(2, 9 // period), rng.randint(2, 9 // period))
+    for _ in range(rng.choice([1, 2, 2])):
+        period = rng.choice([1, 1, 2, 2, 2, 2, 3])
+        pattern = random_cells(rng, (period, rng.randint(3, 7)), rng.sample(PALETTE, rng.randint(2, 6)))
+        if (pattern == pattern[0, 0]).all():
+            raise Retry
+        repeats = max(rng.randint(2, 9 // period) for _ in range(period + 1))
         bar = canvas(period * repeats, 1, BAR)
         full = np.hstack([bar, np.vstack([pattern] * repeats)])
         start = full.copy()

@@ -5,14 +5,18 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, frame, objects, paint, place
+from rearc2.helpers import Grid, Mask, Retry, canvas, frame, objects, paint, place, retrying
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(12, 22), rng.randint(12, 22)
-    most = 3 + height * width // 120
-    rings = [_ring(rng) for _ in range(rng.randint(2, most))]
-    crosses = [_cross(rng) for _ in range(rng.randint(2, most))]
+    counts = rng.randint(2, 2 + height * width // 120), rng.randint(2, 2 + height * width // 120)
+    return retrying(lambda: _draw(rng, height, width, *counts), 1000)
+
+
+def _draw(rng: Random, height: int, width: int, ring_count: int, cross_count: int) -> tuple[Grid, Grid]:
+    rings = [_ring(rng) for _ in range(ring_count)]
+    crosses = [_cross(rng) for _ in range(cross_count)]
     things = rings + crosses
     palette = [rng.randint(1, 9) for _ in things]
     places = place(rng, (height, width), [thing.shape for thing in things], gap=rng.randint(0, 1))
@@ -21,7 +25,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         paint(before, thing, top, left, color)
     if len(objects(before)) < len(things):
         raise Retry  # two things of one colour touch
-    ceiling, floor = np.zeros(width, int), np.full(width, height)  # per column, of the things in place
+    # Per column, of the things in place; the last for whole boxes.
+    ceiling, floor, box_floor = np.zeros(width, int), np.full(width, height), np.full(width, height)
     for number in sorted(range(len(rings)), key=lambda number: places[number]):
         ring, left = rings[number], places[number][1]
         columns = slice(left, left + ring.shape[1])
@@ -34,9 +39,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         # How far each column of the cross reaches down decides where it comes to rest.
         reach = cross.shape[0] - cross[::-1].argmax(axis=0)
         top = int((floor[columns] - reach).min())
-        if top != floor[columns].min() - cross.shape[0]:
-            raise Retry  # its arm would rest on another: no official case shows that
-        floor[columns] = top + np.where(cross.any(axis=0), cross.argmax(axis=0), 0)
+        if top != box_floor[columns].min() - cross.shape[0]:
+            raise Retry  # it would rest on an arm, inside the other's box: no official case shows that
+        floor[columns] = top + cross.argmax(axis=0)
+        box_floor[columns] = top
         if top < 0 or after[top : top + cross.shape[0], columns].any():
             raise Retry
         paint(after, cross, top, left, palette[number])

@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, frame, objects
+from rearc2.helpers import Grid, canvas, frame, objects
 
 BEAM, LINE, RING = 1, 2, 3
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(8, 24), rng.randint(10, 24)
-    lines = _apart(rng, width, rng.randint(1, 1 + width // 5))
+    lines = _apart(rng, width, rng.randint(1, 1 + width // 6))
     beams = _apart(rng, height, rng.randint(1, min(1 + height // 6, 3)))
     before, after = canvas(height, width), canvas(height, width)
     before[:, lines] = after[:, lines] = LINE
@@ -28,19 +28,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _apart(rng: Random, length: int, count: int) -> list[int]:
     """Places for rings of three cells with a free cell between them."""
-    places = sorted(rng.sample(range(1, length - 1), count))
-    if any(b - a < 4 for a, b in zip(places, places[1:], strict=False)):
-        raise Retry
-    return places
+    places = sorted(rng.sample(range(1, length - 1 - 3 * (count - 1)), count))
+    return [place + 3 * number for number, place in enumerate(places)]
 
 
 def verify(grid: Grid) -> Grid:
-    # Every line reaches the first and the last row when the lines stand upright.
-    upright = bool((grid[0] == LINE).any() and (grid[-1] == LINE).any() and not (grid[:, 0] == LINE).any())
+    # A line runs through its whole column or row; nothing of it is hidden but by rings.
+    upright = bool(np.isin(grid, (LINE, RING)).all(axis=0).any())
     output = grid.copy() if upright else grid.T.copy()
-    lines = [c for c in range(output.shape[1]) if LINE in (output[0, c], output[-1, c])]
-    free = output.copy()
-    for ring in objects(np.where(free == RING, RING, 0)):
+    lines = np.flatnonzero(np.isin(output, (LINE, RING)).all(axis=0)).tolist()
+    for ring in objects(np.where(output == RING, RING, 0)):
         row, center = ring.top + 1, ring.left + 1
         beam = output[row]
         beam[beam == 0] = BEAM

@@ -3,7 +3,7 @@ a second dot. Where two lines cross, a yellow diagonal starts and runs down and 
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, canvas, ray
+from rearc2.helpers import Grid, Retry, canvas, ray, retrying
 
 GREY, YELLOW = 5, 4
 # Colour: direction (down, right) and length of the grey line, and the step from its last cell to the second dot.
@@ -11,8 +11,13 @@ ARROWS = {1: ((0, 1), 2, (-1, 0)), 2: ((0, -1), 3, (0, -1)), 3: ((1, 0), 2, (1, 
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(9, 14)
+    side = rng.randint(9, 13)
     chosen = rng.sample(list(ARROWS), rng.randint(1, 4))
+    crossed = rng.random() < 0.6 and 2 in chosen and len({3, 6} & set(chosen)) > 0
+    return retrying(lambda: _draw(rng, side, chosen, crossed), 2000)
+
+
+def _draw(rng: Random, side: int, chosen: list[int], crossed: bool) -> tuple[Grid, Grid]:
     before, after = canvas(side, side), canvas(side, side)
     dots, lines = [], []
     for color in chosen:
@@ -30,10 +35,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     grey = [(cell, color) for color, cells in lines for cell in cells]
     places = dots + [cell for cell, _ in grey]
     crossings = [cell for cell in set(places) if places.count(cell) > 1]
-    if len(crossings) > 1 or len(set(dots)) < len(dots) or {cell for cell, _ in grey} & set(dots):
+    if len(crossings) != crossed or len(set(dots)) < len(dots) or {cell for cell, _ in grey} & set(dots):
         raise Retry
-    if not crossings and {2, 3} <= set(chosen) and rng.random() < 0.6:
-        raise Retry  # crossings are rare by chance
     for cell, _ in grey:
         after[cell] = GREY
     for row, column in crossings:

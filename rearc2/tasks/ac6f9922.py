@@ -11,8 +11,8 @@ from rearc2.helpers import Grid, Retry, canvas, colors, fill, split
 def generate(rng: Random) -> tuple[Grid, Grid]:
     wall, panel = colors(rng, 2, ())
     marks = colors(rng, rng.randint(1, 6), (wall, panel))
-    rows, columns = _spans(rng, rng.randint(2, 4)), _spans(rng, rng.randint(2, 4))
-    height, width = rows[-1][1], columns[-1][1]
+    rows, height = _spans(rng, rng.choice([2, 2, 3, 3, 4]))
+    columns, width = _spans(rng, rng.choice([2, 2, 3, 3, 4]))
     side = max(height, width) + 2 + rng.randint(0, 2)
     if side > 30 or abs(height - width) > 6:
         raise Retry
@@ -21,29 +21,28 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     left = rng.randint(1, min(4, side - width - 1))
     fill(before, top, left, height, width, panel)
     density = rng.uniform(0.3, 0.9)
-    for i, (start, end) in enumerate(rows):
-        for j, (first, last) in enumerate(columns):
-            window_height, window_width = end - start - 1, last - first - 1
-            fill(before, top + start, left + first, window_height, window_width, wall)
+    for i, (down, window_height) in enumerate(rows):
+        for j, (right, window_width) in enumerate(columns):
+            fill(before, top + down, left + right, window_height, window_width, wall)
             if rng.random() < density:
                 after[i, j] = rng.choice(marks)
                 mark_top, mark_height = _inside(rng, window_height)
                 mark_left, mark_width = _inside(rng, window_width)
-                place = top + start + mark_top, left + first + mark_left
+                place = top + down + mark_top, left + right + mark_left
                 fill(before, *place, mark_height, mark_width, int(after[i, j]))
     if (after == wall).all():
         raise Retry
     return before, after
 
 
-def _spans(rng: Random, count: int) -> list[tuple[int, int]]:
-    """(start, end) of windows along one side of the panel; each end counts one cell of the panel after the window."""
-    spans, place = [], rng.randint(1, 2)
+def _spans(rng: Random, count: int) -> tuple[list[tuple[int, int]], int]:
+    """(start, length) of windows along one side of the panel, and the panel's length."""
+    spans, place, most = [], rng.randint(1, 2), rng.randint(3, 6)
     for _ in range(count):
-        length = rng.randint(3, 6)
-        spans.append((place, place + length + 1))
+        length = rng.randint(3, most)
+        spans.append((place, length))
         place += length + rng.randint(1, 2)
-    return spans
+    return spans, place
 
 
 def _inside(rng: Random, length: int) -> tuple[int, int]:
@@ -57,4 +56,6 @@ def verify(grid: Grid) -> Grid:
     rows, columns = np.nonzero(grid != wall)
     inside = grid[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1]
     windows = split(inside, inside[0, 0])
-    return np.array([[max(window.ravel(), key=lambda cell: cell != wall) for window in row] for row in windows])
+    return np.array(
+        [[max(window.ravel(), key=lambda cell: cell != wall) for window in row] for row in windows]
+    )

@@ -18,7 +18,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     rows = list(range(2, height - core + 1, pitch))
     columns = list(range(2, width - core + 1, pitch))
     count = rng.randint(1, 2)
-    if len(rows) < 2 * count or len(columns) < 2 * count:
+    # The common cores must outnumber those of each special colour.
+    if min(len(rows), len(columns)) < 2 * count or len(rows) * len(columns) < 4 * count + 5:
         raise Retry
     row_numbers, column_numbers = (
         rng.sample(range(len(rows)), 2 * count),

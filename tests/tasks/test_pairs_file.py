@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from charm.tasks.pairs_file import (
     TaskRecord,
     load_pairs,
     pack_pairs,
+    read_archive,
     read_manifest,
+    write_archive,
     write_block,
     write_manifest,
 )
@@ -150,3 +153,43 @@ def test_manifest_is_plain_json(folder: Path) -> None:
     assert data["plan"] == {"provider": "toy", "version": "1", "seed": 3, "pairs": 20, "time_limit": 5.0}
     assert data["unfinished"] == []
     assert data["tasks"]["task0"]["pairs"] == 20
+
+
+def test_an_archive_is_the_same_bytes_and_unpacks_to_the_same_pairs(tmp_path: Path) -> None:
+    blocks = {task: pack_pairs(random_pairs(n, 5), range(5)) for n, task in enumerate(("aa", "bb"))}
+    (tmp_path / "from").mkdir()
+    write_folder(tmp_path / "from", blocks)
+    hashes = [write_archive(tmp_path / "from", tmp_path / name) for name in ("one.zip", "two.zip")]
+    assert hashes[0] == hashes[1]
+    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
+    manifest = read_archive(tmp_path / "one.zip", tmp_path / "to")
+    assert manifest == read_manifest(tmp_path / "from")
+    found = load_pairs(tmp_path / "to")
+    assert {task: block.content() for task, block in found.items()} == {
+        task: block.content() for task, block in blocks.items()
+    }
+    with pytest.raises(CharmError, match="not empty"):
+        read_archive(tmp_path / "one.zip", tmp_path / "to")
+
+
+def test_a_damaged_or_hostile_archive_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "from").mkdir()
+    write_folder(tmp_path / "from", {"aa": pack_pairs(random_pairs(0, 5), range(5))})
+    file = tmp_path / "file.zip"
+    write_archive(tmp_path / "from", file)
+    whole = file.read_bytes()
+    for bad in (whole[:-200], b"text", whole[:300] + bytes([whole[300] ^ 1]) + whole[301:]):
+        file.write_bytes(bad)
+        with pytest.raises(CharmError):
+            read_archive(file, tmp_path / "to")
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("../evil.npz", b"")
+    with pytest.raises(CharmError, match="it holds"):
+        read_archive(file, tmp_path / "to")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file.zip", "from"]
+
+
+def test_an_unfinished_folder_is_not_packed(tmp_path: Path) -> None:
+    write_folder(tmp_path, {"aa": pack_pairs(random_pairs(0, 5), range(5))}, unfinished=("bb",))
+    with pytest.raises(CharmError, match="still to be made"):
+        write_archive(tmp_path, tmp_path / "file.zip")

@@ -1,0 +1,224 @@
+"""The paper's figures over plain data: series of points, each with one value for every seed.
+
+Colours are Okabe and Ito's, which stay apart for most people with a colour vision deficiency, and every series has a
+marker of its own. Error bars and bands are sample standard deviations. `charm.report.measurements` reads the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, NamedTuple
+
+from charm.errors import CharmError
+from charm.files import write_atomically
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The yellow of the eight is pale on white and comes last.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")  # 11 x 8 series before a pair comes again
+GREY = "#9a9a9a"
+FORMATS = ("pdf", "svg", "png")
+
+
+class Point(NamedTuple):
+    x: float
+    values: tuple[float, ...]
+    """One for each seed."""
+
+    @property
+    def mean(self) -> float:
+        return mean(self.values)
+
+    @property
+    def deviation(self) -> float:
+        """Sample standard deviation; 0 for a single seed."""
+        return stdev(self.values) if len(self.values) > 1 else 0.0
+
+
+Series = Mapping[str, Sequence[Point]]  # label -> its points
+
+
+# Figures
+
+
+def pareto(series: Series) -> Figure:
+    """Accuracy against parameters of the task memory; a line joins the designs that no smaller one beats."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=False)
+    front = frontier([point for points in series.values() for point in points])
+    axes.plot([p.x for p in front], [p.mean for p in front], color=GREY, linestyle="--", zorder=1)
+    axes.set(xscale="log", xlabel="task-memory parameters", ylabel="pass@2 (%)")
+    return _with_legend(figure, series)
+
+
+def depth(series: Series) -> Figure:
+    """Accuracy against refinement steps of evaluation."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=True)
+    axes.set(xscale="log", xlabel="refinement steps", ylabel="pass@2 (%)")
+    _whole_numbers(axes, series)
+    return _with_legend(figure, series)
+
+
+def horizon(series: Series) -> Figure:
+    """Accuracy against the layers that gradients pass through, one line for each forward shape."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=True)
+    axes.set(xlabel="learning horizon (layers)", ylabel="pass@2 (%)")
+    _whole_numbers(axes, series)
+    return _with_legend(figure, series)
+
+
+def isoflop(series: Series) -> Figure:
+    """Accuracy against unique layers, one line for each total depth."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=True)
+    axes.set(xscale="log", xlabel="unique layers U, each applied L/U times", ylabel="pass@2 (%)")
+    _whole_numbers(axes, series)
+    return _with_legend(figure, series)
+
+
+def car_emergence(seen: Series, unseen: Series) -> Figure:
+    """Accuracy on trained and on other combinations of rule and horizon along training."""
+    figure, panels = _new(2)
+    labels = list(dict.fromkeys([*seen, *unseen]))
+    for axes, title, series in zip(panels, ("seen", "unseen"), (seen, unseen), strict=True):
+        _bands(axes, series, labels)
+        axes.set(title=f"{title} combinations", xlabel="updates", ylabel="pass@2 (%)")
+        _from_zero(axes)
+    return _with_legend(figure, seen, panels[0])
+
+
+def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
+    """Final accuracy against parameters updated for each task; `hollow` series keep no single model."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=False, hollow=hollow)
+    axes.set(xscale="log", xlabel="updated parameters per task", ylabel="final pass@2 (%)")
+    _from_zero(axes)
+    return _with_legend(figure, series)
+
+
+def cl_retained(series: Series) -> Figure:
+    """Accuracy on the whole stream along it."""
+    figure, (axes,) = _new(1)
+    _bands(axes, series, list(series))
+    axes.set(xlabel="tasks learned", ylabel="pass@2 on the whole stream (%)")
+    axes.locator_params(axis="x", integer=True)
+    _from_zero(axes)
+    return _with_legend(figure, series)
+
+
+def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
+    """Bits per byte against parameters of the n-gram memory; `stock` is the model without one, seed by seed."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=True)
+    if stock:
+        axes.axhline(mean(stock), color=GREY, linestyle="--", label="no memory")
+        if len(stock) > 1:
+            axes.axhspan(mean(stock) - stdev(stock), mean(stock) + stdev(stock), color=GREY, alpha=0.2, lw=0)
+    axes.set(xscale="log", xlabel="n-gram memory parameters", ylabel="validation bits per byte")
+    return _with_legend(figure, series)
+
+
+def frontier(points: Sequence[Point]) -> list[Point]:
+    """Points that are better than all with fewer or as many parameters, fewest first."""
+    kept: list[Point] = []
+    for point in sorted(points, key=lambda p: (p.x, -p.mean)):
+        if not kept or point.mean > kept[-1].mean:
+            kept.append(point)
+    return kept
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write the figure in the format of the file's ending; the same figure gives the same bytes."""
+    import matplotlib
+
+    ending = path.suffix.removeprefix(".").lower()
+    if ending not in FORMATS:
+        raise CharmError(f"{path}: a figure is written as .{', .'.join(FORMATS)}")
+    undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[ending]
+    # Type 42 keeps the letters of a PDF as text; the salt makes ids within an SVG a function of its content.
+    with matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "charm"}):
+        write_atomically(path, lambda file: figure.savefig(file, format=ending, dpi=150, metadata=undated))
+    return path
+
+
+# Parts
+
+
+def _new(panels: int) -> tuple[Figure, Sequence[Axes]]:
+    from matplotlib.figure import Figure  # not pyplot: no window, no global state
+
+    figure = Figure(figsize=(8, 4.6) if panels == 1 else (11, 4.6), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False)[0]
+    for one in axes:
+        one.grid(alpha=0.3)
+        one.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _style(number: int) -> tuple[str, str]:
+    return COLORS[number % len(COLORS)], MARKERS[number % len(MARKERS)]
+
+
+def _points(axes: Axes, series: Series, joined: bool, hollow: Sequence[str] = ()) -> None:
+    """Means with error bars where there are seeds."""
+    for number, (label, unordered) in enumerate(series.items()):
+        color, marker = _style(number)
+        points = sorted(unordered)
+        spread = [point.deviation for point in points]
+        axes.errorbar(
+            [point.x for point in points],
+            [point.mean for point in points],
+            spread if any(len(point.values) > 1 for point in points) else None,
+            color=color,
+            marker=marker,
+            markersize=7,
+            markerfacecolor="white" if label in hollow else color,
+            markeredgecolor=color if label in hollow else "black",
+            markeredgewidth=1.5 if label in hollow else 0.5,
+            linestyle="-" if joined else "none",
+            capsize=3,
+            label=label,
+        )
+
+
+def _bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
+    """Mean curves over bands of one standard deviation; styles go by the place of a label among `labels`."""
+    for label, unordered in series.items():
+        color, marker = _style(labels.index(label))
+        points = sorted(unordered)
+        xs, means = [point.x for point in points], [point.mean for point in points]
+        every = max(1, len(points) // 15)
+        axes.plot(xs, means, color=color, marker=marker, markersize=6, markevery=every, label=label)
+        if any(len(point.values) > 1 for point in points):
+            low = [point.mean - point.deviation for point in points]
+            high = [point.mean + point.deviation for point in points]
+            axes.fill_between(xs, low, high, alpha=0.2, color=color, linewidth=0)
+
+
+def _from_zero(axes: Axes) -> None:
+    axes.set_ylim(0, max(5.0, axes.get_ylim()[1]))  # where all is zero there is still an axis to see it on
+
+
+def _whole_numbers(axes: Axes, series: Series) -> None:
+    """A tick at every x that there is."""
+    xs = sorted({point.x for points in series.values() for point in points})
+    axes.set_xticks(xs, [f"{x:g}" for x in xs])
+    axes.set_xticks([], minor=True)
+
+
+def _with_legend(figure: Figure, series: Series, axes: Axes | None = None) -> Figure:
+    counts = {len(point.values) for points in series.values() for point in points}
+    seeds = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    title = f"mean and standard\ndeviation of {seeds} seeds" if max(counts) > 1 else "single runs"
+    handles, labels = (axes or figure.axes[0]).get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside right upper", fontsize="small", title=title, title_fontsize="small"
+    )
+    return figure

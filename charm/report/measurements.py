@@ -1,0 +1,261 @@
+"""What the figures draw, read from run folders or from recorded results; `draw_figure` finds both by a name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from charm.adaptation.results import Summary, group, hollow_labels, memory_name, retained, tradeoff
+from charm.automata.run import CarConfig, read_car_config
+from charm.config import to_json
+from charm.errors import CharmError
+from charm.evaluation.archive import passes
+from charm.evaluation.protocols import Protocol
+from charm.evaluation.run import evaluate_votes
+from charm.model import MemoryConfig
+from charm.report import figures, folder
+from charm.report.figures import Point, Series
+from charm.report.html import names_of
+from charm.report.records import is_record
+from charm.training.config import TrainConfig, read_config
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None = None) -> Path:
+    """Draw a figure of the paper from run folders or results, and return where it was written.
+
+    `data` is where downloaded data lie, if not where the configurations say.
+    """
+    if name not in FIGURES:
+        raise CharmError(f"there is no figure {name}; the names are {', '.join(FIGURES)}")
+    if not sources:
+        raise CharmError(f"the figure {name} needs run folders or results to draw from")
+    return figures.save(FIGURES[name](sources, data), out)
+
+
+def memory_label(memory: MemoryConfig) -> str:
+    """A memory design in a few letters."""
+    key = {"puzzle": "", "rule-horizon": "two-factor ", "rule+horizon": "three-factor "}[memory.key]
+    if memory.design == "table" and memory.key != "puzzle":
+        key = ""
+    if memory.design == "cose" and memory.rank == 0 and not memory.task_width:
+        return f"{key}composition"
+    return f"{key}{memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
+
+
+def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
+    """Runs on ARC's tasks with their configurations."""
+    for run in sources:
+        if folder.kind_of(run) != "arc":
+            raise CharmError(f"{run} is not a run on ARC's tasks")
+    return {run: read_config(run) for run in sources}
+
+
+def labelled(configs: Mapping[Path, TrainConfig]) -> dict[str, list[Path]]:
+    """Runs that differ in their seed alone, by the name of their memory, or by that of the run if it is not enough."""
+    groups: dict[TrainConfig, list[Path]] = {}
+    for run, config in configs.items():
+        groups.setdefault(
+            replace(config, seed=0, device="", data=replace(config.data, data=None)), []
+        ).append(run)
+    labels = [memory_label(config.memory) for config in groups]
+    names = names_of([runs[0] for runs in groups.values()])
+    chosen = labels if len(set(labels)) == len(labels) else names
+    return dict(zip(chosen, groups.values(), strict=True))
+
+
+# Runs on ARC's tasks
+
+
+def read_pareto(runs: Sequence[Path]) -> Series:
+    """pass@2 of the newest evaluation over the memory's parameters, for each group of seeds."""
+    series = {}
+    for label, members in labelled(arc_runs(runs)).items():
+        counts = [folder.sizes(run) for run in members]
+        if None in counts:
+            run = members[counts.index(None)]
+            raise CharmError(f"{run}: the run has no checkpoint whose parameters could be counted")
+        scores = tuple(_pass2(folder.newest_evaluation(run), run) for run in members)
+        series[label] = [Point(counts[0].memory, scores)]  # type: ignore[union-attr]
+    return series
+
+
+def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
+    """pass@2 of the newest checkpoint that voted, at each refinement depth at which it did."""
+    configs = arc_runs(runs)
+    series = {}
+    for label, members in labelled(configs).items():
+        found: dict[int, list[float]] = {}
+        for run in members:
+            voted = passes(run / "votes")
+            if not voted:
+                raise CharmError(f"{run}: no votes; `charm eval {run} --loops 1 2 4 8 16` makes them")
+            step = max(voted)
+            source = replace(configs[run].data, data=data or configs[run].data.data)
+            for loops in voted[step]:
+                protocol = Protocol(window="current", loops=(loops,))
+                scores = evaluate_votes(run / "votes", protocol, source, [step]).scores
+                found.setdefault(loops, []).append(_pass2({"metrics": scores.metrics}, run))
+        series[label] = [Point(loops, tuple(values)) for loops, values in sorted(found.items())]
+    return series
+
+
+def read_horizon(runs: Sequence[Path]) -> Series:
+    """pass@2 over the learning horizon in layers, for each forward shape."""
+    shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
+    families = {run: (one.layers, one.recurrences) for run, one in shapes.items()}
+    series = _families(runs, families, {run: one.layers * one.horizon for run, one in shapes.items()})
+    return {f"U={u}, R={r}": points for (u, r), points in series.items()}
+
+
+def read_isoflop(runs: Sequence[Path]) -> Series:
+    """pass@2 over unique layers, for each total depth."""
+    shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
+    families = {run: (one.layers * one.recurrences,) for run, one in shapes.items()}
+    series = _families(runs, families, {run: one.layers for run, one in shapes.items()})
+    return {f"L={depth}": points for (depth,), points in series.items()}
+
+
+def _families(
+    runs: Sequence[Path], families: Mapping[Path, tuple[int, ...]], xs: Mapping[Path, int]
+) -> dict[tuple[int, ...], list[Point]]:
+    """Within a family, at the latest step that all of its runs were evaluated at, as the paper has it."""
+    series = {}
+    for family in sorted(set(families.values())):
+        members = [run for run in runs if families[run] == family]
+        scored = {run: folder.scored_steps(run) for run in members}
+        shared = set.intersection(*(set(steps) for steps in scored.values()))
+        if not shared:
+            raise CharmError(f"{', '.join(map(str, members))}: no step at which all of these were evaluated")
+        values: dict[int, list[float]] = {}
+        for run in members:
+            values.setdefault(xs[run], []).append(_pass2(scored[run][max(shared)], run))
+        series[family] = [Point(x, tuple(one)) for x, one in sorted(values.items())]
+    return series
+
+
+def _pass2(found: Mapping[str, Any], run: Path) -> float:
+    """In percent."""
+    if "pass@2" not in found["metrics"]:
+        raise CharmError(f"{run}: the evaluation has no pass@2, since all of its tasks are blind")
+    return 100 * float(found["metrics"]["pass@2"])
+
+
+# Cellular automata
+
+
+def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
+    """pass@2 of seen and of unseen combinations along training, over seeds; from runs or from a record."""
+    if len(sources) == 1 and sources[0].is_file():
+        return _recorded_car(sources[0])
+    groups: dict[CarConfig, list[Path]] = {}
+    for run in sources:
+        if folder.kind_of(run) != "car":
+            raise CharmError(f"{run} is not a run on cellular automata")
+        config = read_car_config(run)
+        groups.setdefault(
+            replace(config, seed=0, device="", data=replace(config.data, data=None)), []
+        ).append(run)
+    labels = [memory_label(config.memory) for config in groups]
+    if len(set(labels)) < len(labels):
+        labels = names_of([members[0] for members in groups.values()])
+    series: dict[str, dict[str, list[Point]]] = {"seen": {}, "unseen": {}}
+    for label, members in zip(labels, groups.values(), strict=True):
+        scored = [folder.car_steps(run) for run in members]
+        steps = sorted(set.intersection(*map(set, scored)))
+        if not steps:
+            raise CharmError(f"{', '.join(map(str, members))}: no step at which all of these were evaluated")
+        for part, curves in series.items():
+            if all(part in one[steps[0]] for one in scored):
+                curves[label] = [
+                    Point(step, tuple(100 * one[step][part]["all"]["pass@2"] for one in scored))
+                    for step in steps
+                ]
+    return series["seen"], series["unseen"]
+
+
+def _recorded_car(path: Path) -> tuple[Series, Series]:
+    found = _raw(path)
+    try:
+        seen, unseen = (
+            {
+                label: [Point(int(step), tuple(map(float, values))) for step, values in curve]
+                for label, curve in found[part].items()
+            }
+            for part in ("seen", "unseen")
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise CharmError(f"{path}: no curves of seen and unseen combinations in it") from error
+    return seen, unseen
+
+
+# Recorded results
+
+
+def _raw(path: Path) -> Any:
+    """The content of a JSON file; of a record, its raw data."""
+    found = folder.read_json(path)
+    return found.get("data") if is_record(found) else found
+
+
+def read_streams(sources: Sequence[Path]) -> list[list[Summary]]:
+    """Stream runs in groups of seeds: from results.json files, folders with one, records, or run folders."""
+    found: list[Summary] = []
+    for source in sources:
+        path = source
+        if source.is_dir():
+            path = source / "results.json" if (source / "results.json").is_file() else source / "result.json"
+        raw = _raw(path)
+        many = raw if isinstance(raw, list) else [raw]
+        if not all(isinstance(one, dict) and "retained" in one and "method" in one for one in many):
+            raise CharmError(f"{path}: not the results of `charm adapt`")
+        found += many
+    return group(found)
+
+
+LM_NAMES = {"engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
+
+
+def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
+    """Bits per byte over the memory's parameters, and without a memory; from results of benchmarks/language.py."""
+    values: dict[str, dict[int, list[float]]] = {}
+    stock: list[float] = []
+    for path in sources:
+        raw = _raw(path)
+        try:
+            for run in raw["runs"]:
+                if run["variant"] == "stock":
+                    stock.append(float(run["bpb"]))
+                else:
+                    label = LM_NAMES[run["variant"]]
+                    values.setdefault(label, {}).setdefault(int(run["memory"]), []).append(float(run["bpb"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CharmError(f"{path}: not the results of benchmarks/language.py") from error
+    if not values:
+        raise CharmError(f"{sources[0]}: no run with a memory in it")
+    series = {
+        label: [Point(memory, tuple(scores)) for memory, scores in sorted(by_memory.items())]
+        for label, by_memory in values.items()
+    }
+    return series, tuple(stock)
+
+
+def _draw_tradeoff(sources: Sequence[Path]) -> Figure:
+    groups = read_streams(sources)
+    return figures.cl_tradeoff(tradeoff(groups), hollow_labels(groups))
+
+
+FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
+    "pareto": lambda sources, data: figures.pareto(read_pareto(sources)),
+    "depth": lambda sources, data: figures.depth(read_depth(sources, data)),
+    "horizon": lambda sources, data: figures.horizon(read_horizon(sources)),
+    "isoflop": lambda sources, data: figures.isoflop(read_isoflop(sources)),
+    "car-emergence": lambda sources, data: figures.car_emergence(*read_car(sources)),
+    "cl-tradeoff": lambda sources, data: _draw_tradeoff(sources),
+    "cl-retained": lambda sources, data: figures.cl_retained(retained(read_streams(sources))),
+    "lm-scaling": lambda sources, data: figures.lm_scaling(*read_lm(sources)),
+}

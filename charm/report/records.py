@@ -1,0 +1,85 @@
+"""Recorded measurements: benchmarks/results/NAME.json, one record each.
+
+what      one line
+command   what was run
+size      how large, in words
+machine   where
+date      when, YYYY-MM-DD
+seeds     the seeds, or [] for something that has none
+numbers   name -> a number, or one for each seed
+data      optional: raw results, such as figures are drawn from
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from charm.errors import CharmError
+from charm.report.folder import is_number, read_json
+
+
+@dataclass(frozen=True)
+class Record:
+    what: str
+    command: str
+    size: str
+    machine: str
+    date: str
+    seeds: tuple[int, ...]
+    numbers: Mapping[str, tuple[float, ...]]
+    data: Any = None
+
+    def number(self, name: str) -> float:
+        """The mean of a number over seeds."""
+        return mean(self._values(name))
+
+    def text(self, name: str, form: str) -> str:
+        """Mean, and sample standard deviation where there are several values, as "25.0 ± 4.4"."""
+        values = self._values(name)
+        spread = f" ± {format(stdev(values), form)}" if len(values) > 1 else ""
+        return f"{format(mean(values), form)}{spread}"
+
+    def _values(self, name: str) -> tuple[float, ...]:
+        if name not in self.numbers:
+            raise CharmError(f"the record {self.what!r} has no number {name!r}")
+        return self.numbers[name]
+
+
+def read_record(path: Path) -> Record:
+    found = read_json(path)
+    names = [field.name for field in fields(Record)]
+    if not isinstance(found, dict) or set(found) - {"data"} != set(names) - {"data"}:
+        raise CharmError(f"{path}: a record has the fields {', '.join(names)}, of which data may be missing")
+    words = ("what", "command", "size", "machine", "date")
+    if not all(isinstance(found[name], str) and found[name] for name in words):
+        raise CharmError(f"{path}: {', '.join(words)} of a record are text")
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", found["date"]):
+        raise CharmError(f"{path}: {found['date']} is not a date as 2026-11-15")
+    seeds, numbers = found["seeds"], found["numbers"]
+    if not isinstance(seeds, list) or not all(isinstance(seed, int) for seed in seeds):
+        raise CharmError(f"{path}: seeds are whole numbers")
+    if not isinstance(numbers, dict):
+        raise CharmError(f"{path}: numbers are an object of names")
+    values = {}
+    for name, given in numbers.items():
+        every = given if isinstance(given, list) else [given]
+        if not every or not all(map(is_number, every)):
+            raise CharmError(f"{path}: {name} is not a number or a list of them")
+        if isinstance(given, list) and len(given) != len(seeds):
+            raise CharmError(f"{path}: {name} has {len(given)} values for {len(seeds)} seeds")
+        values[name] = tuple(float(value) for value in every)
+    return Record(**{**found, "seeds": tuple(seeds), "numbers": values})
+
+
+def read_records(folder: Path) -> dict[str, Record]:
+    """All records of a folder by name."""
+    return {path.stem: read_record(path) for path in sorted(folder.glob("*.json"))}
+
+
+def is_record(value: Any) -> bool:
+    return isinstance(value, dict) and {"what", "numbers"} <= set(value)
