@@ -187,36 +187,43 @@ def write_results(folders: Sequence[Path], out: Path) -> list[Path]:
     return written
 
 
-def _label(run: Summary) -> str:
-    scope = "" if run["method"] in ONE_SCOPE else f", {run['scope']}"
-    return f"{run['memory']} {run['method']}{scope}, w_h={run['halt_weight']:g}"
+def labels_of(groups: Sequence[Sequence[Summary]]) -> list[str]:
+    """A name for each group; what all of them share is left out."""
+    weights = {runs[0]["halt_weight"] for runs in groups}
+    labels = []
+    for runs in groups:
+        one = runs[0]
+        scope = "" if one["method"] in ONE_SCOPE else f", {one['scope']}"
+        weight = f", w_h={one['halt_weight']:g}" if len(weights) > 1 else ""
+        labels.append(f"{one['memory']} {one['method']}{scope}{weight}")
+    return labels
+
+
+def hollow_labels(groups: Sequence[Sequence[Summary]]) -> list[str]:
+    """The names of groups without a single model in the end."""
+    return [
+        label for label, runs in zip(labels_of(groups), groups, strict=True) if runs[0]["method"] == "oracle"
+    ]
 
 
 def tradeoff(groups: Sequence[Sequence[Summary]]) -> Series:
     """Final accuracy in percent over updated parameters for each task, of the groups that have one."""
     series = {}
-    for runs in groups:
+    for label, runs in zip(labels_of(groups), groups, strict=True):
         values = tuple(100 * run["final pass@2"] for run in runs if run["final pass@2"] is not None)
         if values:
-            series[_label(runs[0])] = [Point(_mean(runs, "updated_parameters"), values)]
+            series[label] = [Point(_mean(runs, "updated_parameters"), values)]
     return series
-
-
-def hollow_labels(groups: Sequence[Sequence[Summary]]) -> list[str]:
-    """The series without a single model in the end."""
-    return [_label(runs[0]) for runs in groups if runs[0]["method"] == "oracle"]
 
 
 def retained(groups: Sequence[Sequence[Summary]]) -> Series:
     """Accuracy in percent on the whole stream along it, at the stages that all seeds have."""
     series = {}
-    for runs in groups:
+    for label, runs in zip(labels_of(groups), groups, strict=True):
         curves = [{stage: 100 * value for stage, value in run["retained"]} for run in runs]
         stages = sorted(set.intersection(*(set(curve) for curve in curves)))
         if stages:
-            series[_label(runs[0])] = [
-                Point(stage, tuple(curve[stage] for curve in curves)) for stage in stages
-            ]
+            series[label] = [Point(stage, tuple(curve[stage] for curve in curves)) for stage in stages]
     return series
 
 

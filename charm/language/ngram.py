@@ -18,7 +18,7 @@ from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from charm.language.config import NgramConfig
 from charm.memory.parts import Rows
-from charm.memory.tables import _primes as primes_from
+from charm.memory.tables import primes_from
 
 ORDERS = 2  # 2-grams and 3-grams
 KERNEL, DILATION = 4, 3  # of the short convolution

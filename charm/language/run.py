@@ -31,7 +31,7 @@ from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
 from charm.training import checkpoint
-from charm.training.loop import _stop_on_signal as stop_on_signal
+from charm.training.loop import stop_on_signal
 
 STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 

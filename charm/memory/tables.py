@@ -82,7 +82,7 @@ class KeyedTable(MemoryModule):
         # Odd numbers lose nothing when they multiply modulo 2^64, which is what int64 does.
         numbers = np.random.default_rng(seed).integers(0, 2**62, size=sum(fields.values())) * 2 + 1
         self.register_buffer("multipliers", torch.tensor(numbers.tolist()))
-        self.sizes = list(islice(_primes(rows), tables))
+        self.sizes = list(islice(primes_from(rows), tables))
         self.tables = nn.ModuleList(
             Rows(size, rank // tables + (number < rank % tables), sparse=True)
             for number, size in enumerate(self.sizes)
@@ -115,7 +115,7 @@ class KeyedTable(MemoryModule):
         return fit_B1.sigmoid() * self.up(values_BC)
 
 
-def _primes(start: int) -> Iterator[int]:
+def primes_from(start: int) -> Iterator[int]:
     """All primes from `start` up, in order."""
     number = max(start, 2)
     while True:

@@ -21,6 +21,7 @@ from charm.report.html import (
     names_of,
     percent,
     table,
+    title_of,
     write_page,
 )
 from charm.report.page import CURVES, NEVER, drawing, protocol_text, ranked
@@ -68,7 +69,7 @@ def write_comparison(
         {"name": name, "steps": headline["steps"]} for name, headline in zip(names, headlines, strict=True)
     ]
     payload = {**drawing(), "runs": shown, "tasks": tasks}
-    return write_page(out, document(" · ".join(names), body, COMPARISON, payload))
+    return write_page(out, document(title_of(names), body, COMPARISON, payload))
 
 
 def merge(entries: Sequence[dict[str, Json]]) -> list[Json]:

@@ -95,6 +95,10 @@ def names_of(runs: Sequence[Path]) -> list[str]:
     raise CharmError(f"{runs[0]} is given twice, or two of the runs are the same folder")
 
 
+def title_of(names: Sequence[str]) -> str:
+    return " · ".join(names) if len(names) <= 3 else f"{len(names)} runs"
+
+
 def legend(names: Sequence[str]) -> str:
     """Which run has which colour and dash in the curves of a page."""
     lines = "".join(

@@ -12,12 +12,12 @@ from charm.report.folder import Json
 from charm.report.html import (
     UNKNOWN,
     accounting_rows,
-    card,
     document,
     legend,
     names_of,
     settings,
     table,
+    title_of,
     write_page,
 )
 
@@ -34,6 +34,7 @@ LM_CURVES = {
     "tokens_per_second": ("Tokens per second", False),
 }
 PARTS = ("seen", "unseen")
+SHARES = ("pass@1", "pass@2", "cells")  # whole grids in so many attempts; right cells of first answers
 
 
 def write_car_page(runs: Sequence[Path], out: Path) -> Path:
@@ -47,7 +48,7 @@ def write_car_page(runs: Sequence[Path], out: Path) -> Path:
         *_car_parameters(runs, names),
         *_settings(runs, names),
     ]
-    return write_page(out, document(" · ".join(names), body))
+    return write_page(out, document(title_of(names), body))
 
 
 def write_lm_page(runs: Sequence[Path], out: Path) -> Path:
@@ -62,7 +63,7 @@ def write_lm_page(runs: Sequence[Path], out: Path) -> Path:
         rows.append([name, *told, *last])
     heads = ["run", "n-gram memory", "rows", "width", "step", "bits per byte"]
     body = [table(heads, rows), *_learning(runs, names, LM_CURVES), *_settings(runs, names)]
-    return write_page(out, document(" · ".join(names), body))
+    return write_page(out, document(title_of(names), body))
 
 
 def _learning(
@@ -78,40 +79,49 @@ def _learning(
 
 
 def _car_headline(names: Sequence[str], newest: Sequence[Json | None]) -> list[str]:
-    cards = []
+    lead = "Cellular automata: all checkpoints so far and all eight views vote; combinations are averaged."
+    columns = [(part, share) for part in PARTS for share in SHARES]
+    rows = []
     for name, found in zip(names, newest, strict=True):
         if found is None:
-            cards.append(card(name, UNKNOWN, "not evaluated yet"))
-            continue
-        for part in PARTS:
-            if found.get(part):
-                one = found[part]["all"]
-                detail = f"{one['combinations']:,} combinations; pass@1 {one['pass@1']:.2%}"
-                title = f"{part} pass@2" if len(names) == 1 else f"{name}: {part} pass@2"
-                cards.append(card(title, f"{one['pass@2']:.2%}", detail))
-    steps = dict.fromkeys(one["step"] for one in newest if one is not None)
-    told = f"Step {', '.join(f'{step:,}' for step in steps)}; " if steps else ""
-    lead = f"{told}cellular automata; all checkpoints so far and all eight views vote, combinations are averaged."
-    return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *cards, "</div>"]
+            rows.append([name, "not evaluated yet", *[UNKNOWN] * len(columns)])
+        else:
+            cells = [_share(found.get(part, {}).get("all", {}), share) for part, share in columns]
+            rows.append([name, f"{found['step']:,}", *cells])
+    heads = ["run", "step", *(f"{part} {share}" for part, share in columns)]
+    return [f'<p class="soft">{escape(lead)}</p>', table(heads, rows)]
 
 
 def _car_groups(names: Sequence[str], newest: Sequence[Json | None]) -> list[str]:
+    """Of one run all shares, of several pass@2, by horizon and by family."""
     parts = []
     for part in PARTS:
-        rows = []
-        for name, found in zip(names, newest, strict=True):
-            for group, one in (found or {}).get(part, {}).items():
-                shares = [
-                    f"{one[share]:.2%}" if share in one else UNKNOWN
-                    for share in ("pass@1", "pass@2", "cells")
+        groups = [(found or {}).get(part, {}) for found in newest]
+        labels = list(dict.fromkeys(label for one in groups for label in one))
+        if not labels:
+            continue
+        if len(names) == 1:
+            heads = ["", "combinations", *SHARES]
+            rows = [
+                [
+                    label,
+                    f"{groups[0][label]['combinations']:,}",
+                    *(_share(groups[0][label], one) for one in SHARES),
                 ]
-                rows.append([name, group, f"{one['combinations']:,}", *shares])
-        if rows:
-            heads = ["run", "group", "combinations", "pass@1", "pass@2", "right cells"]
-            kept = slice(0 if len(names) > 1 else 1, None)
-            title = f"<section><h2>{part.capitalize()} combinations</h2>"
-            parts += [title, table(heads[kept], [row[kept] for row in rows]), "</section>"]
+                for label in labels
+            ]
+        else:
+            heads = ["pass@2", *labels]
+            rows = [
+                [name, *(_share(one.get(label, {}), "pass@2") for label in labels)]
+                for name, one in zip(names, groups, strict=True)
+            ]
+        parts += [f"<section><h2>{part.capitalize()} combinations</h2>", table(heads, rows), "</section>"]
     return ['<div class="tables">', *parts, "</div>"] if parts else []
+
+
+def _share(group: Mapping[str, float], name: str) -> str:
+    return f"{group[name]:.2%}" if name in group else UNKNOWN
 
 
 def _car_parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:

@@ -122,7 +122,7 @@ class Trainer:
         """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
         config = self.config
         self.prepare_blocks()
-        with _stop_on_signal() as stopped, self.logs.progress(self.step, config.steps):
+        with stop_on_signal() as stopped, self.logs.progress(self.step, config.steps):
             while self.step < config.steps:
                 metrics = self.update(self.slots[self.side_of(self.step)])
                 self.step += 1
@@ -308,7 +308,7 @@ def _differences(old: RunConfig, new: RunConfig) -> list[str]:
 
 
 @contextmanager
-def _stop_on_signal() -> Iterator[list[int]]:
+def stop_on_signal() -> Iterator[list[int]]:
     """A list that is not empty once SIGTERM or SIGINT has come; a second one interrupts at once."""
     received: list[int] = []
 

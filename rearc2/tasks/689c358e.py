@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, frame
+from rearc2.helpers import Grid, Retry, canvas, frame, retrying
 
 SIDE, FRAME, GROUND, TAIL = 11, 6, 7, 0
 SHADES = (2, 5, 8, 9)
@@ -13,6 +13,10 @@ STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
+    return retrying(lambda: _draw(rng))  # four crosses seldom fit at once
+
+
+def _draw(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(SIDE, SIDE, GROUND)
     frame(before, 0, 0, SIDE, SIDE, FRAME)
     after = before.copy()

@@ -30,7 +30,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
                 mark_left, mark_width = _inside(rng, window_width)
                 place = top + down + mark_top, left + right + mark_left
                 fill(before, *place, mark_height, mark_width, int(after[i, j]))
-    if (after == wall).all():
+    if (after == after[0, 0]).all():
         raise Retry
     return before, after
 

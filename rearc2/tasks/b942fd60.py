@@ -9,9 +9,7 @@ from rearc2.helpers import Grid, Retry, canvas, ray
 
 RED = 2
 OBSTACLES = [3, 6, 7, 8]
-WRONG = {
-    "train 1": "the beams that are stopped at (1, 3) and (10, 4) do not go on to both sides"
-}
+WRONG = {"train 1": "the beams that are stopped at (1, 3) and (10, 4) do not go on to both sides"}
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:

@@ -1,5 +1,5 @@
-"""Green boxes that face each other are joined by corridors, one cell narrower on either side than the stretch they face,
-open inside. The corridors join all boxes by the shortest ways, without a circle."""
+"""Green boxes that face each other are joined by corridors, one cell narrower on either side than the stretch they
+face, open inside. The corridors join all boxes by the shortest ways, without a circle."""
 
 from itertools import combinations
 from random import Random
@@ -55,12 +55,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _new_box(rng: Random, top: int, left: int) -> Box:
-    return (
-        top,
-        left,
-        top + rng.choice([3, 3, 4, 5, 6, 7, 8, 9]) - 1,
-        left + rng.choice([3, 3, 4, 5, 6, 7, 8, 10, 12]) - 1,
-    )
+    height, width = rng.choice([3, 4, 5, 6, 7, 8, 9, 11]), rng.choice([3, 4, 5, 6, 7, 8, 9, 10, 12])
+    return top, left, top + height - 1, left + width - 1
 
 
 def _near(one: Box, two: Box) -> bool:

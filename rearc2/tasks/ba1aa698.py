@@ -18,7 +18,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     figure = random_shape(rng, rng.randint(1, 3), rng.randint(2, width - 2), rng.uniform(0.5, 1))
     step = rng.choice([-4, -3, -2, -1, 1, 2, 3, 4])
     left = rng.randint(1, width - figure.shape[1] - 1)
-    space = HEIGHT - 2 - figure.shape[0] - count * abs(step)
+    space = HEIGHT - 4 - figure.shape[0] - count * abs(step)
     if space < 0:
         raise Retry
     first = rng.randint(0, space) + (count * -step if step < 0 else 0)
@@ -26,7 +26,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for number in range(count + 1):
         panel = canvas(HEIGHT, width + 2, wall)
         panel[1:-1, 1:-1] = floor
-        paint(panel, figure, 1 + first + number * step, 1 + left, figure_color)
+        paint(panel, figure, 2 + first + number * step, 1 + left, figure_color)
         panels.append(panel)
     before = np.hstack([panels[0], *[panel[:, 1:] for panel in panels[1:-1]]])
     return before, panels[-1]

@@ -1,5 +1,5 @@
-"""Every solid rectangle keeps its outline, and inside it becomes a checkerboard with black cells, beginning with a black
-one in the upper left corner."""
+"""Every solid rectangle keeps its outline, and inside it becomes a checkerboard with black cells, beginning with a
+black one in the upper left corner."""
 
 from random import Random
 
