@@ -28,6 +28,7 @@ from charm.model import MemoryConfig, ModelConfig, build_memory
 from charm.paths import data_dir
 from charm.reasoner.backbone import Reasoner, count_parameters
 from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
+from charm.synthesis.workbench import listed_ids
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig, assemble
 from charm.tasks.pairs_file import read_manifest
@@ -237,10 +238,21 @@ def drawn_sizes(
             if name in STREAMS:
                 sizes[name] = stream_size(STREAMS[name])
             else:
+                if "rearc2" in DATASETS[name].synthetic:
+                    _check_rearc2(data)
                 sizes[name] = drawn_size(replace(DATASETS[name], data=data))
         except CharmError as error:
             missing.append(f"{name} is left out: {error}")
     return sizes, missing
+
+
+def _check_rearc2(data: Path | None) -> None:
+    """The paper's Re-ARC2 is whole: a part of it has fewer rows."""
+    there, all_tasks = len(read_manifest(data_dir(data) / "rearc2").tasks), len(listed_ids())
+    if there < all_tasks:
+        raise CharmError(
+            f"only {there} of Re-ARC2's {all_tasks} tasks have pairs; `charm rearc2 build` makes them"
+        )
 
 
 # The paper's counts.

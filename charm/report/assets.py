@@ -370,7 +370,9 @@ function fill(details) {
     grids.append(figure(question.input, "input", size(question.input.split("/"))));
     if (question.truth) grids.append(figure(question.truth, "truth", size(question.truth.split("/"))));
     body.append(grids);
-    task.runs.forEach((tests, run) => body.append(runOf(tests, number, question.truth, run)));
+    const sides = element("div", "", "tables");
+    task.runs.forEach((tests, run) => sides.append(runOf(tests, number, question.truth, run)));
+    body.append(sides);
   });
   details.append(body);
 }

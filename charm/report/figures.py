@@ -98,7 +98,7 @@ def car_emergence(seen: Series, unseen: Series) -> Figure:
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
     """Final accuracy against parameters updated for each task; `hollow` series keep no single model.
 
-    Where several methods update as many parameters, they stand side by side, each 6 % further to the right.
+    Where several methods update as many parameters, they stand side by side, each a tenth further to the right.
     """
     figure, (axes,) = _new(1)
     taken: set[float] = set()
@@ -108,7 +108,7 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
         for point in points:
             x = point.x
             while any(abs(x / other - 1) < 0.03 for other in taken):
-                x *= 1.06
+                x *= 1.1
             taken.add(x)
             apart[label].append(point._replace(x=x))
     _points(axes, apart, joined=False, hollow=hollow)

@@ -15,10 +15,10 @@ from charm.evaluation.archive import passes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.model import MemoryConfig
+from charm.presets import CAR_MEMORIES
 from charm.report import figures, folder
 from charm.report.figures import Point, Series
 from charm.report.html import names_of
-from charm.report.records import is_record
 from charm.training.config import TrainConfig, read_config
 
 if TYPE_CHECKING:
@@ -148,27 +148,27 @@ def _pass2(found: Mapping[str, Any], run: Path) -> float:
 # Cellular automata
 
 
+Scored = Mapping[int, Any]  # step -> evaluation
+
+
 def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
-    """pass@2 of seen and of unseen combinations along training, over seeds; from runs or from a record."""
-    if len(sources) == 1 and sources[0].is_file():
-        return _recorded_car(sources[0])
-    groups: dict[CarConfig, list[Path]] = {}
-    for run in sources:
-        if folder.kind_of(run) != "car":
-            raise CharmError(f"{run} is not a run on cellular automata")
-        config = read_car_config(run)
-        groups.setdefault(
-            replace(config, seed=0, device="", data=replace(config.data, data=None)), []
-        ).append(run)
-    labels = [memory_label(config.memory) for config in groups]
-    if len(set(labels)) < len(labels):
-        labels = names_of([members[0] for members in groups.values()])
+    """pass@2 of seen and of unseen combinations along training, over seeds; from runs or from records."""
+    groups: dict[str, list[Scored]] = {}
+    runs = [source for source in sources if not source.is_file()]
+    for label, members in _car_groups(runs).items():
+        groups.setdefault(label, []).extend(folder.car_steps(run) for run in members)
+    for path in sources:
+        for run in _raw(path) if path.is_file() else ():
+            try:
+                label = memory_label(CAR_MEMORIES[run["memory"]])
+                groups.setdefault(label, []).append({one["step"]: one for one in run["evaluations"]})
+            except (KeyError, TypeError) as error:
+                raise CharmError(f"{path}: not runs on cellular automata with their evaluations") from error
     series: dict[str, dict[str, list[Point]]] = {"seen": {}, "unseen": {}}
-    for label, members in zip(labels, groups.values(), strict=True):
-        scored = [folder.car_steps(run) for run in members]
-        steps = sorted(set.intersection(*map(set, scored)))
+    for label, scored in groups.items():
+        steps = sorted(set.intersection(*(set(one) for one in scored)))
         if not steps:
-            raise CharmError(f"{', '.join(map(str, members))}: no step at which all of these were evaluated")
+            raise CharmError(f"{label}: no step at which all of its runs were evaluated")
         for part, curves in series.items():
             if all(part in one[steps[0]] for one in scored):
                 curves[label] = [
@@ -178,28 +178,32 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
     return series["seen"], series["unseen"]
 
 
-def _recorded_car(path: Path) -> tuple[Series, Series]:
-    found = _raw(path)
-    try:
-        seen, unseen = (
-            {
-                label: [Point(int(step), tuple(map(float, values))) for step, values in curve]
-                for label, curve in found[part].items()
-            }
-            for part in ("seen", "unseen")
-        )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CharmError(f"{path}: no curves of seen and unseen combinations in it") from error
-    return seen, unseen
+def _car_groups(runs: Sequence[Path]) -> dict[str, list[Path]]:
+    """Runs that differ in their seed alone, by the name of their memory, or by that of the run if it is not enough."""
+    groups: dict[CarConfig, list[Path]] = {}
+    for run in runs:
+        if folder.kind_of(run) != "car":
+            raise CharmError(f"{run} is not a run on cellular automata")
+        config = read_car_config(run)
+        groups.setdefault(
+            replace(config, seed=0, device="", data=replace(config.data, data=None)), []
+        ).append(run)
+    labels = [memory_label(config.memory) for config in groups]
+    if len(set(labels)) < len(labels):
+        labels = names_of([members[0] for members in groups.values()])
+    return dict(zip(labels, groups.values(), strict=True))
 
 
 # Recorded results
 
 
-def _raw(path: Path) -> Any:
-    """The content of a JSON file; of a record, its raw data."""
+def _raw(path: Path) -> list[Any]:
+    """The runs of a JSON file: a list of them, or an object that has one, such as a record of benchmarks/results."""
     found = folder.read_json(path)
-    return found.get("data") if is_record(found) else found
+    runs = found.get("runs") if isinstance(found, dict) else found
+    if not isinstance(runs, list) or not runs:
+        raise CharmError(f"{path}: no runs in it")
+    return runs
 
 
 def read_streams(sources: Sequence[Path]) -> list[list[Summary]]:
@@ -209,8 +213,7 @@ def read_streams(sources: Sequence[Path]) -> list[list[Summary]]:
         path = source
         if source.is_dir():
             path = source / "results.json" if (source / "results.json").is_file() else source / "result.json"
-        raw = _raw(path)
-        many = raw if isinstance(raw, list) else [raw]
+        many = [folder.read_json(path)] if path.name == "result.json" else _raw(path)
         if not all(isinstance(one, dict) and "retained" in one and "method" in one for one in many):
             raise CharmError(f"{path}: not the results of `charm adapt`")
         found += many
@@ -225,9 +228,8 @@ def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
     values: dict[str, dict[int, list[float]]] = {}
     stock: list[float] = []
     for path in sources:
-        raw = _raw(path)
         try:
-            for run in raw["runs"]:
+            for run in _raw(path):
                 if run["variant"] == "stock":
                     stock.append(float(run["bpb"]))
                 else:

@@ -32,7 +32,7 @@ class Record:
     date: str
     seeds: tuple[int, ...]
     numbers: Mapping[str, tuple[float, ...]]
-    data: Any = None
+    runs: Any = None
 
     def number(self, name: str) -> float:
         """The mean of a number over seeds."""
@@ -53,8 +53,8 @@ class Record:
 def read_record(path: Path) -> Record:
     found = read_json(path)
     names = [field.name for field in fields(Record)]
-    if not isinstance(found, dict) or set(found) - {"data"} != set(names) - {"data"}:
-        raise CharmError(f"{path}: a record has the fields {', '.join(names)}, of which data may be missing")
+    if not isinstance(found, dict) or set(found) - {"runs"} != set(names) - {"runs"}:
+        raise CharmError(f"{path}: a record has the fields {', '.join(names)}, of which runs may be missing")
     words = ("what", "command", "size", "machine", "date")
     if not all(isinstance(found[name], str) and found[name] for name in words):
         raise CharmError(f"{path}: {', '.join(words)} of a record are text")
@@ -79,7 +79,3 @@ def read_record(path: Path) -> Record:
 def read_records(folder: Path) -> dict[str, Record]:
     """All records of a folder by name."""
     return {path.stem: read_record(path) for path in sorted(folder.glob("*.json"))}
-
-
-def is_record(value: Any) -> bool:
-    return isinstance(value, dict) and {"what", "numbers"} <= set(value)

@@ -5,16 +5,19 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, place, scatter
+from rearc2.helpers import Grid, Retry, place, retrying, scatter
 
 EDGE, FILLING = 3, 8
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(12, 20), rng.randint(12, 20)
-    pieces = [
-        np.rot90(_triangle(rng), rng.randrange(4)) for _ in range(rng.randint(2, 1 + height * width // 80))
-    ]
+    count = rng.randint(2, 1 + height * width // 80)
+    return retrying(lambda: _draw(rng, height, width, count))  # as often many triangles as few
+
+
+def _draw(rng: Random, height: int, width: int, count: int) -> tuple[Grid, Grid]:
+    pieces = [np.rot90(retrying(lambda: _triangle(rng)), rng.randrange(4)) for _ in range(count)]
     # One cell more on every side than will be seen: some triangles are cut off.
     board = np.zeros((height + 2, width + 2), int)
     for (top, left), piece in zip(

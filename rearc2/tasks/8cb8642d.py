@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, background, canvas, fill, frame, line, objects, place
+from rearc2.helpers import Grid, Retry, background, canvas, fill, frame, line, objects, place, retrying
 
 SIZES = [(h, w) for h in range(3, 13) for w in range(3, 13) if h == w or min(h, w) % 2]  # inside the frame
 
@@ -13,10 +13,15 @@ SIZES = [(h, w) for h in range(3, 13) for w in range(3, 13) if h == w or min(h, 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(11, 22), rng.randint(11, 24)
     most = 1 + height * width // 110
+    count = rng.randint(1, most)
+    return retrying(lambda: _draw(rng, height, width, count))  # as often many rectangles as few
+
+
+def _draw(rng: Random, height: int, width: int, count: int) -> tuple[Grid, Grid]:
     fitting = [
-        (h, w) for h, w in SIZES if h + 4 <= height and w + 4 <= width and h * w * most < height * width
+        (h, w) for h, w in SIZES if h + 4 <= height and w + 4 <= width and h * w * count < height * width
     ]
-    insides = [rng.choice(fitting) for _ in range(rng.randint(1, most))]
+    insides = [rng.choice(fitting) for _ in range(count)]
     spots = place(rng, (height, width), [(h + 2, w + 2) for h, w in insides])
     before, after = canvas(height, width), canvas(height, width)
     for (tall, wide), (top, left) in zip(insides, spots, strict=True):

@@ -19,6 +19,7 @@ from rearc2.helpers import (
     objects,
     paint,
     random_shape,
+    retrying,
     spots,
 )
 
@@ -27,8 +28,12 @@ LOOP, FRAME = 1, 2
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     inner = rng.choice([3, 3, 5])
-    height, width = rng.randint(20, 30), rng.randint(20, 30)
-    count = rng.randint(3, 6)
+    height, width = rng.randint(20, 29), rng.randint(20, 29)
+    count = rng.randint(3, 5 if inner == 5 else 6)
+    return retrying(lambda: _draw(rng, inner, height, width, count), 500)
+
+
+def _draw(rng: Random, inner: int, height: int, width: int, count: int) -> tuple[Grid, Grid]:
     before = canvas(height, width)
     top, left = rng.randint(2, 4), rng.randint(2, 4)
     bottom, right = height - 1 - rng.randint(2, 6), width - 1 - rng.randint(2, 6)
@@ -39,24 +44,20 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     taken = np.zeros(before.shape, bool)
     boxes = []
     for side in sides:
-        across = rng.randint(1, inner)  # how far the loop lies inside the box
-        along = rng.randint(2, width - inner - 4 if side in ("top", "bottom") else height - inner - 4)
-        place = {
-            "top": (top - across, left + along),
-            "bottom": (bottom - across, left + along),
-            "left": (top + along, left - across),
-            "right": (top + along, right - across),
-        }[side]
-        corner_free = (
-            left + 1 < place[1] < right - inner - 2
-            if side in ("top", "bottom")
-            else top + 1 < place[0] < bottom - inner - 2
-        )
-        if not corner_free or list(place) not in spots(taken, inner + 2, inner + 2).tolist():
+        level = side in ("top", "bottom")
+        size = inner + 2
+        across = {"top": top, "bottom": bottom, "left": left, "right": right}[side] - rng.randint(1, inner)
+        # Boxes keep off the loop's corners.
+        start, end = (left + 2, right - size - 1) if level else (top + 2, bottom - size - 1)
+        places = [(across, along) if level else (along, across) for along in range(start, end)]
+        free = {(r, c) for r, c in spots(taken, size, size).tolist()}
+        places = [place for place in places if place in free]
+        if not places:
             raise Retry
-        fill(taken, max(0, place[0] - 1), max(0, place[1] - 1), inner + 4, inner + 4, 1)
-        order = place[1] if side in ("top", "bottom") else place[0]
-        boxes.append((SIDES.index(side), order if side in ("top", "right") else -order, place))
+        place = rng.choice(places)
+        fill(taken, place[0] - 1, place[1] - 1, size + 2, size + 2, 1)
+        along = place[1] if level else place[0]
+        boxes.append((SIDES.index(side), along if side in ("top", "right") else -along, place))
     boxes.sort()
     after = before.copy()
     palette = colors(rng, count, (0, LOOP, FRAME))

@@ -20,10 +20,11 @@ SHAPES = {
 def generate(rng: Random) -> tuple[Grid, Grid]:
     names = list(SHAPES) + [rng.choice(list(SHAPES)) for _ in range(rng.randint(0, 2))]
     after = canvas(9, 9)
+    corners = rng.random() < 0.4  # pieces never touch along edges, but they may at corners
     rng.shuffle(names)
     for name in sorted(names, key=lambda name: name not in (3, 5, 8)):
         shape = np.array([[cell == "#" for cell in row] for row in SHAPES[name]])
-        blocked = grow(after > 0, diagonal=False)  # pieces may touch at corners, not along edges
+        blocked = grow(after > 0, diagonal=not corners)
         choices = [
             (r, c)
             for r, c in spots(np.zeros((9, 9), bool), *shape.shape).tolist()

@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, grow, paint, place, random_shape, symmetries
+from rearc2.helpers import Grid, Mask, Retry, colors, paint, place, random_shape, retrying, symmetries
 
 BACKGROUND, MIRROR = 8, 1
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     diagonal = rng.random() < 0.5
-    side = rng.randint(8, 20)
+    side = rng.randint(9, 20)
     side += 0 if diagonal else 1 - side % 2
     rows, columns = np.indices((side, side))
     mirror = rows == columns if diagonal else rows == side // 2
@@ -20,21 +20,27 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     most = 1 + side // 7
     rare, common = colors(rng, 2, (0, BACKGROUND, MIRROR))
     palette = [rare] * rng.randint(1, most) + [common] * rng.randint(1, most)
-    shapes = [random_shape(rng, rng.randint(1, 3), rng.randint(1, 4), rng.uniform(0.5, 1)) for _ in palette]
-    blocked = behind | grow(mirror, diagonal=False)
-    blocked[0] = blocked[-1] = blocked[:, 0] = blocked[:, -1] = True
-    things = canvas(side, side)
-    places = place(rng, (side, side), [shape.shape for shape in shapes], taken=blocked, gap=0)
-    for shape, color, (top, left) in zip(shapes, palette, places, strict=True):
-        paint(things, shape, top, left, color)
-    counts = (things == rare).sum(), (things == common).sum()
-    if counts[0] >= counts[1] or (grow(things == rare, False) & (things == common)).any():
-        raise Retry
+    things = retrying(lambda: _things(rng, behind | mirror, palette), 300)
     before = np.where(things > 0, things, np.where(mirror, MIRROR, BACKGROUND))
     images = things.T if diagonal else things[::-1]
     after = np.where(images == rare, rare, before)
     turn = rng.randrange(8)
     return symmetries(before)[turn].copy(), symmetries(after)[turn].copy()
+
+
+def _things(rng: Random, blocked: Mask, palette: list[int]) -> Grid:
+    """Random things of the colours in `palette`, where the first colour has fewer cells than the last."""
+    shapes = [random_shape(rng, rng.randint(1, 3), rng.randint(2, 4), rng.uniform(0.5, 1)) for _ in palette]
+    shapes = [shape if rng.random() < 0.5 else shape.T for shape in shapes]
+    things = np.zeros(blocked.shape, np.int64)
+    places = place(
+        rng, blocked.shape, [shape.shape for shape in shapes], margin=rng.randint(0, 1), taken=blocked
+    )
+    for shape, color, (top, left) in zip(shapes, palette, places, strict=True):
+        paint(things, shape, top, left, color)
+    if (things == palette[0]).sum() >= (things == palette[-1]).sum():
+        raise Retry
+    return things
 
 
 def verify(grid: Grid) -> Grid:

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, label, objects, paint, place, random_shape
+from rearc2.helpers import Grid, Mask, Retry, canvas, label, objects, paint, place, random_shape, retrying
 
 RED, PINK = 2, 6
 
@@ -12,8 +12,13 @@ RED, PINK = 2, 6
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(6, 14), rng.randint(6, 14)
     area = height * width
-    large = [_large(rng) for _ in range(rng.randint(1, 1 + area // 40))]
-    small = [_small(rng) for _ in range(rng.randint(2, 2 + area // 20))]
+    counts = rng.randint(1, 1 + area // 40), rng.randint(2, 3 + area // 25)
+    return retrying(lambda: _draw(rng, height, width, *counts), 300)
+
+
+def _draw(rng: Random, height: int, width: int, large_count: int, small_count: int) -> tuple[Grid, Grid]:
+    large = [retrying(lambda: _large(rng)) for _ in range(large_count)]
+    small = [retrying(lambda: _small(rng)) for _ in range(small_count)]
     things = large + small
     before, after = canvas(height, width), canvas(height, width)
     places = place(rng, (height, width), [thing.shape for thing in things])
@@ -24,7 +29,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _large(rng: Random) -> Mask:
-    shape = random_shape(rng, rng.randint(2, 4), rng.randint(2, 4), rng.uniform(0.5, 0.9))
+    shape = random_shape(rng, rng.randint(2, 3), rng.randint(2, 4), rng.uniform(0.4, 0.9))
     if shape.sum() < 4:
         raise Retry
     return shape

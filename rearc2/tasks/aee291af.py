@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, fill, grow, label, paint, place, scatter
+from rearc2.helpers import Grid, Mask, Retry, background, canvas, fill, grow, label, paint, place, scatter
 
 BACKGROUND, PLATE, RED = 1, 8, 2
 
@@ -26,6 +26,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     ):
         fill(before, top, left, size, size, PLATE)
         paint(before, pattern, top + 1, left + 1, RED)
+    if background(before) != BACKGROUND:
+        raise Retry
     after = canvas(size, size, PLATE)
     paint(after, odd, 1, 1, RED)
     return before, after

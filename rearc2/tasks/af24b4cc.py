@@ -9,10 +9,14 @@ from rearc2.helpers import Grid, canvas, colors, most_common
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(9, 10), canvas(4, 5)
+    mains = colors(rng, 6)
+    if rng.random() < 0.5:
+        mains[rng.randrange(6)] = rng.choice(mains)
     for row in range(2):
         for column in range(3):
-            main, other = colors(rng, 2)
-            cells = [other] * rng.randint(0, 2)
+            main = mains[3 * row + column]
+            (other,) = colors(rng, 1, (0, main))
+            cells = [other] * rng.choice([0, 1, 1, 2, 2, 2])
             cells += [main] * (6 - len(cells))
             rng.shuffle(cells)
             top, left = 1 + 4 * row, 1 + 3 * column

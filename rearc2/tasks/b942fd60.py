@@ -13,11 +13,11 @@ WRONG = {"train 1": "the beams that are stopped at (1, 3) and (10, 4) do not go 
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.choice([4, 5, 6, 7, 8, 10, 12, 14]), rng.choice([6, 6, 7, 8, 10, 12, 14])
+    height, width = rng.choice([4, 6, 8, 9, 10, 12, 13, 14]), rng.choice([6, 6, 8, 10, 12, 13, 14])
     before = canvas(height, width)
     start = rng.randint(1, height - 2)
     before[start, 0] = RED
-    density = rng.uniform(0.03, 0.18)
+    density = rng.uniform(0.03, 0.17)
     for row in range(height):
         for column in range(width):
             if before[row, column] == 0 and rng.random() < density:
@@ -40,7 +40,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
                 break
             after[row, column] = RED
             row, column = row + step[0], column + step[1]
-    if splits < 1 + (height * width > 50):
+    if splits < 1 + (height * width > 50) or (after == RED).sum() < 6:
         raise Retry
     return before, after
 

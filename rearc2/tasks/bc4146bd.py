@@ -1,4 +1,4 @@
-"""The output is a strip of five squares: the input and its left-right mirror image by turns, beginning with the input."""
+"""The output is a strip of five squares: the input and its left-right mirror image by turns, the input first."""
 
 from random import Random
 

@@ -1,0 +1,214 @@
+"""The table of docs/reproduce.md: every table and figure of the paper with our command, its cost and what was run.
+
+    python -m charm.report.reproduction                 # from the root of the repository: writes docs/reproduce.md anew
+
+All numbers of ours come from the records in benchmarks/results, so that the page cannot drift from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from charm.bench import flops
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.presets import arc1, car_preset, preset
+from charm.report.paper import SECTIONS, Ours, Row, Stream, Tokens, Training
+from charm.report.records import Record, read_records
+from charm.tasks.task import MAX_SIDE
+from charm.training.config import RunConfig
+
+BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
+
+
+def main() -> None:
+    path = Path("docs/reproduce.md")
+    records = read_records(Path("benchmarks/results"))
+    try:
+        old = path.read_text()
+    except OSError as error:
+        raise SystemExit(f"{path}: run this at the root of the repository ({error.strerror})") from error
+    write_atomically(path, updated(old, records))
+
+
+def updated(page: str, records: Mapping[str, Record]) -> str:
+    """The page with the part between its two marks generated anew."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise CharmError(f"the page lacks one of the marks {BEGIN} and {END}")
+    return f"{before}{BEGIN}\n{render(records)}{END}{after}"
+
+
+def render(records: Mapping[str, Record]) -> str:
+    """The generated part: a table for each part of the paper, then the records."""
+    speed = Speed.of(records)
+    lines = [
+        f"Costs are hours of one GPU ({speed.machine}, {speed.date}): {speed.training:,.1f} samples/s in training and "
+        f"{speed.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes {speed.step:.2f} s and an "
+        f"evaluation of ARC-AGI-1 (385,536 predictions of 16 steps) {speed.evaluation:.2f} h. Costs with ≈ are scaled "
+        "by the count of operations, which flatters models narrower than `arc1`.",
+        "",
+    ]
+    for title, rows in SECTIONS.items():
+        lines += [f"### {title}", ""]
+        lines += [
+            "| paper | command | full size, GPU-hours | the paper's number | ours, at our size | seeds |"
+        ]
+        lines += ["|---|---|---|---|---|---|"]
+        lines += [_line(row, speed, records) for row in rows]
+        lines.append("")
+    run = sum(bool(row.ours) for rows in SECTIONS.values() for row in rows)
+    every = sum(map(len, SECTIONS.values()))
+    lines += [
+        f"{run} of {every} rows have a run or a check of ours; none of the training runs is at full size.",
+        "",
+    ]
+    lines += ["### What was run here", "", "| record | what and how large | command | where, when | seeds |"]
+    lines.append("|---|---|---|---|---|")
+    for name, record in records.items():
+        told = f"{record.what}: {record.size}"
+        cells = (
+            _link(name),
+            told,
+            f"`{_cell(record.command)}`",
+            f"{record.machine}, {record.date}",
+            _seeds(record),
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _line(row: Row, speed: Speed, records: Mapping[str, Record]) -> str:
+    command = row.command if row.command.startswith("see ") else f"`{_cell(row.command)}`"
+    ours = "; ".join(f"{tell(one, records)} ({_link(one.record)})" for one in row.ours) or row.instead
+    seeds = "; ".join(dict.fromkeys(_seeds(records[one.record]) for one in row.ours))
+    cells = (row.label, command, speed.cost(row.cost, records), row.paper, ours, seeds)
+    return f"| {' | '.join(cells)} |"
+
+
+def tell(one: Ours, records: Mapping[str, Record]) -> str:
+    """The sentence about a record, with its numbers filled in."""
+    if one.record not in records:
+        raise CharmError(f"there is no record {one.record}")
+    return one.text.format_map(_Numbers(records[one.record]))
+
+
+class _Numbers(dict[str, "_Number"]):
+    """A record's numbers as `str.format_map` wants them."""
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+    def __missing__(self, name: str) -> _Number:
+        return _Number(self.record, name)
+
+
+@dataclass(frozen=True)
+class _Number:
+    record: Record
+    name: str
+
+    def __format__(self, form: str) -> str:
+        return self.record.text(self.name, form)
+
+
+def _link(record: str) -> str:
+    return f"[{record}](../benchmarks/results/{record}.json)"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _seeds(record: Record) -> str:
+    return ", ".join(map(str, record.seeds)) if record.seeds else "none"
+
+
+# Costs
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What was measured for `arc1` on full canvases, in samples a second; others are scaled by their operations."""
+
+    training: float
+    forward: float
+    machine: str
+    date: str
+
+    @staticmethod
+    def of(records: Mapping[str, Record]) -> Speed:
+        if "speed_arc1" not in records:
+            raise CharmError("costs need the record speed_arc1")
+        found = records["speed_arc1"]
+        return Speed(
+            found.number("training samples/s"), found.number("forward samples/s"), found.machine, found.date
+        )
+
+    @property
+    def step(self) -> float:
+        """Seconds of an update of 768 samples."""
+        return 768 / self.training
+
+    @property
+    def evaluation(self) -> float:
+        """Hours of an evaluation of ARC-AGI-1 by the paper's count of iterations."""
+        return 502 * 768 * 16 / self.forward / 3600
+
+    def hours(self, config: RunConfig, steps: int, predictions: int) -> tuple[float, float]:
+        """Of all updates, and of all evaluations on the way."""
+        forward, training = flops(config.reasoner, MAX_SIDE)
+        base_forward, base_training = flops(arc1().reasoner, MAX_SIDE)
+        updates = steps * config.batch / self.training * training / base_training
+        evaluations = steps // config.evaluate_every if config.evaluate_every else 0
+        depth = sum(config.evaluate_loops)
+        asked = evaluations * predictions * depth / self.forward * forward / base_forward
+        return updates / 3600, asked / 3600
+
+    def cost(self, cost: Training | Stream | Tokens | str, records: Mapping[str, Record]) -> str:
+        """In words and hours."""
+        match cost:
+            case str():
+                return cost
+            case Stream(tasks, runs, updates, batch):
+                each = tasks * updates * batch / self.training / 3600
+                return f"{tasks} x {updates:,} updates: {each:,.0f}{_runs(runs)}, checks apart"
+            case Tokens(name, tokens, runs):
+                rate = [
+                    one.numbers[f"{name} tokens/s"]
+                    for one in records.values()
+                    if f"{name} tokens/s" in one.numbers
+                ]
+                told = f"{tokens / 1e9:.2f}B tokens"
+                if not rate:
+                    return f"{told}{_runs(runs)}; no step time measured"
+                return f"{told}: {tokens / rate[0][0] / 3600:,.1f}{_runs(runs)}"
+            case Training(names, predictions, runs, steps):
+                return self._trainings(names, predictions, runs, steps)
+
+    def _trainings(self, names: tuple[str, ...], predictions: int, runs: int, steps: int | None) -> str:
+        configs = [car_preset(name) if name.startswith("car-") else preset(name) for name in names]
+        parts = [self.hours(config, steps or config.steps, predictions) for config in configs]
+        scaled = "" if all(config.reasoner == arc1().reasoner for config in configs) else "≈ "
+        if len(parts) > 1:
+            totals = [sum(part) for part in parts]
+            span = f"{min(totals):,.0f} to {max(totals):,.0f}"
+            return f"{scaled}{span} for each of {len(parts)} variants, {sum(totals):,.0f} in all"
+        updates = steps or configs[0].steps
+        evaluations = updates // configs[0].evaluate_every
+        (learning, asking) = parts[0]
+        formula = (
+            f"{updates:,} x {3600 * learning / updates:.2f} s + {evaluations} x {asking / evaluations:.2f} h"
+        )
+        return f"{scaled}{formula} = {learning + asking:,.0f}{_runs(runs)}"
+
+
+def _runs(count: int) -> str:
+    return "" if count == 1 else f" for each of {count} variants"
+
+
+if __name__ == "__main__":
+    main()
