@@ -111,6 +111,8 @@ figcaption b { color: var(--ink); }
 @media (max-width: 46rem) {
   .columns, .task > summary { grid-template-columns: minmax(5.5rem, 2fr) 7.6rem repeat(2, minmax(3rem, 1fr)); }
   .extra { display: none !important; }
+  .versus > summary b, .versus.columns b { flex-basis: 100%; }
+  .versus > summary span, .versus.columns span { flex-basis: 8rem; }
 }
 """
 

@@ -184,18 +184,9 @@ def _task_list(names: Sequence[str], tasks: Sequence[Json]) -> list[str]:
 
 def _parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     found = {name: folder.accounting(run) for name, run in zip(names, runs, strict=True)}
-    counted = {name: accounting_rows(one) for name, one in found.items() if one is not None}
+    counted = {name: dict(accounting_rows(one)) for name, one in found.items() if one is not None}
     if not counted:
         return []
-    labels = [
-        "reasoner",
-        "initial state",
-        "backbone",
-        "puzzle vectors",
-        "modifiers",
-        "composer",
-        "instance rows",
-    ]
-    labels += ["up-projection", "gate", "task memory", "everything"]
-    rows = [[label, *(f"{lines[n][1]:,}" for lines in counted.values())] for n, label in enumerate(labels)]
-    return ["<h2>Parameters</h2>", table(["", *counted], rows)]
+    components = next(iter(counted.values()))
+    rows = [[component, *(f"{one[component]:,}" for one in counted.values())] for component in components]
+    return ["<h2>Parameters</h2>", table(["component", *counted], rows)]

@@ -118,7 +118,7 @@ def accounting_rows(found: Accounting) -> list[tuple[str, int]]:
         ("puzzle vectors", found.puzzles),
         ("modifiers", found.modifiers),
         ("composer", found.composer),
-        (f"table of {found.size.rows:,} rows" if found.table else "table", found.table),
+        ("instance rows", found.table),
         ("up-projection", found.up_projection),
         ("gate", found.gate),
         ("task memory", found.memory),

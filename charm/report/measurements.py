@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from charm.adaptation.results import Summary, group, hollow_labels, memory_name, retained, tradeoff
 from charm.automata.run import CarConfig, read_car_config
@@ -23,6 +23,8 @@ from charm.training.config import TrainConfig, read_config
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+Config = TypeVar("Config", TrainConfig, CarConfig)
 
 
 def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None = None) -> Path:
@@ -55,17 +57,24 @@ def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
     return {run: read_config(run) for run in sources}
 
 
-def labelled(configs: Mapping[Path, TrainConfig]) -> dict[str, list[Path]]:
+def car_runs(sources: Sequence[Path]) -> dict[Path, CarConfig]:
+    """Runs on cellular automata with their configurations."""
+    for run in sources:
+        if folder.kind_of(run) != "car":
+            raise CharmError(f"{run} is not a run on cellular automata")
+    return {run: read_car_config(run) for run in sources}
+
+
+def labelled(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
     """Runs that differ in their seed alone, by the name of their memory, or by that of the run if it is not enough."""
-    groups: dict[TrainConfig, list[Path]] = {}
+    groups: dict[Config, list[Path]] = {}
     for run, config in configs.items():
-        groups.setdefault(
-            replace(config, seed=0, device="", data=replace(config.data, data=None)), []
-        ).append(run)
+        alike = replace(config, seed=0, device="", data=replace(config.data, data=None))
+        groups.setdefault(alike, []).append(run)
     labels = [memory_label(config.memory) for config in groups]
-    names = names_of([runs[0] for runs in groups.values()])
-    chosen = labels if len(set(labels)) == len(labels) else names
-    return dict(zip(chosen, groups.values(), strict=True))
+    if len(set(labels)) < len(labels):
+        labels = names_of([members[0] for members in groups.values()])
+    return dict(zip(labels, groups.values(), strict=True))
 
 
 # Runs on ARC's tasks
@@ -155,7 +164,7 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
     """pass@2 of seen and of unseen combinations along training, over seeds; from runs or from records."""
     groups: dict[str, list[Scored]] = {}
     runs = [source for source in sources if not source.is_file()]
-    for label, members in _car_groups(runs).items():
+    for label, members in labelled(car_runs(runs)).items():
         groups.setdefault(label, []).extend(folder.car_steps(run) for run in members)
     for path in sources:
         for run in _raw(path) if path.is_file() else ():
@@ -176,22 +185,6 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
                     for step in steps
                 ]
     return series["seen"], series["unseen"]
-
-
-def _car_groups(runs: Sequence[Path]) -> dict[str, list[Path]]:
-    """Runs that differ in their seed alone, by the name of their memory, or by that of the run if it is not enough."""
-    groups: dict[CarConfig, list[Path]] = {}
-    for run in runs:
-        if folder.kind_of(run) != "car":
-            raise CharmError(f"{run} is not a run on cellular automata")
-        config = read_car_config(run)
-        groups.setdefault(
-            replace(config, seed=0, device="", data=replace(config.data, data=None)), []
-        ).append(run)
-    labels = [memory_label(config.memory) for config in groups]
-    if len(set(labels)) < len(labels):
-        labels = names_of([members[0] for members in groups.values()])
-    return dict(zip(labels, groups.values(), strict=True))
 
 
 # Recorded results

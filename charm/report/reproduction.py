@@ -177,15 +177,11 @@ class Speed:
                 each = tasks * updates * batch / self.training / 3600
                 return f"{tasks} x {updates:,} updates: {each:,.0f}{_runs(runs)}, checks apart"
             case Tokens(name, tokens, runs):
-                rate = [
-                    one.numbers[f"{name} tokens/s"]
-                    for one in records.values()
-                    if f"{name} tokens/s" in one.numbers
-                ]
-                told = f"{tokens / 1e9:.2f}B tokens"
-                if not rate:
+                wanted, told = f"{name} tokens/s", f"{tokens / 1e9:.2f}B tokens"
+                rates = [one.number(wanted) for one in records.values() if wanted in one.numbers]
+                if not rates:
                     return f"{told}{_runs(runs)}; no step time measured"
-                return f"{told}: {tokens / rate[0][0] / 3600:,.1f}{_runs(runs)}"
+                return f"{told}: {tokens / rates[-1] / 3600:,.1f}{_runs(runs)}"
             case Training(names, predictions, runs, steps):
                 return self._trainings(names, predictions, runs, steps)
 

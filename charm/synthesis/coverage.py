@@ -114,11 +114,13 @@ def _compare(result: Coverage, measure: str, ours: Mapping[str, dict[str, int]],
             f"{measure}: {values[far[0]]} in {far[0]} lies outside the generated {generated.low}..{generated.high}"
         )
     elif measure in HARD:
-        share = sum(value >= official.median for value in made) / len(made)
+        # The upper median: of 1, 1, 3 and 3 objects it is 3, of which a generator that mostly draws 1 makes too few.
+        median = sorted(values.values())[len(values) // 2]
+        share = sum(value >= median for value in made) / len(made)
         if share < HARD_SHARE:
             result.findings[f"hard: {measure}"] = (
                 f"hard: {measure}: only {share:.0%} of the generated pairs reach the official median "
-                f"{official.median} (generated median {generated.median}); make harder ones"
+                f"{median} (generated median {generated.median}); make harder ones"
             )
     if official.low == official.high and generated.low < generated.high and len(values) > 2:
         result.notes.append(

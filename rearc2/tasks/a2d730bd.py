@@ -9,8 +9,8 @@ from rearc2.helpers import Grid, Mask, Retry, canvas, colors, fill, objects, pai
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    rows, columns = rng.randint(13, 30), rng.randint(13, 30)
-    ground, *palette = colors(rng, 1 + rng.randint(1, min(5, 1 + rows * columns // 200)))
+    rows, columns = min(30, rng.randint(13, 34)), min(30, rng.randint(13, 34))
+    ground, *palette = colors(rng, 1 + rng.randint(1, 1 + rows * columns // 220))
     groups = [_bar(rng) for _ in palette]
     before, after = canvas(rows, columns, ground), canvas(rows, columns, ground)
     corners = place(rng, before.shape, [start.shape for start, _ in groups], gap=0)
@@ -27,7 +27,7 @@ def _bar(rng: Random) -> tuple[Mask, Mask]:
     start = np.zeros((above + thick + below, long), bool)
     start[above : above + thick] = True
     end = start.copy()
-    for middle in sorted(rng.sample(range(1, long - 1), rng.randint(1, min(3, long // 3)))):
+    for middle in sorted(rng.sample(range(1, long - 1), rng.randint(1, min(4, long // 2)))):
         up = rng.random() < 0.5
         # As if the bar were below; the dot is two or more cells away from it.
         first, last = (start, end) if up else (start[::-1], end[::-1])

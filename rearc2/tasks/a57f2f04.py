@@ -14,7 +14,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     palette = colors(rng, rng.randint(1, 4), without=(0, GROUND))
     tiles = [_tile(rng) for _ in palette]
     times = [(rng.randint(2, 4), rng.randint(2, 5)) for _ in palette]
-    sizes = [(down * tile.shape[0], right * tile.shape[1]) for tile, (down, right) in zip(tiles, times, strict=True)]
+    sizes = [
+        (down * tile.shape[0], right * tile.shape[1])
+        for tile, (down, right) in zip(tiles, times, strict=True)
+    ]
     before, after = canvas(rows, columns, GROUND), canvas(rows, columns, GROUND)
     corners = place(rng, before.shape, sizes, margin=1)
     for color, tile, repeats, (top, left) in zip(palette, tiles, times, corners, strict=True):

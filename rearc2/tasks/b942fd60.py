@@ -17,11 +17,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(height, width)
     start = rng.randint(1, height - 2)
     before[start, 0] = RED
+    before[start, 1] = RED  # keeps the first step free; erased below
     density = rng.uniform(0.03, 0.17)
     for row in range(height):
         for column in range(width):
             if before[row, column] == 0 and rng.random() < density:
                 before[row, column] = rng.choice(OBSTACLES)
+    before[start, 1] = 0
     after = before.copy()
     splits = 0
     seen = set()

@@ -8,7 +8,7 @@ from rearc2.helpers import Grid, Retry, canvas, colors
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(4, 15)
+    side = rng.randint(5, 15)
     period = rng.randint(2, min(4, side // 2))
     palette = colors(rng, rng.randint(2, 4))
     # The cells of a place on the diagonal, beside it and below it, repeat with the period.

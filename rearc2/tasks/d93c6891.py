@@ -31,7 +31,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         next_wall = SIDES[(SIDES.index(side) + 1) % 4] in walls
         if next_wall and rng.random() < 0.15:
             lined += _corner_block(rng, *sides)
-        lined += any(_block(rng, *sides, lined=True) for _ in range(5))
+        for _ in range(rng.randint(1, 2)):
+            lined += any(_block(rng, *sides, lined=True) for _ in range(5))
         if rng.random() < 0.4:
             _block(rng, *sides, lined=False)
     if not lined:

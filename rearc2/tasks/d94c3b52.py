@@ -16,7 +16,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     if len({sign.tobytes() for sign in signs}) < len(signs):
         raise Retry
     places = [(r, c) for r in range(ROWS) for c in range(COLUMNS)]
-    like = rng.sample(places, rng.randint(3, 7))
+    like = rng.sample(places, rng.randint(3, 8))
     known = rng.choice(like)
     before, after = canvas(4 * ROWS + 1, 4 * COLUMNS + 1), canvas(4 * ROWS + 1, 4 * COLUMNS + 1)
     found = 0
@@ -31,7 +31,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
                 color, found = BETWEEN, found + 1
         after[4 * r + 1 : 4 * r + 4, 4 * c + 1 : 4 * c + 4] = sign * color
         before[4 * r + 1 : 4 * r + 4, 4 * c + 1 : 4 * c + 4] = sign * (LIKE if (r, c) == known else PLAIN)
-    if found < 2:
+    if found < 3:
         raise Retry
     return before, after
 
@@ -42,7 +42,7 @@ def _sign(rng: Random) -> Mask:
         return np.pad(np.ones((1, 1), bool), 1)
     if rng.random() < 0.4:
         return random_shape(rng, 3, 3, 0.6, diagonal=True)
-    sign = scatter(rng, (3, 3), 0.5)
+    sign = scatter(rng, (3, 3), 0.6)
     sign = sign | sign[:, ::-1]
     if not (sign.any(axis=0).all() and sign.any(axis=1).all()) or label(sign)[1] != 1:
         raise Retry

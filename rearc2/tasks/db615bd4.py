@@ -42,7 +42,9 @@ def verify(grid: Grid) -> Grid:
     ground, dots = background(grid), int(grid[1, -2])
     # The boxes' dots lie in even rows and columns, the frame's in odd ones.
     strays = grid[::2, ::2]
-    found = [(color, box(strays == color)) for color in range(10) if color != ground and (strays == color).any()]
+    found = [
+        (color, box(strays == color)) for color in range(10) if color != ground and (strays == color).any()
+    ]
     odd = grid[1::2, 1::2]
     (frame_color,) = set(odd.ravel().tolist()) - {dots}
     top, left, height, width = (2 * number for number in box(odd == frame_color))

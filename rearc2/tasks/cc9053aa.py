@@ -1,0 +1,114 @@
+"""The two maroon ends are joined by the shortest way along the sky-blue net that nowhere touches an orange cell, not
+even at a corner; the way becomes maroon."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import Grid, Mask, Retry, canvas, grow, label
+
+NET, END, DANGER = 8, 9, 7
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    height, width = 2 * rng.randint(3, 5) + 1, 2 * rng.randint(3, 6) + 1
+    net = np.zeros((height, width), bool)
+    net[1:-1:2, 1:-1:2] = True  # knots
+    density = rng.uniform(0.5, 0.95)
+    for row in range(1, height - 1):
+        for column in range(1, width - 1):
+            if (row + column) % 2:  # a thread between two knots
+                rim = row in (1, height - 2) or column in (1, width - 2)
+                net[row, column] = rng.random() < (max(density, 0.95) if rim else density)
+    if label(net, diagonal=False)[1] > 1:
+        raise Retry
+    doors = [(edge, column) for edge, row in ((0, 1), (-1, -2)) for column in np.flatnonzero(net[row])]
+    doors += [(row, edge) for edge, column in ((0, 1), (-1, -2)) for row in np.flatnonzero(net[:, column])]
+    ends = [(int(row) % height, int(column) % width) for row, column in rng.sample(doors, 2)]
+    dangers = np.zeros_like(net)
+    for _ in range(6):
+        choices = np.argwhere(~net & ~dangers)
+        choices = choices[(choices % (height - 1, width - 1) != 0).all(axis=1)]
+        if not len(choices):
+            raise Retry
+        row, column = choices[rng.randrange(len(choices))].tolist()
+        dangers[row, column] = True
+        way = _only_way(net & ~grow(dangers), ends)
+        if way is not None:
+            break
+    else:
+        raise Retry
+    # The orange cells matter, and it does not depend on whether corners count as touching.
+    if (way.sum() < 4) or (_steps(net, ends) == way.sum() + 2 and rng.random() < 0.9):
+        raise Retry
+    if _steps(net & ~grow(dangers, diagonal=False), ends) != way.sum() + 2:
+        raise Retry
+    before = canvas(height, width)
+    before[net] = NET
+    before[dangers] = DANGER
+    for place in ends:
+        before[place] = END
+    after = before.copy()
+    after[way] = END
+    return before, after
+
+
+def _at(like: Mask, place: tuple[int, int]) -> Mask:
+    mask = np.zeros_like(like)
+    mask[place] = True
+    return mask
+
+
+def _only_way(free: Mask, ends: list[tuple[int, int]]) -> Mask | None:
+    """The free cells between the ends, if they form one way without forks."""
+    free = free.copy()
+    for place in ends:
+        free[place] = True
+    numbers, _ = label(free, diagonal=False)
+    if numbers[ends[0]] != numbers[ends[1]]:
+        return None
+    free &= numbers == numbers[ends[0]]
+    while True:
+        padded = np.pad(free.astype(int), 1)
+        near = padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:]
+        for place in ends:
+            near[place] += 1
+        loose = free & (near < 2)
+        if not loose.any():
+            break
+        free &= ~loose
+    if (near[free] != 2).any():
+        return None
+    for place in ends:
+        free[place] = False
+    return free
+
+
+def _steps(free: Mask, ends: list[tuple[int, int]]) -> int:
+    """How many cells the shortest way has, both ends included."""
+    seen = _at(free, ends[0])
+    free = free | _at(free, ends[1])
+    for count in range(1, free.size):
+        if seen[ends[1]]:
+            return count
+        seen |= grow(seen, diagonal=False) & free
+    raise Retry
+
+
+def verify(grid: Grid) -> Grid:
+    free = (grid == NET) & ~grow(grid == DANGER)
+    start, end = (tuple(place) for place in np.argwhere(grid == END).tolist())
+    before: dict[tuple[int, int], tuple[int, int]] = {start: start}
+    queue = [start]
+    for row, column in queue:
+        for place in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
+            inside = 0 <= place[0] < grid.shape[0] and 0 <= place[1] < grid.shape[1]
+            if inside and place not in before and (free[place] or place == end):
+                before[place] = row, column
+                queue.append(place)
+    output = grid.copy()
+    place = end
+    while place != start:
+        output[place] = END
+        place = before[place]
+    return output

@@ -1,0 +1,140 @@
+"""Several small run folders, written with the code that writes real ones, on one page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from charm.errors import CharmError
+from charm.evaluation.archive import Header, write_votes
+from charm.report.comparison import merge, solved_and_never, write_comparison
+from charm.report.html import names_of
+from charm.report.page import write_report
+from charm.report.pages import write_pages
+from charm.tasks.questions import Question
+from charm.tasks.view import View
+from tests.evaluation.hand import grid, predict
+from tests.report.test_page import (
+    HOSTILE,
+    OUTCOMES,
+    QUESTIONS,
+    TESTS,
+    TURNED,
+    read,
+    run,
+    write_config,
+    write_tasks,
+)
+
+__all__ = ["run"]  # the fixture
+
+# Another run: it solves the task of which `run` proposes the wrong size only, and never proposes what `run` solves.
+OTHER = [
+    (0, "21/44", View(), 1, 0.9),
+    (1, "111", View(), 3, 0.8),
+    (2, "222", View(), 3, 0.7),
+    (4, "77", View(), 8, 0.9),
+    (4, "77", TURNED, 9, 0.9),
+]
+
+
+@pytest.fixture
+def other(run: Path) -> Path:
+    made = run.parent / "other"
+    write_config(made, run.parent / "tasks.json")
+    votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in OTHER])
+    write_votes(made / "votes", Header(50, 16, 0, 1, QUESTIONS, complete=True), votes)
+    return made
+
+
+def test_what_one_solves_and_another_never_proposes(run: Path, other: Path, tmp_path: Path) -> None:
+    path = write_comparison([run, other], tmp_path / "page.html")
+    page = read(path)
+    tasks = page.data["tasks"]
+    assert [task["id"] for task in tasks] == list(TESTS)
+    ours, theirs = zip(*(task["outcomes"] for task in tasks), strict=True)
+    assert list(ours) == OUTCOMES
+    # By hand: "near" is right in both tests, "silent" and the hostile one have no answer.
+    assert list(theirs) == ["wrong cells", "solved", "no answer", "solved", "no answer", "blind"]
+    # "near" is a near miss of the first run: it was proposed, and does not count against it.
+    assert solved_and_never(tasks, 0, 1) == ["solved"]
+    assert solved_and_never(tasks, 1, 0) == ["size"]
+    found = re.findall(r'data-filter="(\d)&gt;(\d)" aria-pressed="false">(\d+)<', path.read_text())
+    assert found == [("0", "1", "1"), ("1", "0", "1")]
+    text = " ".join(page.text)
+    assert "<b>run & co 200 2 5 1 30.00% 30.00%" in text  # step, checkpoints, puzzles, solved, pass@1, pass@2
+    assert "other 50 1 5 2 40.00% 40.00%" in text
+    assert "outcomes differ 4" in text
+
+
+def test_a_run_looks_as_on_its_own_page(run: Path, other: Path, tmp_path: Path) -> None:
+    both = read(write_comparison([run, other], tmp_path / "page.html", top=5)).data
+    for number, one in enumerate((run, other)):
+        alone = read(write_report(one)).data
+        assert both["runs"][number]["steps"] == alone["steps"]
+        for task, own in zip(both["tasks"], alone["tasks"], strict=True):
+            assert task["outcomes"][number] == own["outcome"]
+            assert task["demos"] == own["demos"]
+            for place, test in enumerate(own["tests"]):
+                assert task["questions"][place] == {"input": test["input"], "truth": test["truth"]}
+                assert task["runs"][number][place]["candidates"] == test["candidates"]
+
+
+def test_runs_that_were_asked_other_tasks(run: Path, tmp_path: Path) -> None:
+    write_tasks(tmp_path / "some.json", {"solved": TESTS["solved"], "new": [("1", "2")]})
+    small = tmp_path / "small"
+    write_config(small, tmp_path / "some.json")
+    questions = (Question("solved", 0), Question("new", 0))
+    votes = predict([(0, grid("21/43"), View(), 1, 0.9)])
+    write_votes(small / "votes", Header(7, 16, 0, 1, questions, complete=True), votes)
+    tasks = read(write_comparison([run, small], tmp_path / "page.html")).data["tasks"]
+    outcomes = {task["id"]: task["outcomes"] for task in tasks}
+    assert outcomes["solved"] == ["solved", "solved"]
+    assert outcomes["new"] == ["not asked", "no answer"]
+    assert outcomes["size"] == ["wrong size", "not asked"]
+    assert next(task for task in tasks if task["id"] == "new")["runs"][0] is None
+    assert solved_and_never(tasks, 0, 1) == []
+
+
+def test_runs_without_votes_and_the_same_run_twice(run: Path, tmp_path: Path) -> None:
+    write_config(tmp_path / "fresh", run.parent / "tasks.json")
+    text = " ".join(read(write_comparison([run, tmp_path / "fresh"], tmp_path / "page.html")).text)
+    assert "fresh no votes yet" in text
+    assert merge([{}, {}]) == []
+    with pytest.raises(CharmError, match="given twice"):
+        write_comparison([run, run], tmp_path / "page.html")
+
+
+def test_names_are_as_long_as_they_must_be() -> None:
+    assert names_of([Path("/x/a"), Path("/x/b")]) == ["a", "b"]
+    assert names_of([Path("/x/1/a"), Path("/x/2/a"), Path("/x/2/b")]) == ["1/a", "2/a", "2/b"]
+
+
+def test_hostile_names_stay_text(run: Path, other: Path, tmp_path: Path) -> None:
+    path = write_comparison([run, other], tmp_path / "page.html")
+    page = read(path)
+    assert HOSTILE in page.text
+    assert "<b>run & co" in page.text
+    tags = {tag for tag, _ in page.elements}
+    assert not tags & {"img", "iframe", "object", "link", "a", "form"}
+    assert sum(tag == "script" for tag, _ in page.elements) == 2
+    assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
+    assert "<" not in page.scripts[0]
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|\bfetch\(|XMLHttpRequest", path.read_text())
+    wanted = set(re.findall(r'getElementById\("(\w+)"\)', page.scripts[1]))
+    assert wanted == {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+
+
+def test_the_command_chooses_the_page(run: Path, other: Path, tmp_path: Path) -> None:
+    assert write_pages([run]) == run / "report.html"
+    assert write_pages([run], tmp_path / "elsewhere.html") == tmp_path / "elsewhere.html"
+    assert write_pages([run, other], tmp_path / "both.html") == tmp_path / "both.html"
+    assert 'data-filter="differ"' in (tmp_path / "both.html").read_text()
+    with pytest.raises(CharmError, match="name a run folder"):
+        write_pages([])
+    with pytest.raises(CharmError, match="is not a run folder"):
+        write_pages([tmp_path])
+    with pytest.raises(CharmError, match="films are made for one run"):
+        write_pages([run, other], tmp_path / "both.html", films=3)
