@@ -22,8 +22,11 @@ def report(
 
     One run: scores, curves, every task with its candidates and their votes. Several: the same side by side, and which
     puzzles one solves and another never proposes. Runs on cellular automata and on text have pages of their own.
+
     Example: charm report runs/quickstart
+
     Example: charm report runs/a runs/b --out comparison.html
+
     Example: charm report --figure cl-tradeoff --out tradeoff.pdf runs/arc1/adapt/arc2-training
 
     Args:
@@ -36,10 +39,13 @@ def report(
         device: cuda, xpu, mps, cpu, or the best there is, for films.
         data: where downloaded and generated data lie (default: as in training).
     """
+    from charm.errors import CharmError
     from charm.evaluation.protocols import protocol_named
 
     chosen = protocol_named(protocol) if protocol else None
     if figure is not None:
+        if chosen is not None or films:
+            raise CharmError("--protocol and --films belong to a page, not to a figure")
         from charm.report.measurements import draw_figure
 
         print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))

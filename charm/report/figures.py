@@ -149,7 +149,7 @@ def frontier(points: Sequence[Point]) -> list[Point]:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write the figure in the format of the file's ending; the same figure gives the same bytes."""
+    """Write the figure in the format of the file's ending; the same data give the same bytes."""
     import matplotlib
 
     ending = path.suffix.removeprefix(".").lower()

@@ -20,7 +20,7 @@ from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import crop
 from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.questions import Question
-from charm.tasks.task import Grid
+from charm.tasks.task import COLORS, Grid
 from charm.tasks.view import IDENTITY
 from charm.training.checkpoint import folder_of, steps_of
 from charm.training.config import read_config
@@ -100,7 +100,7 @@ def read_films(run: Path) -> dict[Question, list[Grid]]:
 
 
 def _frame(rows: list[list[int]]) -> Grid:
-    grid = np.array(rows, np.uint8).reshape(len(rows), -1)
-    if grid.size and grid.max() > 9:
-        raise ValueError(f"there is no colour {grid.max()}")
-    return grid
+    cells = np.array(rows, np.int64).reshape(len(rows), -1 if rows else 0)
+    if cells.size and not 0 <= cells.min() <= cells.max() < COLORS:
+        raise ValueError(f"there is no colour {cells.max()}")
+    return cells.astype(np.uint8)

@@ -75,9 +75,8 @@ def write_report(
     A run without metrics or votes gets a page that says so. Sources that are gone are an error.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
-    if films is None:
-        films = read_films(run)
-    body, payload = _page(run, config, protocol, evaluation, films, top)
+    shown = read_films(run) if films is None else films
+    body, payload = _page(run, config, protocol, evaluation, shown, top)
     path = write_page(out or run / "report.html", document(run.resolve().name, body, SCRIPT, payload))
     if films:
         write_films(run, films)

@@ -54,7 +54,10 @@ def read_record(path: Path) -> Record:
     found = read_json(path)
     names = [field.name for field in fields(Record)]
     if not isinstance(found, dict) or set(found) - {"runs"} != set(names) - {"runs"}:
-        raise CharmError(f"{path}: a record has the fields {', '.join(names)}, of which runs may be missing")
+        wrong = sorted((set(names) - {"runs"}) ^ (set(found) - {"runs"})) if isinstance(found, dict) else names
+        raise CharmError(
+            f"{path}: a record has the fields {', '.join(names)} (runs may be missing); see {', '.join(wrong)}"
+        )
     words = ("what", "command", "size", "machine", "date")
     if not all(isinstance(found[name], str) and found[name] for name in words):
         raise CharmError(f"{path}: {', '.join(words)} of a record are text")

@@ -3,9 +3,7 @@ the branches of other colours; the sign at its end is the output."""
 
 from random import Random
 
-import numpy as np
-
-from rearc2.helpers import Grid, Retry, canvas, colors
+from rearc2.helpers import Grid, Retry, background, canvas, colors
 
 Node = tuple[int, int]
 STEPS = [(-1, 0), (1, 0), (0, -1), (0, 1)]
@@ -68,53 +66,47 @@ def _way(rng: Random, used: dict[Node, int], source: Node, color: int, length: i
             way.append(ahead)
     if len(way) < 3 or len(way) < length * 2 // 3:
         raise Retry
-    others = [node for node in used if node != source]
-    for number, (row, column) in enumerate(way):
-        own = way[: max(0, number - 1)]
+    signs = {node for node, dot in used.items() if not dot}
+    for number, node in enumerate(way):
         last = number == len(way) - 1
-        for near in [*others, *own, *([source] if number else [])]:
-            down, right = abs(near[0] - row), abs(near[1] - column)
-            # Signs keep away from everything over corners too, dots over edges.
-            apart = max(down, right) > 1 if last or not used.get(near, color) else down + right > 1
-            if not apart and not (near == source and number == 0):
-                raise Retry
+        linked = {way[number - 1] if number else source, *way[number + 1 : number + 2]}
+        # Nothing else may be beside a dot along an edge, nor beside a sign over a corner.
+        if (_around(node, corners=last) & {*used, *way} | _around(node, corners=True) & signs) - linked:
+            raise Retry
     used.update(dict.fromkeys(way, color))
     used[way[-1]] = 0
     return way[-1]
 
 
+def _around(node: Node, corners: bool) -> set[Node]:
+    row, column = node
+    return {
+        (row + r, column + c)
+        for r in (-1, 0, 1)
+        for c in (-1, 0, 1)
+        if (r or c) and (corners or not (r and c))
+    }
+
+
 def verify(grid: Grid) -> Grid:
-    chequered, signs = None, {}
-    for row in range(1, len(grid) - 1):
-        for column in range(1, grid.shape[1] - 1):
-            patch = grid[row - 1 : row + 2, column - 1 : column + 2]
-            corners, edges = set(patch[::2, ::2].ravel().tolist()), set(patch.ravel()[1::2].tolist())
-            if len(corners) == len(edges) == 1 and patch[1, 1] != patch[0, 1]:
-                if corners == edges:
-                    signs[row, column] = patch
-                elif corners == {int(patch[1, 1])} and not _dotted(grid, row, column):
-                    chequered = row, column
-    assert chequered is not None
-    ground = np.bincount(grid.ravel()).argmax()
-    seen, todo = {chequered}, [chequered]
-    color = None
-    while todo:
-        row, column = todo.pop()
+    ground = background(grid)
+    patches = {
+        (row, column): grid[row - 1 : row + 2, column - 1 : column + 2]
+        for row in range(1, len(grid) - 1)
+        for column in range(1, grid.shape[1] - 1)
+    }
+    signs = {centre: patch for centre, patch in patches.items() if ground not in patch}
+    start = next(centre for centre, patch in signs.items() if patch[0, 0] != patch[0, 1])
+    color, seen, todo = 0, {start}, [start]
+    for row, column in todo:  # grows while it is walked through
         for down, right in STEPS:
             node = row + 2 * down, column + 2 * right
-            if node in seen or not (0 <= node[0] < len(grid) and 0 <= node[1] < grid.shape[1]):
+            if node in seen or min(node) < 0 or node[0] >= len(grid) or node[1] >= grid.shape[1]:
                 continue
-            if node in signs and ground not in signs[node] and grid[row, column] == color:
+            if node in signs:
                 return signs[node].copy()
-            if (color is None and grid[node] != ground) or grid[node] == color:
+            if grid[node] != ground and color in (0, grid[node]):
                 color = int(grid[node])
                 seen.add(node)
                 todo.append(node)
     raise ValueError("the way ends nowhere")
-
-
-def _dotted(grid: Grid, row: int, column: int) -> bool:
-    """Whether the patch holds the ground, as one between dots does."""
-    return bool(
-        (grid[row - 1 : row + 2, column - 1 : column + 2] == np.bincount(grid.ravel()).argmax()).any()
-    )

@@ -19,7 +19,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for grid in (before, after):
         fill(grid, top, left, height, width, RED)
     # The lines that run from the block to a border, each as its free cells.
-    lines = []
+    lines: list[tuple[int | slice, int | slice]] = []
     for row in range(top, top + height):
         lines += [(row, slice(0, left)), (row, slice(left + width, columns))]
     for column in range(left, left + width):

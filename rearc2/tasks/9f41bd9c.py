@@ -12,9 +12,9 @@ BODY, LEGS = 5, (0, 2, 4)  # the body is five cells wide and two tall, with thre
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(11, 28)
-    legs = rng.randint(2, min(13, side - 6))
-    floor = rng.randint(2, side // 3)
+    side = max(rng.randint(11, 30), rng.randint(11, 30))
+    legs = rng.randint(2, min(16, side - 6))
+    floor = rng.randint(2, side * 2 // 5)
     top = side - floor - legs - 2
     if top < 0:
         raise Retry

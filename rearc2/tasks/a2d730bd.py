@@ -10,10 +10,10 @@ from rearc2.helpers import Grid, Mask, Retry, canvas, colors, fill, objects, pai
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     rows, columns = min(30, rng.randint(13, 34)), min(30, rng.randint(13, 34))
-    ground, *palette = colors(rng, 1 + rng.randint(1, 1 + rows * columns // 220))
+    ground, *palette = colors(rng, 1 + rng.randint(1, 1 + rows * columns // 160))
     groups = [_bar(rng) for _ in palette]
     before, after = canvas(rows, columns, ground), canvas(rows, columns, ground)
-    corners = place(rng, before.shape, [start.shape for start, _ in groups], gap=0)
+    corners = place(rng, before.shape, [start.shape for start, _ in groups])
     for (start, end), color, (top, left) in zip(groups, palette, corners, strict=True):
         paint(before, start, top, left, color)
         paint(after, end, top, left, color)
@@ -33,12 +33,14 @@ def _bar(rng: Random) -> tuple[Mask, Mask]:
         first, last = (start, end) if up else (start[::-1], end[::-1])
         edge = above if up else below
         row = rng.randint(1, edge - 3) if edge > 3 else 1
-        if last[:edge, max(0, middle - 2) : middle + 3].any() or edge - row < 2:
-            raise Retry
+        if last[:edge, max(0, middle - 2) : middle + 3].any():
+            continue  # too near to another dot's line
         first[row, middle] = True
         last[row - 1 : edge, middle] = True
         last[[row, row, edge - 1, edge - 1], [middle - 1, middle + 1, middle - 1, middle + 1]] = True
         last[row, middle] = False
+    if (start == end).all():
+        raise Retry
     used = np.flatnonzero(end.any(axis=1))
     start, end = start[used[0] : used[-1] + 1], end[used[0] : used[-1] + 1]
     return (start, end) if rng.random() < 0.5 else (start.T, end.T)

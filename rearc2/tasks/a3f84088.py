@@ -12,7 +12,7 @@ WRONG = {"train 3": "the innermost cell stays black where it should be grey, as 
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(4, 30)
+    side = max(rng.randint(4, 30), rng.randint(4, 30))
     size = rng.randint(max(4, side // 2), side)
     top, left = rng.randint(0, side - size), rng.randint(0, side - size)
     before, after = canvas(side, side), canvas(side, side)

@@ -11,7 +11,7 @@ GROUND = 8
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     rows, columns = rng.randint(13, 28), rng.randint(13, 28)
-    palette = colors(rng, rng.randint(1, 4), without=(0, GROUND))
+    palette = colors(rng, max(rng.randint(1, 3), rng.randint(1, 4)), without=(0, GROUND))
     tiles = [_tile(rng) for _ in palette]
     times = [(rng.randint(2, 4), rng.randint(2, 5)) for _ in palette]
     sizes = [

@@ -1,6 +1,7 @@
 """The hollow squares are put together, the solid ones left out: side by side from left to right if they are spread more
 widely across, else one below the other from top to bottom."""
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -12,7 +13,7 @@ SIZE = 4
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     shape = rng.randint(15, 26), rng.randint(15, 26)
-    hollow, solid = rng.randint(2, 4), rng.randint(1, 3)
+    hollow, solid = rng.randint(2, 3), rng.randint(2, 3)
     palette = colors(rng, hollow + solid)
     before = canvas(*shape)
     corners = place(rng, shape, [(SIZE, SIZE)] * (hollow + solid))
@@ -26,7 +27,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         before[top : top + SIZE, left : left + SIZE] = square
     tops, lefts = sorted(top for top, _, _ in rings), sorted(left for _, left, _ in rings)
     # In one direction they lie one after the other; in the other they overlap, and are spread less.
-    down, across = (min(b - a for a, b in zip(x, x[1:], strict=False)) >= SIZE for x in (tops, lefts))
+    down, across = (min(b - a for a, b in pairwise(x)) >= SIZE for x in (tops, lefts))
     spread = (tops[-1] - tops[0]) - (lefts[-1] - lefts[0])
     if down == across or (spread <= 0 if down else spread >= 0):
         raise Retry
@@ -46,6 +47,6 @@ def verify(grid: Grid) -> Grid:
 def rival_overlap(grid: Grid) -> Grid:
     """Side by side if no column crosses two of them, else one below the other."""
     rings = sorted((thing for thing in objects(grid) if not thing.mask.all()), key=lambda ring: ring.left)
-    if all(a.right < b.left for a, b in zip(rings, rings[1:], strict=False)):
+    if all(a.right < b.left for a, b in pairwise(rings)):
         return np.hstack([ring.patch for ring in rings])
     return np.vstack([ring.patch for ring in sorted(rings, key=lambda ring: ring.top)])

@@ -1,4 +1,4 @@
-"""The output is a corner of the square, 2x2: the upper right one if its side is even, the upper left one if it is odd."""
+"""The output is a 2x2 corner of the square: the upper right one if its side is even, the upper left one if odd."""
 
 from random import Random
 

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, label, scatter
+from rearc2.helpers import Grid, Retry, background, canvas, label, scatter
 
 WALL, MARK, SIDE = 5, 8, 10
 
@@ -19,7 +19,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         rim = scatter(rng, (size, size), density)
         rim[1:-1, 1:-1] = False
         cave[depth : depth + size, depth : depth + size][rim] = WALL
-    if label(before == 0)[1] > 1:
+    if label(before == 0)[1] > 1 or background(before) != WALL:
         raise Retry
     runs = []
     for row, column in np.argwhere(before == 0).tolist():
@@ -41,15 +41,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
-    best, output = 0, grid.copy()
+    # Of equally long runs the one nearest to the grid's own diagonal.
+    best, output = (0, 0), grid.copy()
     for mirrored in (False, True):
         cave = grid[:, ::-1] if mirrored else grid
         for offset in range(1 - len(grid), len(grid)):
             cells, run = cave.diagonal(offset), 0
             for end, cell in enumerate(cells.tolist(), start=1):
                 run = run + 1 if cell == 0 else 0
-                if run > best:
-                    best, output = run, grid.copy()
+                if (run, -abs(offset)) > best:
+                    best, output = (run, -abs(offset)), grid.copy()
                     steps = np.arange(end - run, end)
                     drawn = output[:, ::-1] if mirrored else output
                     drawn[steps + max(0, -offset), steps + max(0, offset)] = MARK

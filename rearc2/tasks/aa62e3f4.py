@@ -1,20 +1,20 @@
-"""The figure is replaced by its outline: all cells beside it, along an edge, in the colour of its innermost cells, which is
-its rarest."""
+"""The figure is replaced by its outline: all cells beside it, along an edge, in the colour of its innermost cells,
+which is its rarest."""
 
 from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, grow, holes, random_shape
+from rearc2.helpers import Grid, Mask, Retry, background, canvas, colors, grow, holes, random_shape
 
 GROUND = 8
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(4, 9), rng.randint(3, 9)
-    shape = random_shape(rng, height, width, rng.uniform(0.55, 0.8))
+    height, width = rng.choice([3, 4, 5, 6, 7, 8]), rng.choice([3, 4, 5, 6, 7, 8])
+    shape = random_shape(rng, height, width, rng.uniform(0.6, 0.9))
     shape |= holes(np.pad(shape, 1))[1:-1, 1:-1]
-    side = rng.randint(max(5, height, width), 18)
+    side = rng.randint(max(height, width), 16)
     top, left = rng.randint(0, side - height), rng.randint(0, side - width)
     figure = np.zeros((side, side), bool)
     figure[top : top + height, left : left + width] = shape
@@ -31,7 +31,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     count = len(places) if rng.random() < 0.4 else rng.randint(1, len(places))
     for row, column in rng.sample(places, count):
         before[row, column] = core
-    if any(0 < (before == color).sum() <= count for color in (rim, middle)):
+    if background(before) != GROUND or any(0 < (before == color).sum() <= count for color in (rim, middle)):
         raise Retry
     after = canvas(side, side, GROUND)
     after[grow(figure, diagonal=False) & ~figure] = core

@@ -1,5 +1,5 @@
-"""Pairs of 2x2 sky blue blocks stand in the noise, side by side at the same distance. What lies between the blocks of each
-pair is stacked, from top to bottom."""
+"""Pairs of 2x2 sky blue blocks stand in the noise, side by side at the same distance. What lies between the blocks of
+each pair is stacked, from top to bottom."""
 
 from random import Random
 

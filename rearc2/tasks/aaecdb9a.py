@@ -26,7 +26,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for color, size, (top, left) in zip(owners, sizes, place(rng, before.shape, sizes), strict=True):
         paint(before, random_shape(rng, *size, rng.uniform(0.3, 0.8), diagonal=True), top, left, color)
     tallest = max(counts.values())
-    if tallest > 7:
+    if not 1 < tallest < 8:
         raise Retry
     after = canvas(tallest, len(COLUMNS), GROUND)
     for column, color in enumerate(COLUMNS):
@@ -35,9 +35,6 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
-    numbers = [label(grid == color)[1] for color in COLUMNS]
-    chart = [
-        [color if number > level else GROUND for color, number in zip(COLUMNS, numbers, strict=True)]
-        for level in range(max(numbers))
-    ]
-    return np.array(chart[::-1])
+    numbers = np.array([label(grid == color)[1] for color in COLUMNS])
+    levels = np.arange(numbers.max(), 0, -1)
+    return np.where(numbers[None] >= levels[:, None], COLUMNS, GROUND)

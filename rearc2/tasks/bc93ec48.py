@@ -27,10 +27,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         if number != empty:
             paint(after, shape, *_corner((number + 1) % 4, shape.shape, before.shape), tones[number])
     # Objects elsewhere stay, unless a copy covers them.
-    others = [
-        random_shape(rng, rng.randint(1, 3), rng.randint(1, 4), 0.7)
-        for _ in range(rng.randint(height // 3, height - 3))
-    ]
+    count = rng.randint(height // 3, height - 3)
+    others = [random_shape(rng, rng.randint(1, 3), rng.randint(1, 4), 0.7) for _ in range(count)]
     tones = [rng.choice(COLORS) for _ in others]
     spots = place(
         rng, before.shape, [shape.shape for shape in others], taken=(before != FLOOR) | (after != FLOOR)

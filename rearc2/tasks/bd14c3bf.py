@@ -52,12 +52,8 @@ def _stretched(
 
 def _squeezed(mask: Mask) -> Mask:
     """The mask without rows and columns that repeat the one before."""
-    rows = [row for row in range(len(mask)) if row == 0 or (mask[row] != mask[row - 1]).any()]
-    columns = [
-        column
-        for column in range(mask.shape[1])
-        if column == 0 or (mask[:, column] != mask[:, column - 1]).any()
-    ]
+    rows = [r for r in range(mask.shape[0]) if r == 0 or (mask[r] != mask[r - 1]).any()]
+    columns = [c for c in range(mask.shape[1]) if c == 0 or (mask[:, c] != mask[:, c - 1]).any()]
     return mask[rows][:, columns]
 
 

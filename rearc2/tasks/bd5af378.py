@@ -1,5 +1,5 @@
-"""Two lines meet in a corner of a rectangle. They change places with the layer of the rectangle next to them; what is
-left becomes sky blue, with a diagonal in the rectangle's colour from its corner, and so do the corners of both layers."""
+"""Two lines meet in a corner. They change places with the layer of the area next to them; what is left of the area
+becomes sky blue but for the diagonal from its corner, and so do the corners of both layers."""
 
 from random import Random
 
@@ -34,9 +34,8 @@ def verify(grid: Grid) -> Grid:
     down, right = np.indices(grid.shape)
     down, right = abs(down - rows[0]), abs(right - columns[0])  # distances from the two lines
     output = np.full_like(grid, SKY)
-    output[np.minimum(down, right) == 0] = area
-    output[np.minimum(down, right) == 1] = line
-    output[(down == right)] = area
-    output[(down == right) & (down < 2)] = SKY
-    output[(np.minimum(down, right) == 0) & (down != right)] = area
+    layer = np.minimum(down, right)
+    output[layer == 0] = area
+    output[layer == 1] = line
+    output[down == right] = np.where(layer < 2, SKY, area)[down == right]
     return output

@@ -1,5 +1,5 @@
-"""Each of the panels, in reading order, is the one before turned clockwise by a quarter. The output is the panel that the
-red square hides."""
+"""Each of the panels, in reading order, is the one before turned clockwise by a quarter. The output is the panel that
+the red square hides."""
 
 from random import Random
 

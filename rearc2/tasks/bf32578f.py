@@ -19,7 +19,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         edges[0] = half - 1
     middle = rng.randint(0, 1)
     height = 2 * len(edges) - middle
-    if height < 3 or height > side:
+    # The leftmost part is one cell wide, like all upright parts of the outline.
+    if height < 3 or height > side or edges[-2] > 1:
         raise Retry
     top, left = rng.randint(0, side - height), rng.randint(0, side - 2 * half)
     before, after = canvas(side, side), canvas(side, side)

@@ -1,6 +1,7 @@
 """Two of the red dots lie in one row or column: a green trunk joins them. From every other dot a green branch runs
 straight to the trunk."""
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np
@@ -21,6 +22,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(2, min(5, length - 3, height // 2))
     rows = rng.sample([row for row in range(height) if abs(row - trunk) > 1], count)
     columns = rng.sample(range(left + 1, right), count)
+    branches = sorted(zip(columns, rows, strict=True))
+    # Two branches side by side would make a broad one.
+    if any(b[0] - a[0] == 1 and (a[1] > trunk) == (b[1] > trunk) for a, b in pairwise(branches)):
+        raise Retry
     after = before.copy()
     for row, column in zip(rows, columns, strict=True):
         line(after, (row, column), (trunk, column), GREEN)

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, line, ray
+from rearc2.helpers import Grid, canvas, line
 
 RED, BLUE = 2, 1
 CAP = 10  # the odd widths from 3 to 29 without the four official ones
@@ -16,10 +16,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     side = 2 * half + 1
     before, after = canvas(1, side), canvas(side, side)
     before[0, half] = RED
-    # The lines start below the left slope, at every second cell of it.
-    for row in range(1, half + 1, 2):
-        ray(after, (row + 1, half - row), (1, 1), BLUE)
-        after[row + 2 :, half - row + 1 :][:0] = BLUE
+    # A line starts at every second cell of the left slope, thought to go on beyond the grid.
+    for top in range(2, side, 2):
+        for step in range(1, side - top):
+            if 0 <= half - top + step < side:
+                after[top + step, half - top + step] = BLUE
     line(after, (0, half), (half, 0), RED)
     line(after, (0, half), (half, side - 1), RED)
     return before, after

@@ -9,14 +9,12 @@ from rearc2.helpers import Grid, Retry, canvas, colors, join, scatter, split
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     size = rng.randint(3, 5)
-    count = rng.randint(3, 31 // (size + 1))
+    count = rng.randint(max(3, 7 - size), 31 // (size + 1))
     (line,) = colors(rng, 1)
     (color,) = colors(rng, 1, without=(0, line))
     special = rng.randrange(count), rng.randrange(count)
     density = rng.uniform(0.15, 0.35)
-    panels = []
-    for row in range(count):
-        panels.append([_panel(rng, size, rng.uniform(0.08, 0.35)) for _ in range(count)])
+    panels = [[_panel(rng, size, rng.uniform(0.12, 0.35)) for _ in range(count)] for _ in range(count)]
     chosen = np.where(scatter(rng, (size, size), density), color, 0)
     if (chosen > 0).sum() < 3:
         raise Retry

@@ -14,47 +14,46 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.choice([20, 25, 30])
     fluid, *block_colors = colors(rng, 5, without=())
     before = random_cells(rng, (side, side), list(range(10)))
-    after = before.copy()
-    taken = np.zeros((side, side), bool)
-    kinds = ["open"] * rng.randint(1, 3) + rng.sample(["closed", "leaking"], rng.randint(0, 1))
+    taken, filled = np.zeros((2, side, side), bool)
+    kinds = ["open"] * rng.choice([1, 2, 3, 3]) + rng.sample(["closed", "leaking"], rng.randint(0, 1))
     for kind, color in zip(kinds, block_colors, strict=False):
-        block, hollow = _block(rng, kind)
+        hollow = _hollow(rng, kind)
+        depth, breadth = hollow.shape
         # Drawn for a block at the upper border, then turned to another side.
+        whole, inner, mouth = np.zeros((3, side, side), bool)
+        left = rng.randint(0, side - breadth)
+        whole[:depth, left : left + breadth] = True
+        inner[:depth, left : left + breadth] = hollow
+        mouth[0] = inner[0]
         turns = rng.randrange(4)
-        place = rng.randint(0, side - block.shape[1])
-        whole, inner = np.zeros((2, side, side), bool)
-        whole[: block.shape[0], place : place + block.shape[1]] = block
-        inner[: block.shape[0], place : place + block.shape[1]] = hollow
-        mouth = inner.copy()
-        mouth[1:] = False
         whole, inner, mouth = (np.rot90(mask, turns) for mask in (whole, inner, mouth))
         around = grow(whole)
         if (around & taken).any():
             raise Retry
         taken |= around
-        for grid in (before, after):
-            grid[around & (grid == color)] = rng.choice([other for other in range(10) if other != color])
-            grid[whole & ~inner] = color
-        # Both grids hold the same noise in the hollow, of any colours but the block's.
+        # No noise of the block's colour touches it or lies in its hollow.
         noise = random_cells(rng, (side, side), [other for other in range(10) if other != color])
-        noise[mouth] = fluid
-        before[inner] = after[inner] = noise[inner]
+        before[around] = noise[around]
+        before[whole & ~inner] = color
+        before[mouth] = fluid
         if kind == "open":
-            after[inner] = fluid
-    if (before != after).sum() < 2:
-        raise Retry
+            filled |= inner
+    after = np.where(filled, fluid, before)
     return before, after
 
 
-def _block(rng: Random, kind: str) -> tuple[Mask, Mask]:
-    """A block whose first row lies at the border, and its hollow: a room, with a way to the border if it is open."""
+def _hollow(rng: Random, kind: str) -> Mask:
+    """The hollow in a block at the upper border: a room, with a way to the border and perhaps another one out."""
     depth, breadth = rng.randint(5, 12), rng.randint(5, 11)
-    block, hollow = np.ones((depth, breadth), bool), np.zeros((depth, breadth), bool)
-    top, left = rng.randint(1, depth - 3), rng.randint(2, breadth - 3)
-    bottom, right = rng.randint(top, depth - 3), rng.randint(left, breadth - 3)
-    if kind == "closed":
-        top = max(top, 2)
-    if bottom < top or (bottom - top > 2 and right - left > 2):
+    hollow = np.zeros((depth, breadth), bool)
+    top, left = (
+        rng.randint(2 if kind == "closed" else 1, max(2, depth // 2 - 1)),
+        rng.randint(2, breadth // 2),
+    )
+    bottom, right = (
+        max(rng.randint(a, b), rng.randint(a, b)) for a, b in ((top, depth - 3), (left, breadth - 3))
+    )
+    if bottom - top > 2 and right - left > 2:
         raise Retry
     hollow[top : bottom + 1, left : right + 1] = True
     way = rng.randint(left, right)
@@ -62,7 +61,7 @@ def _block(rng: Random, kind: str) -> tuple[Mask, Mask]:
         hollow[:top, way] = True
     if kind == "leaking":
         hollow[bottom:, way] = True
-    return block, hollow
+    return hollow
 
 
 def verify(grid: Grid) -> Grid:

@@ -12,6 +12,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     (color,) = colors(rng, 1)
     share = rng.randint(1, 4)
     before = random_cells(rng, (side, side), [0, 0] + [color] * share)
+    if side > 3 and rng.random() < 0.4:
+        before[1::2] = color  # rails, as in two official grids
     if not 2 <= np.count_nonzero(before) < before.size:
         raise Retry
     return before, join([[before] * side] * side, 0, thickness=0)

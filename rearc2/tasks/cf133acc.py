@@ -1,6 +1,7 @@
 """From the bottom two lines rise through the gaps of the bars above them. Each gap is closed, and from there on the
 line has the bar's colour."""
 
+from itertools import pairwise
 from random import Random
 
 from rearc2.helpers import Grid, Retry, canvas, colors, fill, ray
@@ -17,8 +18,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             raise Retry
     # (row, first column, last column, colour) of the bars, those in one row side by side.
     bars = []
+    palette = colors(rng, 9)
     for row in sorted({*lefts, *rights}):
-        first, second = colors(rng, 2)
+        first, second = palette[0], palette[1]
+        palette = palette[2:] + palette[:2]
         border = rng.randint(left + 1, right - 2)  # the last column of the left bar
         if row in lefts and row in rights and rng.random() < 0.3:
             bars.append((row, 0, SIDE - 1, first))
@@ -30,14 +33,14 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(SIDE, SIDE), canvas(SIDE, SIDE)
     for column, rows in ((left, lefts), (right, rights)):
         colors_up = [color for row, start, end, color in bars if start <= column <= end]
-        colors_up += colors(rng, 1, without=(0, colors_up[-1]))
-        if any(a == b for a, b in zip(colors_up, colors_up[1:], strict=False)):
+        colors_up.append(rng.choice(palette[:3]))
+        if any(a == b for a, b in pairwise(colors_up)):
             raise Retry
         top = 0
         for color, end in zip(colors_up, [*rows, SIDE - 1], strict=True):
             fill(after, top, column, end + 1 - top, 1, color)
             top = end + 1
-        tip = rng.randint(rows[-1] + 1, SIDE - 1)
+        tip = rng.randint(max(*lefts, *rights) + 1, SIDE - 1)
         fill(before, tip, column, SIDE - tip, 1, colors_up[-1])
     for row, start, end, color in bars:
         for column in range(start, end + 1):
@@ -48,10 +51,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _rows(rng: Random) -> list[int]:
-    rows = sorted(rng.sample(range(2, 12), rng.randint(1, 4)))
-    if any(b - a < 2 for a, b in zip(rows, rows[1:], strict=False)):
-        raise Retry
-    return rows
+    """The rows of a few bars, no two of them side by side."""
+    count = rng.choice([1, 2, 2, 3, 3, 4])
+    return [row + number for number, row in enumerate(sorted(rng.sample(range(2, 13 - count), count)))]
 
 
 def verify(grid: Grid) -> Grid:

@@ -12,9 +12,11 @@ GROUND = 8
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(3, 3, GROUND)
-    palette = colors(rng, rng.randint(1, 3), without=(0, GROUND))
-    for row, column in rng.sample([(r, c) for r in range(3) for c in range(3)], rng.randint(1, 4)):
-        before[row, column] = rng.choice(palette)
+    palette = colors(rng, rng.choice([1, 1, 2, 3, 3, 3]), without=(0, GROUND))
+    dots = palette + [rng.choice(palette) for _ in range(rng.randint(0, 2))]
+    cells = [(row, column) for row in range(3) for column in range(3)]
+    for cell, color in zip(rng.sample(cells, len(dots)), dots, strict=True):
+        before[cell] = color
     if (before == np.rot90(before)).all():
         raise Retry
     after = canvas(12, 12)

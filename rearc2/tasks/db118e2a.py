@@ -20,7 +20,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     else:
         used = rng.choice([[frame_color], others, others, [frame_color, others[0]], [others[0]]])
         content = random_cells(rng, (3, 3), [GROUND] * rng.randint(len(used), 3 * len(used)) + used)
-        if crop(content, content != GROUND).shape != (3, 3) or (height, width) == (5, 5):
+        inked = content != GROUND
+        if not inked.any() or crop(inked).shape != (3, 3) or (height, width) == (5, 5):
             raise Retry
         small[1:4, 1:4] = content
         top, left = rng.randint(1, height - 4), rng.randint(1, width - 4)

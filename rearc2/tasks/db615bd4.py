@@ -3,13 +3,13 @@ along the frame, one cell apart and centred across."""
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, background, box, canvas, colors, fill, frame
+from rearc2.helpers import Grid, Retry, background, box, canvas, colors, fill, frame, most_common
 
 SIDE = 25
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    ground, dots, frame_color, *box_colors = colors(rng, 3 + rng.randint(2, 4), without=(0, 5, 6, 7))
+    ground, dots, frame_color, *box_colors = colors(rng, 3 + rng.randint(2, 4))
     before = canvas(SIDE, SIDE, ground)
     before[1::2, 1::2] = dots
     after = before.copy()
@@ -26,20 +26,20 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     view = before[top : top + height : 2, left : left + width : 2]
     view[[0, -1]] = view[:, [0, -1]] = frame_color
     inner = left + 2
-    outer = rng.randrange(2, SIDE - 2 - sum(lengths) - len(lengths), 2)
+    outer = rng.randrange(2, SIDE - sum(lengths) - len(lengths), 2)
     for number, (length, color) in enumerate(zip(lengths, box_colors, strict=True)):
         fill(after, top + 1 + (height - 2 - deep) // 2, inner, deep, length, color)
         inner += length + 1
-        down = rng.randrange(top + height + 1, SIDE - deep, 2) if top + height + 1 < SIDE - deep else SIDE
-        if down + deep > SIDE - 1 or outer + length > SIDE - 1:
+        if top + height + 2 + deep >= SIDE or outer + length >= SIDE:
             raise Retry
+        down = rng.randrange(top + height + 2, SIDE - deep, 2)
         before[down : down + deep : 2, outer : outer + length : 2] = color
         outer += length + 1 + (2 * rng.randint(0, 2) if number < len(lengths) - 1 else 0)
     return (before.T, after.T) if rng.random() < 0.5 else (before, after)
 
 
 def verify(grid: Grid) -> Grid:
-    ground, dots = background(grid), int(grid[1, -2])
+    ground, dots = background(grid), most_common(grid[1::2, 1::2])
     # The boxes' dots lie in even rows and columns, the frame's in odd ones.
     strays = grid[::2, ::2]
     found = [

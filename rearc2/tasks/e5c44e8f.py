@@ -20,7 +20,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(SIDE, SIDE), canvas(SIDE, SIDE)
     before[dot] = after[dot] = GREEN
     # The leg that a red dot ends; -1: no red dots at all, the spiral leaves the grid.
-    last = rng.choice([-1, *range(1, 11)])
+    last = rng.choice([-1, *range(1, 5), *(2 * list(range(5, 11)))])
     obstacle = None
     for leg, ((top, left), (bottom, right)) in enumerate(pairwise(corners)):
         steps = max(abs(bottom - top), abs(right - left))

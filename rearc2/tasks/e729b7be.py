@@ -26,7 +26,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _figure(rng: Random, height: int, width: int) -> Grid:
     """A ragged outline whose inside is coloured by depth, or in bars with a spine along the axis."""
-    palette = colors(rng, rng.randint(3, 6), without=(ORANGE, AXIS, MARK))
+    palette = colors(rng, rng.randint(3, 7), without=(ORANGE, AXIS, MARK))
     figure = canvas(height, width, ORANGE)
     top, end = rng.randint(1, 5), height - rng.randint(1, 5)
     reach = rng.randint(1, 3)

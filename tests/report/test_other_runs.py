@@ -60,7 +60,7 @@ def test_a_run_on_automata_has_its_own_page(tmp_path: Path) -> None:
     assert path == run / "report.html"
     page = read(path)
     text = " ".join(page.text)
-    assert "<i>car 600 8.00% 16.00% 75.00% 4.00% 8.00% 75.00%" in text  # seen, then unseen: @1, @2, cells
+    assert "<i>car 600 4.00% 16.00% 75.00% 4.00% 8.00% 75.00%" in text  # seen, then unseen: @1, @2, cells
     assert "T=1 500 6.00% 12.00% 75.00%" in text
     assert "Unseen combinations, pass@2" in text
     config = car_preset("car-small-three-factor")
@@ -73,7 +73,7 @@ def test_runs_on_automata_side_by_side(tmp_path: Path) -> None:
     runs = [write_car(tmp_path / "a"), write_car(tmp_path / "b", "full-table", curve={300: 0.0})]
     path = write_pages(runs, tmp_path / "both.html")
     text = " ".join(read(path).text)
-    assert "a 600 8.00% 16.00%" in text
+    assert "a 600 4.00% 16.00%" in text
     assert "b 300 0.00% 0.00%" in text
     assert "pass@2 all T=1 T=2 a 16.00% 24.00% 8.00% b 0.00% 0.00% 0.00%" in text
     assert path.read_text().count('<g class="s1">') == 4  # loss, accuracy, seen, unseen

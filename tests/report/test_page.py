@@ -9,6 +9,7 @@ from base64 import b64encode
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from charm.accounting import account
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
@@ -23,13 +25,17 @@ from charm.evaluation.archive import Header, read_pass, write_votes
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_votes, write_evaluation
+from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.model import CharmModel, MemoryConfig, ModelConfig
 from charm.reasoner.config import ReasonerConfig
+from charm.report.answers import grid_text
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curve_svg, ticks
 from charm.report.draw import PALETTE
-from charm.report.film import refinement_film
+from charm.report.film import choose, refinement_film
 from charm.report.page import write_report
+from charm.report.pages import write_pages
 from charm.tasks.dataset import DataConfig, answer_key, assemble
+from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
 from charm.tasks.view import View
 from charm.training.config import TrainConfig
@@ -208,6 +214,39 @@ def test_candidates_carry_their_voters(run: Path) -> None:
     }
 
 
+def test_candidates_name_the_views_that_voted(run: Path) -> None:
+    """With a checkpoint's index of rows, every view against the slow way: one voter, one row, one view at a time."""
+    known = Instances()
+    owners = ("solved", "solved", "near", "near", "near", HOSTILE, HOSTILE, "size", "blind")
+    views = (View(), TURNED, View(), TURNED, View(5), View(), TURNED, View(), View())
+    for owner, view in zip(owners, views, strict=True):
+        known.add(owner, np.array([view.code]))
+    newest = run / "checkpoints" / "step_000000200"
+    newest.mkdir(parents=True)
+    save_file({"reasoner.head.weight": torch.zeros(1)}, newest / "model.safetensors")
+    known.save(newest / "instances.npz")
+    path = write_report(run)
+    page = read(path)
+    config = DataConfig((), (str(run.parent / "tasks.json"),), ())
+    ranking = evaluate_votes(run / "votes", protocol_named("standard"), config).ranking
+    tests = [test for task in page.data["tasks"] for test in task["tests"]]
+    for q, test in enumerate(tests):
+        for place, shown in zip(ranking.span(q), test["candidates"], strict=False):
+            voted = [known.key(row)[1] for row in sorted({voter.row for voter in ranking.voters(place)})]
+            assert shown["which"] == [str(view) for view in voted]
+            assert shown["turns"] == [sum(view.dihedral == d for view in voted) for d in range(8)]
+    assert tests[0]["candidates"][0]["which"] == [str(View()), str(TURNED)]
+    assert page.data["turns"][1] == "rotate 90 ccw"
+    # The accounting is that of the configuration with as many puzzles and rows as the index has.
+    counts = account(TrainConfig().model, 5, 10)
+    assert f"task memory {counts.memory:,}" in " ".join(page.text)
+    few = Instances()
+    few.add("solved", np.array([View().code]))
+    few.save(newest / "instances.npz")
+    with pytest.raises(CharmError, match="memory rows that the newest checkpoint does not have"):
+        write_report(run)
+
+
 def test_weights_show_under_a_half_life(run: Path) -> None:
     page = read(write_report(run, Protocol(half_life=1.0)))
     assert page.data["tasks"][0]["tests"][0]["candidates"][0]["weight"] == 2.5
@@ -327,6 +366,12 @@ def test_films_go_with_their_question(run: Path) -> None:
     assert "film" not in page["tasks"][1]["tests"][0]
     with pytest.raises(CharmError, match=r"a film of solved test 7"):
         write_report(run, films={Question("solved", 7): film})
+    # They stay with the run, and a film that was refused does not.
+    again = read(write_report(run)).data
+    assert again["tasks"][0]["tests"][0]["film"] == ["", "11", "21/43"]
+    (run / "films.json").write_text('[{"task": "solved", "test": 0, "frames": [[[12]]]}]')
+    with pytest.raises(CharmError, match=r"films\.json: not a record of films \(there is no colour 12\)"):
+        write_report(run)
 
 
 def test_a_page_of_400_tasks_stays_small(tmp_path: Path) -> None:
@@ -449,3 +494,48 @@ def test_a_film_is_what_the_model_votes_at_each_depth(tmp_path: Path) -> None:
     assert len({frame.tobytes() for frame in frames}) > 3
     with pytest.raises(CharmError, match=r"c test 0 is not a question"):
         refinement_film(model, data, Question("c", 0), 3, "cpu")
+
+
+def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) -> None:
+    write_tasks(tmp_path / "tasks.json", {"a": [("12/34", "21/43")], "b": [("1", "111"), ("2", "222")]})
+    shape = ReasonerConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
+    config = TrainConfig(
+        reasoner=shape,
+        memory=MemoryConfig(rank=4),
+        data=DataConfig((), (str(tmp_path / "tasks.json"),), (), views=3, canvas="fit"),
+        evaluate_loops=(3,),
+    )
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "config.json").write_text(json.dumps(to_json(config)))
+    data = assemble(config.data)
+    for step in (1, 2):
+        model = CharmModel(config.model, data.instances, seed=step)
+        model.save_pretrained(run / "checkpoints" / f"step_{step:09d}")
+    predict_votes(model, data, run / "votes", 2, (3,), 1, Place(torch.device("cpu")))
+    assert write_pages([run], films=1, device="cpu") == run / "report.html"
+    tests = [test for task in read(run / "report.html").data["tasks"] for test in task["tests"]]
+    films = [test["film"] for test in tests if "film" in test]
+    expected = refinement_film(model, data, data.questions[0], 3, "cpu")
+    assert films == [[grid_text(frame) for frame in expected]]
+    for step in (1, 2):
+        rmtree(run / "checkpoints" / f"step_{step:09d}")
+    with pytest.raises(CharmError, match="a film needs a checkpoint"):
+        write_pages([run], films=1, device="cpu")
+
+
+def test_films_take_outcomes_in_turn() -> None:
+    def task(name: str, outcome: str) -> TaskResult:
+        return TaskResult(name, outcome, (OutputResult(0, outcome, None, 1, 0),))
+
+    names = {
+        "s1": "solved",
+        "s2": "solved",
+        "w1": "wrong size",
+        "n1": "near miss",
+        "s3": "solved",
+        "w2": "wrong size",
+    }
+    scores = Scores({}, 6, 6, 0, 0, tuple(task(name, outcome) for name, outcome in names.items()))
+    assert [question.task_id for question in choose(scores, 5)] == ["s1", "n1", "w1", "s2", "w2"]
+    assert len(choose(scores, 100)) == 6

@@ -1,0 +1,62 @@
+"""Grey lines run from border to border and cut the grid into areas. The output is a column of as many black cells as
+there are areas, one more than lines."""
+
+from random import Random
+
+import numpy as np
+
+from rearc2.helpers import Grid, Mask, Retry, canvas, grow, label, objects, retrying
+
+GREY = 5
+STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+
+
+def generate(rng: Random) -> tuple[Grid, Grid]:
+    count = rng.randint(1, 5)
+    least = (3, 6, 7, 9, 10)[count - 1]
+    shape = rng.randint(least, least + 5), rng.randint(least, least + 5)
+    lines = np.zeros(shape, bool)
+    for _ in range(count):
+        blocked = grow(lines)
+        lines |= retrying(lambda blocked=blocked: _line(rng, blocked), 30)
+    if label(~lines, diagonal=False)[1] != count + 1:
+        raise Retry
+    return lines * GREY, canvas(count + 1, 1)
+
+
+def _line(rng: Random, blocked: Mask) -> Mask:
+    """A way from border to border that goes straight or turns, and does not come near itself."""
+    height, width = blocked.shape
+    side = rng.randrange(4)
+    row = (height - 1, rng.randrange(height), 0, rng.randrange(height))[side]
+    column = (rng.randrange(width), 0, rng.randrange(width), width - 1)[side]
+    turn = side
+    way = np.zeros(blocked.shape, bool)
+    while True:
+        near_way = sum(
+            way[row + down, column + right]
+            for down, right in STEPS
+            if 0 <= row + down < height and 0 <= column + right < width
+        )
+        if blocked[row, column] or way[row, column] or near_way > 1:
+            raise Retry
+        way[row, column] = True
+        if way.sum() > 1 and (row in (0, height - 1) or column in (0, width - 1)) and rng.random() < 0.7:
+            break
+        if way.sum() > 1 and rng.random() < 0.65:
+            turn = (side + rng.choice((-1, 0, 1))) % 4  # never straight back
+        row, column = row + STEPS[turn][0], column + STEPS[turn][1]
+        if not (0 <= row < height and 0 <= column < width):
+            break
+    if way.sum() < 3:
+        raise Retry
+    return way
+
+
+def verify(grid: Grid) -> Grid:
+    return canvas(len(objects(grid)) + 1, 1)
+
+
+def rival_areas(grid: Grid) -> Grid:
+    """Counts the areas themselves."""
+    return canvas(label(grid == 0, diagonal=False)[1], 1)

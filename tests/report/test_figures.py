@@ -1,0 +1,287 @@
+"""What the figures draw, against folders and numbers made by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean, stdev
+
+import matplotlib
+import numpy as np
+import pytest
+import torch
+from matplotlib.container import ErrorbarContainer
+from matplotlib.figure import Figure
+from safetensors.torch import save_file
+
+from charm.adaptation.results import write_json
+from charm.cli import main
+from charm.config import to_json
+from charm.errors import CharmError
+from charm.evaluation.archive import Header, write_votes
+from charm.model import MemoryConfig
+from charm.presets import preset
+from charm.report import figures
+from charm.report.figures import Point, frontier, save
+from charm.report.measurements import (
+    FIGURES,
+    draw_figure,
+    memory_label,
+    read_car,
+    read_depth,
+    read_horizon,
+    read_isoflop,
+    read_lm,
+    read_pareto,
+    read_streams,
+)
+from tests.adaptation.test_results import write_run as write_stream
+from tests.evaluation.hand import grid, predict
+from tests.report.test_other_runs import write_car, write_lm
+from tests.report.test_page import PREDICTIONS, QUESTIONS, TESTS, write_config, write_tasks
+
+ROOT = Path(__file__).parents[2]
+SERIES = {"a": [Point(10, (1.0, 3.0)), Point(1000, (8.0, 8.0))], "b": [Point(100, (5.0,))]}
+
+
+def write_scored(run: Path, name: str, scores: dict[int, float], seed: int = 0) -> Path:
+    """A run folder of a preset with evaluations made while training."""
+    (run / "eval").mkdir(parents=True)
+    (run / "config.json").write_text(json.dumps(to_json(replace(preset(name), seed=seed))))
+    for step, value in scores.items():
+        found = {"step": step, "puzzles": 400, "metrics": {"pass@1": value / 2, "pass@2": value}}
+        (run / "eval" / f"step_{step:09d}.json").write_text(json.dumps(found))
+        (run / "eval" / f"step_{step:09d}.submission.json").write_text("{}")
+    return run
+
+
+# Drawing
+
+
+def drawn(figure: Figure, axes: int = 0) -> dict[str, tuple[list[float], list[float]]]:
+    """Label -> xs and ys of what is on the axes."""
+    found = {}
+    for container in figure.axes[axes].containers:
+        assert isinstance(container, ErrorbarContainer)
+        line = container.lines[0]
+        found[str(container.get_label())] = (list(line.get_xdata()), list(line.get_ydata()))
+    for line in figure.axes[axes].lines:
+        if not str(line.get_label()).startswith("_"):
+            found[str(line.get_label())] = (list(line.get_xdata()), list(line.get_ydata()))
+    return found
+
+
+def test_means_and_error_bars() -> None:
+    figure = figures.horizon(SERIES)
+    assert drawn(figure) == {"a": ([10, 1000], [2.0, 8.0]), "b": ([100], [5.0])}
+    bars = figure.axes[0].containers[0].lines[2][0].get_segments()
+    half = stdev([1.0, 3.0])
+    np.testing.assert_allclose(bars[0], [[10, 2 - half], [10, 2 + half]])
+    assert figure.legends[0].get_title().get_text() == "mean and standard\ndeviation of 1 to 2 seeds"
+    assert figures.horizon({"b": SERIES["b"]}).legends[0].get_title().get_text() == "single runs"
+
+
+def test_the_frontier_is_what_nothing_smaller_beats() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        points = [Point(float(x), (float(y),)) for x, y in rng.integers(0, 9, (12, 2))]
+        # A point is on it if no other has at most its parameters and at least its accuracy.
+        slow = {
+            p
+            for p in points
+            if not any(q.x <= p.x and q.mean >= p.mean and (q.x, q.mean) != (p.x, p.mean) for q in points)
+        }
+        assert set(frontier(points)) == slow
+        assert [p.x for p in frontier(points)] == sorted(p.x for p in slow)
+
+
+def test_bands_are_one_standard_deviation() -> None:
+    figure = figures.cl_retained({"a": [Point(0, (0.0, 0.0)), Point(4, (10.0, 20.0))]})
+    assert drawn(figure) == {"a": ([0, 4], [0.0, 15.0])}
+    (band,) = figure.axes[0].collections
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 1].max() == pytest.approx(15 + stdev([10, 20]))
+    two = figures.car_emergence({"a": [Point(1, (2.0,))]}, {"b": [Point(1, (3.0,))]})
+    colors = [axes.lines[0].get_color() for axes in two.axes]
+    assert colors[0] != colors[1]  # styles go by the label and not by the place on each side
+
+
+def test_equal_counts_stand_side_by_side() -> None:
+    series = {name: [Point(100, (50.0,))] for name in "abc"}
+    xs = [x for (x,), _ in drawn(figures.cl_tradeoff(series, hollow=["c"])).values()]
+    assert xs[0] == 100
+    assert xs == sorted(set(xs))
+
+
+def test_styles_differ_and_colours_are_okabe_and_itos() -> None:
+    published = {"#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7"}
+    assert set(figures.COLORS) <= published
+    styles = [figures._style(n)[:2] for n in range(40)]
+    assert len(set(styles)) == 40
+
+
+def test_formats(tmp_path: Path) -> None:
+    def made() -> Figure:
+        return figures.lm_scaling(SERIES, stock=(9.0, 9.5))
+
+    for ending, start in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+        path = save(made(), tmp_path / "deep" / f"f.{ending}")
+        first = path.read_bytes()
+        assert first.startswith(start)
+        assert save(made(), path).read_bytes() == first  # no date, no random id
+    svg = (tmp_path / "deep" / "f.svg").read_text()
+    assert "<image" not in svg  # vectors only
+    assert "no memory" in svg
+    with pytest.raises(CharmError, match=r"f\.jpg: a figure is written as \.pdf, \.svg, \.png"):
+        save(made(), tmp_path / "f.jpg")
+    assert matplotlib.rcParams["svg.hashsalt"] is None  # nothing global has changed
+
+
+# Reading
+
+
+def test_sweeps_are_compared_at_the_latest_shared_step(tmp_path: Path) -> None:
+    runs = [
+        write_scored(tmp_path / "u2", "isoflop-L48-U2", {10: 0.1, 20: 0.2, 30: 0.9}),
+        write_scored(tmp_path / "u4", "isoflop-L48-U4", {10: 0.2, 20: 0.4}),
+        write_scored(tmp_path / "u4b", "isoflop-L48-U4", {10: 0.2, 20: 0.5}, seed=1),
+        write_scored(tmp_path / "l12", "isoflop-L12-U2", {30: 0.3}),
+    ]
+    assert read_isoflop(runs) == {
+        "L=12": [Point(2, (30.0,))],
+        "L=48": [Point(2, (20.0,)), Point(4, (40.0, 50.0))],
+    }
+    horizons = [write_scored(tmp_path / f"h{h}", f"horizon-U2-H{h}", {10: h / 100}) for h in (6, 12)]
+    assert read_horizon(horizons) == {"U=2, R=12": [Point(6, (6.0,)), Point(12, (12.0,))]}
+    late = write_scored(tmp_path / "late", "isoflop-L48-U6", {40: 0.3})
+    with pytest.raises(CharmError, match="no step at which all of these were evaluated"):
+        read_isoflop([*runs, late])
+
+
+def test_pareto_counts_the_memory_of_the_newest_checkpoint(tmp_path: Path) -> None:
+    runs = []
+    for seed, value in ((0, 0.5), (1, 0.75)):
+        run = write_scored(tmp_path / f"run{seed}", "arc1", {10: 0.1, 20: value}, seed)
+        made = run / "checkpoints" / "step_000000020"
+        made.mkdir(parents=True)
+        tensors = {
+            "reasoner.head.weight": torch.zeros(12, 3),
+            "memory.residual.up.weight": torch.zeros(3, 2),
+            "memory.residual.rows.weight": torch.zeros(100, 2),
+        }
+        save_file(tensors, made / "model.safetensors")
+        runs.append(run)
+    assert read_pareto(runs) == {"CoSE (r=32), gated": [Point(206, (50.0, 75.0))]}
+    # An evaluation of the same step under the standard protocol is what counts; one of an older step is not.
+    for name, step, value in (("standard", 20, 0.6), ("extra", 10, 0.9)):
+        found = {"step": step, "puzzles": 400, "metrics": {"pass@2": value}}
+        (runs[0] / "eval" / f"{name}.json").write_text(json.dumps(found))
+    assert read_pareto(runs[:1]) == {"CoSE (r=32), gated": [Point(206, (60.0,))]}
+    bare = write_scored(tmp_path / "bare", "arc1", {10: 0.1})
+    with pytest.raises(CharmError, match="bare: the run has no checkpoint"):
+        read_pareto([bare])
+
+
+def test_depth_ranks_each_depth_alone(tmp_path: Path) -> None:
+    write_tasks(tmp_path / "tasks.json", TESTS)
+    run = tmp_path / "run"
+    write_config(run, tmp_path / "tasks.json")
+    for loops, step in ((4, 100), (16, 200)):
+        votes = predict(
+            [(q, grid(cells), view, row, sure) for q, cells, view, row, sure in PREDICTIONS[step]]
+        )
+        write_votes(run / "votes", Header(200, loops, 0, 1, QUESTIONS, complete=True), votes)
+    # By hand: the votes of "100" solve "solved" and one of two tests of "near"; those of "200" only "solved".
+    assert read_depth([run]) == {"CoSE (r=32)": [Point(4, (30.0,)), Point(16, (20.0,))]}
+    write_config(tmp_path / "none", tmp_path / "tasks.json")
+    with pytest.raises(CharmError, match="no votes"):
+        read_depth([tmp_path / "none"])
+
+
+def test_automata_over_seeds(tmp_path: Path) -> None:
+    runs = [
+        write_car(tmp_path / "a0", curve={300: 0.0, 600: 0.1}),
+        write_car(tmp_path / "a1", seed=1, curve={300: 0.02, 600: 0.2, 900: 0.3}),
+        write_car(tmp_path / "t", "full-table", curve={300: 0.0}),
+    ]
+    seen, unseen = read_car(runs)
+    assert unseen == {
+        "three-factor composition": [Point(300, (0.0, 2.0)), Point(600, (10.0, 20.0))],
+        "Table (r=256)": [Point(300, (0.0,))],
+    }
+    assert seen["three-factor composition"][1] == Point(600, (20.0, 40.0))
+    with pytest.raises(CharmError, match="lm is not a run on cellular automata"):
+        read_car([write_lm(tmp_path / "lm", 1.0)])
+
+
+def test_the_record_of_automata_is_drawn_as_its_numbers() -> None:
+    path = ROOT / "benchmarks" / "results" / "car_small.json"
+    numbers = json.loads(path.read_text())["numbers"]
+    seen, unseen = read_car([path])
+    for label, name in (("three-factor composition", "composition"), ("three-factor CoSE (r=16)", "CoSE")):
+        assert list(seen[label][-1].values) == pytest.approx(numbers[f"{name} seen"])
+        assert list(unseen[label][-1].values) == pytest.approx(numbers[f"{name} unseen"])
+
+
+def test_streams_from_folders_and_files(tmp_path: Path) -> None:
+    one = write_stream(tmp_path / "a", "memory-only", 0, [1.0, 0.0], 0.5, 0.8)
+    two = write_stream(tmp_path / "b", "memory-only", 1, [1.0, 0.0], 0.6, 0.8)
+    from_folders = read_streams([one, two])
+    assert [[run["seed"] for run in runs] for runs in from_folders] == [[0, 1]]
+    write_json(tmp_path / "results.json", from_folders[0])
+    assert read_streams([tmp_path]) == read_streams([tmp_path / "results.json"]) == from_folders
+    write_json(tmp_path / "record.json", {"what": "x", "runs": from_folders[0]})
+    assert read_streams([tmp_path / "record.json"]) == from_folders
+    write_json(tmp_path / "other.json", [{"a": 1}])
+    with pytest.raises(CharmError, match="not the results of `charm adapt`"):
+        read_streams([tmp_path / "other.json"])
+
+
+def test_language_results(tmp_path: Path) -> None:
+    runs = [
+        {"variant": variant, "capacity": 5, "seed": seed, "memory": memory, "bpb": bpb + seed}
+        for variant, memory, bpb in (
+            ("stock", 0, 1.0),
+            ("engram", 50, 0.9),
+            ("engram", 20, 0.95),
+            ("cose", 60, 0.8),
+        )
+        for seed in (0, 1)
+    ]
+    write_json(tmp_path / "lm.json", {"steps": 4, "runs": runs})
+    series, stock = read_lm([tmp_path / "lm.json"])
+    assert stock == (1.0, 2.0)
+    assert series == {
+        "Engram": [Point(20, (0.95, 1.95)), Point(50, (0.9, 1.9))],
+        "CoSE": [Point(60, (0.8, 1.8))],
+    }
+    assert mean(stock) == figures.lm_scaling(series, stock).axes[0].lines[-1].get_ydata()[0]
+    write_json(tmp_path / "bad.json", {"runs": [{"variant": "other", "bpb": 1, "memory": 2}]})
+    with pytest.raises(CharmError, match=r"bad\.json: not the results of benchmarks/language\.py"):
+        read_lm([tmp_path / "bad.json"])
+
+
+def test_memories_have_names() -> None:
+    assert memory_label(MemoryConfig(design="table", rank=512)) == "Table (r=512)"
+    assert memory_label(MemoryConfig(rank=0)) == "composition"
+    assert memory_label(MemoryConfig(rank=0, key="rule-horizon")) == "two-factor composition"
+    assert memory_label(MemoryConfig(rank=16, key="rule+horizon")) == "three-factor CoSE (r=16)"
+
+
+def test_figures_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = str(ROOT / "benchmarks" / "results" / "continual_gpu.json")
+    for name in ("cl-tradeoff", "cl-retained"):
+        main(["report", "--figure", name, "--out", str(tmp_path / f"{name}.svg"), record])
+        assert capsys.readouterr().out.strip() == str(tmp_path / f"{name}.svg")
+    assert "CoSE (r=16) memory-only" in (tmp_path / "cl-retained.svg").read_text()
+    with pytest.raises(CharmError, match="no figure pie; the names are pareto, depth"):
+        draw_figure("pie", [Path(record)], tmp_path / "pie.pdf")
+    with pytest.raises(CharmError, match="needs run folders or results"):
+        draw_figure("pareto", [], tmp_path / "a.pdf")
+    with pytest.raises(CharmError, match="is not a run on ARC's tasks"):
+        draw_figure("pareto", [write_lm(tmp_path / "lm", 1.0)], tmp_path / "a.pdf")
+    assert len(FIGURES) == 8
+    with pytest.raises(SystemExit):
+        main(["report", "--figure", "pareto", "--films", "2", record])
+    assert "belong to a page" in capsys.readouterr().err
