@@ -31,7 +31,8 @@ def voting_steps(ranking: Ranking) -> list[int]:
 def task_entries(
     data: DataConfig, evaluation: Evaluation, films: Films, top: int, instances: Instances | None = None
 ) -> list[Json]:
-    """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each and sort keys.
+    """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each, the right one if it
+    ranks lower, and sort keys.
 
     `instances` tells which views the votes came from; without it they are only counted.
     """
@@ -41,8 +42,15 @@ def task_entries(
     if unknown:
         raise CharmError(f"there is a film of {unknown[0]}, which this run was not asked")
     ranking = evaluation.ranking
-    shown = {question: ranking.top(q, top) for q, question in enumerate(ranking.questions)}
-    total = {question: _all_votes(ranking, q) for q, question in enumerate(ranking.questions)}
+    right = {
+        Question(task.task_id, output.test_index): output.rank
+        for task in evaluation.scores.tasks
+        for output in task.outputs
+    }
+    numbered = list(enumerate(ranking.questions))
+    shown = {question: _shown(ranking, q, right.get(question), top) for q, question in numbered}
+    first = {question: ranking.span(q).start for q, question in numbered}
+    total = {question: _all_votes(ranking, q) for q, question in numbered}
     places = [candidate.place for some in shown.values() for candidate in some]
     voters = _voters(ranking, places, None if instances is None else instances.table()[1])
     entries = []
@@ -59,7 +67,10 @@ def task_entries(
                 "rank": output.rank,
                 "none": output.no_answer_votes,
                 "more": output.candidates - len(candidates),
-                "candidates": [_candidate(one, total[question], voters[one.place]) for one in candidates],
+                "candidates": [
+                    _candidate(one, one.place - first[question] + 1, total[question], voters[one.place])
+                    for one in candidates
+                ],
             }
             if question in films:
                 test["film"] = [grid_text(grid) for grid in films[question]]
@@ -82,8 +93,15 @@ def grid_text(grid: Grid) -> str:
     return "/".join("".join(map(str, row)) for row in grid.tolist())
 
 
-def _candidate(candidate: Candidate, total: int, voters: Json) -> Json:
+def _shown(ranking: Ranking, question: int, right: int | None, top: int) -> list[Candidate]:
+    """The best candidates, and the right one wherever it ranks: a near miss is worth seeing."""
+    best = ranking.top(question, top)
+    return best if right is None or right <= top else [*best, ranking.top(question, right)[-1]]
+
+
+def _candidate(candidate: Candidate, rank: int, total: int, voters: Json) -> Json:
     return {
+        "rank": rank,
         "grid": grid_text(candidate.grid),
         "votes": candidate.votes,
         "share": round(candidate.votes / total, 4),

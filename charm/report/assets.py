@@ -202,12 +202,12 @@ function listOf(summary, lines) {
 }
 
 // `steps` are the checkpoints that voted, newest first.
-function candidateOf(candidate, title, truth, steps) {
+function candidateOf(candidate, truth, steps) {
   const told = difference(candidate.grid, truth);
   const lines = [told, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
     "confidence " + candidate.confidence.toFixed(3)];
-  const made = figure(candidate.grid, title, "", truth);
+  const made = figure(candidate.grid, "candidate " + candidate.rank.toLocaleString("en"), "", truth);
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);
   const voted = candidate.by.filter((count) => count > 0).length;
@@ -269,8 +269,7 @@ function testOf(test, number, count) {
   const grids = element("div", "", "grids");
   grids.append(figure(test.input, "input", size(test.input.split("/"))));
   if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
-  test.candidates.forEach((candidate, place) =>
-    grids.append(candidateOf(candidate, "candidate " + (place + 1), test.truth, page.steps)));
+  test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, test.truth, page.steps)));
   made.append(grids);
   if (test.film) made.append(filmOf(test));
   return made;
@@ -352,8 +351,7 @@ function runOf(tests, number, truth, run) {
   heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")),
     test.rank ? ", the right one is number " + test.rank : "");
   const grids = element("div", "", "grids");
-  test.candidates.forEach((candidate, place) =>
-    grids.append(candidateOf(candidate, "candidate " + (place + 1), truth, page.runs[run].steps)));
+  test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, truth, page.runs[run].steps)));
   if (!test.candidates.length) grids.append(element("p", "no candidate", "soft"));
   made.append(grids);
   return made;

@@ -285,8 +285,8 @@ def _task_list(tasks: Sequence[Json], top: int) -> list[str]:
         "<h2>Tasks</h2>",
         f'<div class="share-bar">{bar}</div>',
         '<p class="soft">A task is solved when every test output is right in two attempts. Rank is the place of '
-        f"the right answer among the candidates; the best {top} are shown. Top share is the part of the votes "
-        "that the first candidate has. A white square marks a cell that differs from the truth.</p>",
+        f"the right answer among the candidates; the best {top} are shown, and the right one. Top share is the part of "
+        "the votes that the first candidate has. A white square marks a cell that differs from the truth.</p>",
         "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
         '<div class="tools">',
         *filters,

@@ -54,7 +54,9 @@ def read_record(path: Path) -> Record:
     found = read_json(path)
     names = [field.name for field in fields(Record)]
     if not isinstance(found, dict) or set(found) - {"runs"} != set(names) - {"runs"}:
-        wrong = sorted((set(names) - {"runs"}) ^ (set(found) - {"runs"})) if isinstance(found, dict) else names
+        wrong = (
+            sorted((set(names) - {"runs"}) ^ (set(found) - {"runs"})) if isinstance(found, dict) else names
+        )
         raise CharmError(
             f"{path}: a record has the fields {', '.join(names)} (runs may be missing); see {', '.join(wrong)}"
         )

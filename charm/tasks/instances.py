@@ -142,9 +142,9 @@ class Instances:
             raise CharmError(f"{path}: not a readable index of instances ({error})") from error
         if int(lengths.sum()) != len(codes):
             raise CharmError(f"{path}: the index of instances is damaged, its lengths do not add up")
-        return Instances.from_chunks(
-            puzzles, zip(numbers.tolist(), np.split(codes, np.cumsum(lengths)[:-1]), strict=True)
-        )
+        ends = np.cumsum(lengths)
+        chunks = [codes[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+        return Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
 
     @staticmethod
     def from_chunks(puzzles: list[str], chunks: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> Instances:

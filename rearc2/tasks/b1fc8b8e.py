@@ -13,7 +13,7 @@ PIECES = [np.array([[1, 1], [1, 1]], bool), np.array([[0, 1], [1, 1]], bool)]
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     piece = rng.choice(PIECES)
-    figure = np.zeros((5, 6), bool)  # the last row stays empty
+    figure = np.zeros((6, 6), bool)
     for _ in range(4):
         choices = [
             (r, c)
@@ -24,7 +24,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             raise Retry
         top, left = rng.choice(choices)
         figure[top : top + 2, left : left + 2] |= piece
-    if label(figure)[1] > 1 or figure[:4].sum() < 10:
+    if label(figure)[1] > 1:
         raise Retry
     before, after = canvas(6, 6), canvas(5, 5)
     paint(before, figure, 0, 0, COLOR)

@@ -11,9 +11,9 @@ GREY, RED = 5, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    palette = colors(rng, rng.randint(2, 3), (0, GREY))
-    tile = random_cells(rng, (3, 3), [*palette, *palette, 0, 0])
-    if (tile > 0).sum() < 3 or len(np.unique(tile[tile > 0])) < 2:
+    palette = colors(rng, rng.randint(2, 4), (0, GREY))
+    tile = random_cells(rng, (3, 3), [*palette, 0, 0])
+    if (tile > 0).sum() < 3 or set(palette) - set(tile.ravel().tolist()):
         raise Retry
     plan = _plan(rng)
     before, after = canvas(13, 6), canvas(18, 18)

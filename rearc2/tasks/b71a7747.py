@@ -9,7 +9,9 @@ from rearc2.helpers import Grid, Mask, Retry, canvas, colors, scatter
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    window, pitch, count = rng.choice([(3, 4, 4), (3, 6, 3), (5, 6, 4), (3, 5, 4), (3, 4, 5), (5, 7, 3), (3, 5, 3)])
+    window, pitch, count = rng.choice(
+        [(3, 4, 4), (3, 6, 3), (5, 6, 4), (3, 5, 4), (3, 4, 5), (5, 7, 3), (3, 5, 3)]
+    )
     ground, line, speck, paper, ink = colors(rng, 5, (0,))
     first = rng.randint(2, 3 if count == 4 else 5)
     side = min(30, first + pitch * (count - 1) + window + rng.randint(2, 4))
@@ -39,7 +41,10 @@ def _path(rng: Random, side: int) -> Mask:
             path[row, min(column, target) : max(column, target) + 1] = True
             column = target
         upright = not upright
-    if not 1.5 * side <= path.sum() <= 5 * side or (path[1:, 1:] & path[:-1, 1:] & path[1:, :-1] & path[:-1, :-1]).any():
+    if (
+        not 1.5 * side <= path.sum() <= 5 * side
+        or (path[1:, 1:] & path[:-1, 1:] & path[1:, :-1] & path[:-1, :-1]).any()
+    ):
         raise Retry
     return path
 

@@ -18,7 +18,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _draw(rng: Random, shape: tuple[int, int], count: int, touched: int, loose: int) -> tuple[Grid, Grid]:
-    things = [random_shape(rng, rng.randint(1, 3), rng.randint(1, 3), rng.uniform(0.4, 0.8)) for _ in range(count)]
+    things = [
+        random_shape(rng, rng.randint(1, 3), rng.randint(1, 3), rng.uniform(0.4, 0.8)) for _ in range(count)
+    ]
     things = [thing if thing.size > 1 else np.ones((1, 2), bool) for thing in things]
     before, after = canvas(*shape, BACKGROUND), canvas(*shape, BACKGROUND)
     places = place(rng, shape, [thing.shape for thing in things])

@@ -5,7 +5,19 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, background, canvas, colors, paint, place, retrying, scatter, symmetric_shape
+from rearc2.helpers import (
+    Grid,
+    Mask,
+    Retry,
+    background,
+    canvas,
+    colors,
+    paint,
+    place,
+    retrying,
+    scatter,
+    symmetric_shape,
+)
 
 CORNERS = [(0, 0), (0, 25), (25, 0), (25, 25)]  # places of the 5x5 corners
 WRONG = {"train 2": "the green figure's two lowest cells are missing in the corner at the top right"}
@@ -52,7 +64,9 @@ def _figure(rng: Random) -> Mask:
     else:
         figure = scatter(rng, (5, 5), rng.uniform(0.3, 0.5))
         figure |= rng.choice([figure.T, figure[::-1], figure[:, ::-1]])
-    if not 5 <= figure.sum() <= 17 or not (figure[[0, -1]].any(axis=1).all() and figure[:, [0, -1]].any(axis=0).all()):
+    if not 5 <= figure.sum() <= 17 or not (
+        figure[[0, -1]].any(axis=1).all() and figure[:, [0, -1]].any(axis=0).all()
+    ):
         raise Retry
     return figure
 
@@ -71,6 +85,9 @@ def verify(grid: Grid) -> Grid:
                 if bottom - top < 5 and right - left < 5:
                     output[own[:, 0], own[:, 1]] = dot
                     output[cell[0], cell[1]] = color
-                    down, sideways = (0 if corner_row == 0 else 25) - top, (0 if corner_column == 0 else 25) - left
+                    down, sideways = (
+                        (0 if corner_row == 0 else 25) - top,
+                        (0 if corner_column == 0 else 25) - left,
+                    )
                     output[cells[:, 0] + down, cells[:, 1] + sideways] = dot
     return output

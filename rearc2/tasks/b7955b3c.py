@@ -57,7 +57,8 @@ def verify(grid: Grid) -> Grid:
         boxes[color] = np.zeros(grid.shape, bool)
         boxes[color][top : top + height, left : left + width] = True
     below = {  # the rectangles on which this one is seen
-        color: {other for other in boxes if other != color and (boxes[other] & (grid == color)).any()} for color in boxes
+        color: {other for other in boxes if other != color and (boxes[other] & (grid == color)).any()}
+        for color in boxes
     }
     for row, column in np.argwhere(grid == STAIN):
         here = {color for color in boxes if boxes[color][row, column]}

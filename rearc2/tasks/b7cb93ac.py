@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, objects, paint, place, retrying, symmetries
+from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, retrying, symmetries
 
 SHAPE = (3, 4)
 
@@ -16,7 +16,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     pieces = objects(after, None, diagonal=False)
     largest = max(piece.size for piece in pieces)
     patches = [
-        piece.patch if piece.size == largest else np.rot90(piece.patch, rng.choice([0, 0, 1, 2, 3])) for piece in pieces
+        piece.patch if piece.size == largest else np.rot90(piece.patch, rng.choice([0, 0, 1, 2, 3]))
+        for piece in pieces
     ]
     before = canvas(10, rng.randint(10, 13))
     for patch, (top, left) in zip(patches, place(rng, before.shape, [p.shape for p in patches]), strict=True):
@@ -37,9 +38,16 @@ def _puzzle(rng: Random) -> Grid:
         row, column = row + down, column + right
         if 0 <= row < 3 and 0 <= column < 4 and after[row, column] == 0:
             # Now and then a colour breaks off and starts elsewhere.
-            after[row, column] = after[row - down, column - right] if rng.random() < 0.9 else rng.choice(palette)
+            after[row, column] = (
+                after[row - down, column - right] if rng.random() < 0.9 else rng.choice(palette)
+            )
     sizes = sorted(piece.size for piece in objects(after, None, diagonal=False))
-    if len(np.unique(after)) < 3 or not 3 <= len(sizes) <= 5 or sizes[-1] == sizes[-2] or not 5 <= sizes[-1] <= 8:
+    if (
+        len(np.unique(after)) < 3
+        or not 3 <= len(sizes) <= 5
+        or sizes[-1] == sizes[-2]
+        or not 5 <= sizes[-1] <= 8
+    ):
         raise Retry
     if len(_solutions(after)) > 1:
         raise Retry

@@ -6,7 +6,21 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, grow, line, objects, paint, symmetric_shape
+from rearc2.helpers import (
+    Grid,
+    Mask,
+    Retry,
+    box,
+    canvas,
+    colors,
+    grow,
+    label,
+    line,
+    objects,
+    paint,
+    retrying,
+    scatter,
+)
 
 FLOOR = 7
 Place = tuple[int, int]
@@ -14,21 +28,31 @@ STEPS = [(0, 1), (1, 0), (1, 1), (1, -1)]
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(10, 18)
-    size = rng.choice([(1, 1), (3, 3), (3, 3), (3, 3), (5, 3), (3, 5)])
-    figure = symmetric_shape(rng, *size, density=0.5, flips="both")
+    side = rng.randint(10, 20)
+    size = rng.choice([(1, 1), (3, 3), (3, 3), (3, 3), (3, 3), (3, 3), (5, 3), (3, 5)])
+    figure = retrying(lambda: _figure(rng, *size))
     line_color, figure_color = colors(rng, 2, without=(0, FLOOR))
     (down, right), length = rng.choice(STEPS), rng.randint(4, 10)
     ends = [(0, 0), (length * down, length * right)]
     (down, right), length = rng.choice(STEPS), rng.randint(4, 10)
     centres = [(0, 0), (length * down, length * right)]
-    if rng.random() < 0.6:
+    if rng.random() < 0.8:
         # The third corner of a triangle with two equal sides and a right angle.
         sign = rng.choice([1, -1])
         centres.append((sign * length * right, -sign * length * down))
     ends, centres = _shifted(rng, ends, side, size), _shifted(rng, centres, side, size)
     before = _picture(side, figure, figure_color, centres, line_color, [(ends[0], ends[1])])
     return before, _picture(side, figure, figure_color, ends, line_color, list(combinations(centres, 2)))
+
+
+def _figure(rng: Random, height: int, width: int) -> Mask:
+    """A figure with both mirror symmetries, such as a plus or a cross, that holds together at least by its corners."""
+    quarter = scatter(rng, (height // 2 + 1, width // 2 + 1), 0.5)
+    half = np.hstack([quarter, quarter[:, -2::-1]])
+    figure = np.vstack([half, half[-2::-1]])
+    if not figure.any() or box(figure) != (0, 0, height, width) or label(figure)[1] != 1:
+        raise Retry
+    return figure
 
 
 def _shifted(rng: Random, places: list[Place], side: int, size: tuple[int, int]) -> list[Place]:

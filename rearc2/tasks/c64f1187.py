@@ -43,7 +43,6 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def verify(grid: Grid) -> Grid:
     top, left, height, width = box(grid == GREY)
     legend, board = grid[:top], grid[top : top + height, left : left + width]
-    # The grey cells of the last column or row may be fewer than the dots, but every tile keeps three of its own.
     output = np.zeros_like(board)
     for row in range(0, height, 3):
         for column in range(0, width, 3):

@@ -10,7 +10,6 @@ from rearc2.helpers import Grid, Retry, box, canvas, colors, frame
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(3, 6)
-    sizes = [2 * number + rng.choice([1, 2]) * 0 for number in range(count)]
     smallest = rng.randint(1, 2)
     sizes = [smallest + 2 * number for number in range(count)]
     tones = colors(rng, count)

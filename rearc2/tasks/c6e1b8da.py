@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import SIDES, Grid, Retry, box, canvas, colors, fill, to_top
+from rearc2.helpers import SIDES, Grid, Mask, Retry, box, canvas, colors, fill, to_top
 
 SIDE = 20
 STEPS = {"top": (-1, 0), "bottom": (1, 0), "left": (0, -1), "right": (0, 1)}
@@ -31,23 +31,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for color, rectangle in rectangles:
         # Enough of a hidden rectangle is seen to know its box, and not in a way that looks like a tail.
         visible = before == color
-        if (
-            not visible.any()
-            or box(visible) != rectangle
-            or visible.sum() < 0.4 * rectangle[2] * rectangle[3]
-        ):
+        if visible.sum() < 0.4 * rectangle[2] * rectangle[3] or box(visible) != rectangle:
             raise Retry
         for side in SIDES:
-            edge = np.flatnonzero(to_top(visible[box_slices(rectangle)], side)[0])
-            if len(edge) == 1 and edge[0] not in (
-                0,
-                to_top(visible[box_slices(rectangle)], side).shape[1] - 1,
-            ):
+            edge = to_top(visible[_slices(rectangle)], side)[0]
+            if edge.sum() == 1 and not edge[0] and not edge[-1]:
                 raise Retry
     return before, after
 
 
-def box_slices(rectangle: tuple[int, int, int, int]) -> tuple[slice, slice]:
+def _slices(rectangle: tuple[int, int, int, int]) -> tuple[slice, slice]:
     top, left, height, width = rectangle
     return slice(top, top + height), slice(left, left + width)
 
@@ -57,7 +50,7 @@ def _rectangle(rng: Random) -> tuple[int, int, int, int]:
     return rng.randint(1, SIDE - 1 - height), rng.randint(1, SIDE - 1 - width), height, width
 
 
-def _mover(rng: Random, before: Grid, after: Grid, taken: Grid, color: int) -> None:
+def _mover(rng: Random, before: Grid, after: Grid, taken: Mask, color: int) -> None:
     """Draws a rectangle with its tail, and where it goes; movers keep out of each other's way."""
     for _ in range(30):
         top, left, height, width = _rectangle(rng)
@@ -67,10 +60,8 @@ def _mover(rng: Random, before: Grid, after: Grid, taken: Grid, color: int) -> N
         new_top, new_left = top + length * down, left + length * right
         if new_top < 0 or new_left < 0 or new_top + height > SIDE or new_left + width > SIDE:
             continue
-        way = (
-            slice(min(top, new_top), max(top, new_top) + height),
-            slice(min(left, new_left), max(left, new_left) + width),
-        )
+        rows = slice(min(top, new_top), max(top, new_top) + height)
+        way = rows, slice(min(left, new_left), max(left, new_left) + width)
         if taken[way].any():
             continue
         taken[way] = True
@@ -97,16 +88,10 @@ def verify(grid: Grid) -> Grid:
             turned = to_top(figure, side)
             length = int((turned.sum(axis=1) > 1).argmax())
             if length and not turned[:length, [0, -1]].any():
-                rows = (top + length * (side == "top"), top + height - length * (side == "bottom"))
-                columns = (left + length * (side == "left"), left + width - length * (side == "right"))
-                down, right = STEPS[side]
-                movers.append(
-                    (
-                        color,
-                        slice(*(row + length * down for row in rows)),
-                        slice(*(c + length * right for c in columns)),
-                    )
-                )
+                # The rectangle's front goes to the tail's end: the figure's box is only shortened at the back.
+                rows = slice(top + length * (side == "bottom"), top + height - length * (side == "top"))
+                columns = slice(left + length * (side == "right"), left + width - length * (side == "left"))
+                movers.append((color, rows, columns))
                 break
         else:
             statics.append((color, slice(top, top + height), slice(left, left + width)))

@@ -1,5 +1,5 @@
-"""The first panel gives a figure, the second a plan, the last two the colours of figure and ground. The output is the plan
-with a copy of the figure for each of its cells."""
+"""The first panel gives a figure, the second a plan, the last two the colours of figure and ground. The output is the
+plan with a copy of the figure for each of its cells."""
 
 from random import Random
 

@@ -20,17 +20,18 @@ DOTS = {
 def generate(rng: Random) -> tuple[Grid, Grid]:
     ups, downs = rng.randint(1, 4), rng.randint(1, 4)
     pieces = [POINTING_UP] * ups + [POINTING_UP[::-1]] * downs
-    smallest = 4 + len(pieces) // 2
-    height, width = rng.randint(smallest, 15), rng.randint(smallest, 15)
+    smallest = 3 + len(pieces) // 2
+    largest = rng.randint(smallest + 1, 15)
+    height, width = rng.randint(smallest, largest), rng.randint(smallest, largest)
     before = canvas(height, width)
     for piece in pieces:
-        free = []
-        for top in range(height - 1):
-            for left in range(width - 2):
-                alone = np.zeros((height, width), bool)
-                alone[top : top + 2, left : left + 3] = piece
-                if not before[grow(alone, diagonal=False)].any():
-                    free.append((top, left))
+        near = grow(before > 0, diagonal=False)  # pieces may touch at corners
+        free = [
+            (top, left)
+            for top in range(height - 1)
+            for left in range(width - 2)
+            if not near[top : top + 2, left : left + 3][piece].any()
+        ]
         if not free:
             raise Retry
         paint(before, piece, *rng.choice(free), PIECE)

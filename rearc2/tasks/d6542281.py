@@ -49,7 +49,9 @@ def verify(grid: Grid) -> Grid:
     ground = background(grid)
     things = objects(grid, background=ground, same_color=False)
     figures = [thing.patch for thing in things if len(set(thing.patch[thing.mask].tolist())) > 1]
-    left = [cell for thing in things if len(set(thing.patch[thing.mask].tolist())) == 1 for cell in thing.cells]
+    left = [
+        cell for thing in things if len(set(thing.patch[thing.mask].tolist())) == 1 for cell in thing.cells
+    ]
     output = grid.copy()
     while left:
         # The figure and place that explain most of the cells left, the first of them among these.

@@ -18,8 +18,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     deep = rng.choice([3, 3, 5])
     width = sum(lengths) + len(lengths) + 3
     height = deep + rng.choice([4, 4, 6, 8])
-    if width > SIDE - 4:
-        raise Retry
+    if width > SIDE - 4 or (deep + 1) * len(lengths) + 3 == height:
+        raise Retry  # too wide, or the boxes would fit in one above the other as well
     top, left = 1 + 2 * rng.randint(0, 2), 1 + 2 * rng.randint(0, (SIDE - 2 - width) // 2)
     frame(after, top, left, height, width, frame_color)
     fill(after, top + 1, left + 1, height - 2, width - 2, ground)

@@ -3,6 +3,8 @@ touches it; other blue cells stay."""
 
 from random import Random
 
+import numpy as np
+
 from rearc2.helpers import Grid, Retry, canvas, fill, objects, place
 
 BLUE, RED = 1, 2
@@ -10,7 +12,9 @@ WRONG = {"train 1": "the blue cell at (23, 13) stays though it lies in a row of 
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = (30, 30) if rng.random() < 0.6 else (rng.randint(10, 28), rng.randint(10, 28))
+    height, width = rng.choice(
+        [(30, 30), (30, 30), (rng.randint(10, 28), rng.randint(10, 28)), (10, rng.randint(10, 16))]
+    )
     count = rng.randint(2, 2 + height * width // 250)
     squares = place(rng, (height, width), [(2, 2)] * count, gap=2, margin=1)
     before = canvas(height, width)
@@ -18,7 +22,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         fill(before, top, left, 2, 2, RED)
     after = before.copy()
     moved = 0
-    for _ in range(rng.randint(2, 4) * count + 2):
+    for _ in range(rng.randint(2, 7) * count + 4):
         square = rng.choice(squares) if rng.random() < 0.75 else None
         row, column = rng.randrange(height), rng.randrange(width)
         if square is not None and rng.random() < 0.5:
@@ -58,8 +62,7 @@ def verify(grid: Grid) -> Grid:
     output = grid * (grid == RED)
     squares = objects(output)
     height, width = grid.shape
-    for dot in objects(grid * (grid == BLUE)):
-        ((row, column),) = dot.cells
+    for row, column in np.argwhere(grid == BLUE).tolist():
         # All four ways at once, one step further each time, until one of them meets red.
         target = row, column
         for step in range(1, max(height, width)):

@@ -23,6 +23,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     windows = np.lib.stride_tricks.sliding_window_view(before, (3, 3))
     if (windows == pattern).all(axis=(2, 3)).sum() != 2:
         raise Retry
+    if len(np.unique(before)) < 10:
+        raise Retry
     after = before.copy()
     frame(after, top - 1, left - 1, 5, 5, GREY)
     return before, after

@@ -13,7 +13,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     left, right = (scatter(rng, (4, 4), rng.uniform(0.35, 0.65)) for _ in range(2))
     after = canvas(4, 4, YELLOW)
     after[left] = after[right] = 0
-    if not after.any():
+    if not 0 < (after == YELLOW).sum() <= 8:
         raise Retry
     return np.hstack([left * LEFT, right * RIGHT]), after
 

@@ -1,5 +1,5 @@
-"""Maroon cells at a magenta block jump two cells into it, to its far side or middle line; at a grey block they grow
-one cell into it, and the grey block disappears."""
+"""Maroon cells at a magenta block jump two cells, onto its middle line; at a grey block they grow one cell into
+it, and the grey block disappears."""
 
 from random import Random
 

@@ -48,7 +48,7 @@ def _line(rng: Random, blocked: Mask) -> Mask:
         row, column = row + STEPS[turn][0], column + STEPS[turn][1]
         if not (0 <= row < height and 0 <= column < width):
             break
-    if way.sum() < 3:
+    if way.sum() <= min(height, width) // 2 + 1:
         raise Retry
     return way
 

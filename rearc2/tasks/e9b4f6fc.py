@@ -1,4 +1,4 @@
-"""The picture is cut out and recoloured by the pairs beside it: each pair's right colour is replaced by its left one."""
+"""The picture is cut out and recoloured by the pairs beside it: a pair's left colour replaces its right one."""
 
 from random import Random
 

@@ -5,17 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, fill, grow, random_cells, scatter
+from rearc2.helpers import Grid, Retry, canvas, fill, grow, random_cells, retrying, scatter
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     shape = rng.randint(12, 22), rng.randint(12, 22)
     count = rng.randint(1, 4)
-    middles = [(rng.randint(1, shape[0] - 2), rng.randint(1, shape[1] - 2)) for _ in range(count)]
-    for number, (row, column) in enumerate(middles):
-        # Lines do not run through other blocks, nor side by side with their edges.
-        if any(abs(row - r) < 3 or abs(column - c) < 3 for r, c in middles[:number]):
-            raise Retry
+    middles = retrying(lambda: _middles(rng, shape, count), 500)
     palette = rng.sample(range(1, 10), count)
     noise = random_cells(rng, shape, range(1, 10)) * scatter(rng, shape, rng.uniform(0.06, 0.16))
     blocks = canvas(*shape)
@@ -32,6 +28,15 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             if row != other:
                 after[row, column] = 0
     return before, after
+
+
+def _middles(rng: Random, shape: tuple[int, int], count: int) -> list[tuple[int, int]]:
+    """Places so far apart that no line runs through another block or along its edge."""
+    middles = [(rng.randint(1, shape[0] - 2), rng.randint(1, shape[1] - 2)) for _ in range(count)]
+    for number, (row, column) in enumerate(middles):
+        if any(abs(row - r) < 3 or abs(column - c) < 3 for r, c in middles[:number]):
+            raise Retry
+    return middles
 
 
 def verify(grid: Grid) -> Grid:

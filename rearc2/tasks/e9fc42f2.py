@@ -1,5 +1,5 @@
-"""The blue pieces are put together, without turning them, so that joints of one colour lie side by side: a joint on a
-piece's right side meets one on the left side of another, one at the bottom meets one at the top. The output is what they
+"""The blue pieces are put together, without turning them, so that joints of one colour lie side by side: one on a
+piece's right side meets one on another's left side, one at the bottom meets one at the top. The output is what they
 make, cut out; joints without a partner stay as they are."""
 
 from random import Random
@@ -25,7 +25,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         row, column = _set_joint(rng, pieces[parent], side, color)
         other_row, other_column = _set_joint(rng, pieces[number], OPPOSITE[side], color)
         down, right = STEPS[side]
-        offsets.append((offsets[parent][0] + row + down - other_row, offsets[parent][1] + column + right - other_column))
+        top, left = offsets[parent]
+        offsets.append((top + row + down - other_row, left + column + right - other_column))
     if count < 4 and rng.random() < 0.6:  # a joint without partner
         color = palette[count - 1]
         _set_joint(rng, rng.choice(pieces), rng.choice(JOINTS[color]), color)
@@ -46,7 +47,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _blank_piece(rng: Random) -> Mask:
     """An irregular piece or a frame, perhaps with an open side."""
-    height, width = rng.choice([(3, 3), (3, 4), (3, 5), (4, 3), (5, 3), (5, 5), (4, 4), (3, 6), (6, 3), (8, 3)])
+    height, width = rng.choice(
+        [(3, 3), (3, 4), (3, 5), (4, 3), (5, 3), (5, 5), (4, 4), (3, 6), (6, 3), (8, 3)]
+    )
     if rng.random() < 0.5:
         return random_shape(rng, height, width, rng.uniform(0.5, 0.65))
     piece = canvas(height, width)

@@ -192,7 +192,10 @@ def test_candidates_carry_their_voters(run: Path) -> None:
         given, truth = TESTS[question.task_id][question.test_index]
         assert (test["input"], test["truth"]) == (given, truth)
         total = sum(entry[0] == q for entries in PREDICTIONS.values() for entry in entries)
-        assert len(test["candidates"]) == min(2, len(ranking.span(q)))
+        # The right answer of the second test of "near" ranks third: it is shown besides the best two.
+        assert [shown["rank"] for shown in test["candidates"]] == [1, 2, 3][
+            : 3 if q == 2 else min(2, len(ranking.span(q)))
+        ]
         assert test["more"] == len(ranking.span(q)) - len(test["candidates"])
         for place, shown in zip(ranking.span(q), test["candidates"], strict=False):
             voters = ranking.voters(place)
@@ -204,6 +207,7 @@ def test_candidates_carry_their_voters(run: Path) -> None:
             assert shown["views"] == len({v.row for v in voters})
             assert shown["by"] == [sum(v.step == step for v in voters) for step in page["steps"]]
     assert tests[0]["candidates"][0] | {"confidence": 0} == {
+        "rank": 1,
         "grid": "21/43",
         **{"votes": 3, "share": 0.75, "weight": None, "confidence": 0, "views": 2, "by": [2, 1]},
     }
@@ -263,11 +267,16 @@ def test_hostile_names_stay_text(run: Path) -> None:
     assert "<" not in page.scripts[0]
 
 
+def loads_nothing(content: str) -> None:
+    content = re.sub(r"'sha256-[\w+/=]+'", "", content)  # which may hold two slashes by chance
+    assert not re.search(r"https?:|//[a-z]|url\(|@import|\bfetch\(|XMLHttpRequest", content)
+
+
 def test_nothing_is_loaded_and_no_other_script_may_run(run: Path) -> None:
     path = write_report(run)
     page = read(path)
     content = path.read_text()
-    assert not re.search(r"https?:|//[a-z]|url\(|@import|\bfetch\(|XMLHttpRequest", content)
+    loads_nothing(content)
     assert not any({"src", "href"} & set(attributes) for _, attributes in page.elements)
     policy = next(a["content"] for _, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
     digest = b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()

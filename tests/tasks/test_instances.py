@@ -77,3 +77,8 @@ def test_bad_requests_are_named(tmp_path: Path) -> None:
         Instances.load(cut)
     with pytest.raises(CharmError, match=r"none\.npz"):
         Instances.load(tmp_path / "none.npz")
+
+
+def test_an_index_without_rows_can_be_saved_and_loaded(tmp_path: Path) -> None:
+    Instances().save(tmp_path / "instances.npz")
+    assert Instances.load(tmp_path / "instances.npz") == Instances()
