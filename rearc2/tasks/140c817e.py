@@ -12,9 +12,9 @@ SIGN = np.array([[CORNER, 0, CORNER], [0, CROSSING, 0], [CORNER, 0, CORNER]])
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(8, 24)
     ground = rng.choice([4, 5, 6, 7, 8, 9])
-    count = rng.randint(2, 2 + side // 5)
+    count = rng.randint(2, 6)
+    side = rng.randint(max(8, 2 * count + 1), 24)
     rows, columns = _spread(rng, side, count), _spread(rng, side, count)
     before, after = canvas(side, side, ground), canvas(side, side, ground)
     after[rows] = LINE

@@ -5,23 +5,26 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, box, canvas, colors, fill
+from rearc2.helpers import Grid, Retry, box, canvas, colors, fill, retrying
 
 FIELD = 5
 SIDE = 15
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
+    count = rng.randint(1, 4)
+    return retrying(lambda: _draw(rng, count))
+
+
+def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     height, width = rng.randint(9, 13), rng.randint(9, 13)
     top, left = rng.randint(1, SIDE - height - 1), rng.randint(1, SIDE - width - 1)
     bottom, right = top + height - 1, left + width - 1
     before, after = canvas(SIDE, SIDE), canvas(SIDE, SIDE)
     for grid in (before, after):
         fill(grid, top, left, height, width, FIELD)
-    corners = rng.sample(
-        [(upper, lefter) for upper in (True, False) for lefter in (True, False)], rng.randint(1, 4)
-    )
-    for (upper, lefter), color in zip(corners, colors(rng, len(corners), without=(0, FIELD)), strict=True):
+    corners = rng.sample([(upper, lefter) for upper in (True, False) for lefter in (True, False)], count)
+    for (upper, lefter), color in zip(corners, colors(rng, count, without=(0, FIELD)), strict=True):
         tall, wide = rng.randint(3, height - 3), rng.randint(3, width - 3)
         rectangle_top = top if upper else bottom - tall + 1
         rectangle_left = left if lefter else right - wide + 1

@@ -9,6 +9,9 @@ from rearc2.helpers import Grid, Retry, canvas, scatter, upscale
 GREY = 5
 CHEQUER = np.array([[1, 2], [2, 1]])
 CAP = 507  # of 512 patterns: not the empty one, and not the official ones
+EXCEPTIONS = {
+    "hard: in objects": "nearly all patterns of 3x3 cells that exist are made; few of them have three pieces or more",
+}
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:

@@ -7,14 +7,18 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas
+from rearc2.helpers import Grid, Retry, canvas, retrying
 
 SIDE = 16
 BLUE, FREE, COLUMN = 1, 7, 8
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    count = rng.choice([2, 3, 3, 4, 5])
+    count = rng.randint(2, 5)
+    return retrying(lambda: _draw(rng, count))
+
+
+def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     rows = sorted(rng.sample(range(1, SIDE - 1), count))
     column = rng.randint(1, SIDE - 2)
     palette = rng.sample([0, 2, 3, 4, 5, 6, 9], rng.randint(2, count))

@@ -16,11 +16,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before, after = canvas(7, 7, BACKGROUND), canvas(7, 7, BACKGROUND)
     first = rng.randint(0, 4), rng.randint(0, 4)
     rings = [first]
-    if rng.random() < 0.6:
+    if rng.random() < 0.75:
         apart = [(top, left) for top in range(5) for left in range(5) if _apart(first, (top, left))]
         rings += [rng.choice(apart)] if apart else []
     for top, left in rings:
-        ring = random_cells(rng, (3, 3), colors(rng, rng.randint(3, 9), without=(BACKGROUND,)))
+        ring = random_cells(rng, (3, 3), colors(rng, rng.choice([3, 4, 5, 6, 7, 9, 9]), without=(BACKGROUND,)))
         ring[1, 1] = BACKGROUND
         turned = ring.copy()
         for number in range(4):

@@ -13,7 +13,9 @@ COLUMNS = (0, 1, 3, 6, 10, 15, 21, 28)
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     given = rng.choice([2, 2, 3, 3, 4])
-    width = rng.randint(COLUMNS[given] + 1, 30)
+    # The length of the series first, evenly: an even width would make mostly short ones.
+    length = rng.randint(given + 1, len(COLUMNS))
+    width = rng.randint(COLUMNS[length - 1] + 1, min(30, (*COLUMNS, 36)[length]))
     palette = colors(rng, given)
     before, after = canvas(3, width), canvas(3, width)
     for number, column in enumerate(COLUMNS):

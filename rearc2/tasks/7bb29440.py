@@ -4,14 +4,20 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, objects, paint, place
+from rearc2.helpers import Grid, Retry, canvas, objects, paint, place, retrying
 
 BLUE, DOTS = 1, (4, 6)
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
+    count = rng.randint(2, 8)
+    return retrying(lambda: _draw(rng, count))
+
+
+def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     shape = rng.randint(11, 24), rng.randint(10, 26)
-    count = rng.randint(2, max(2, shape[0] * shape[1] // 60))
+    if shape[0] * shape[1] < 60 * count:
+        raise Retry
     fewest = rng.randint(1, 3)
     rectangles = []
     for number in range(count):

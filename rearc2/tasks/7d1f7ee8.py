@@ -2,19 +2,21 @@
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, canvas, colors, frame, objects, place
+from rearc2.helpers import Grid, Retry, canvas, colors, frame, objects, place, retrying
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
+    count = rng.randint(1, 5)
+    return retrying(lambda: _draw(rng, count))
+
+
+def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     height, width = rng.randint(12, 30), rng.randint(12, 30)
     before, after = canvas(height, width), canvas(height, width)
     # One large frame or some of middle size, and besides small ones, empty or solid.
+    sizes = [(rng.randint(6, 13), rng.randint(6, 13)) for _ in range(count)]
     if rng.random() < 0.5:
-        sizes = [(rng.randint(height // 2, height - 2), rng.randint(width // 2, width - 2))]
-    else:
-        sizes = [
-            (rng.randint(6, 13), rng.randint(6, 13)) for _ in range(rng.randint(1, 1 + height * width // 200))
-        ]
+        sizes[0] = rng.randint(height // 2, height - 2), rng.randint(width // 2, width - 2)
     sizes += [(rng.randint(2, 6), rng.randint(1, 6)) for _ in range(rng.randint(0, 2))]
     sizes = [(min(h, height - 2), min(w, width - 2)) for h, w in sizes]
     for (top, left), size in zip(place(rng, before.shape, sizes), sizes, strict=True):

@@ -12,7 +12,9 @@ GROUND, RED, YELLOW, SIDE = 7, 2, 4, 16
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(14, SIDE)
-    height, width = sorted([rng.randint(3, 15), rng.randint(3, 15)])
+    # Half of the rectangles are large.
+    least = rng.choice([3, 8])
+    height, width = sorted([rng.randint(least, 15), rng.randint(least, 15)])
     pair = colors(rng, 2, without=(GROUND,))
     before, after = canvas(side, side, GROUND), canvas(SIDE, SIDE, GROUND)
     places = rng.sample(range(side * side), height + width)

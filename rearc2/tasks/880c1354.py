@@ -12,10 +12,11 @@ WALL, MIDDLE, SIDE = 7, 4, 8
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(2, 4)
-    return retrying(lambda: _draw(rng, count))
+    covered = rng.choice([8, 16, 24, 32])  # at least so many cells: most areas that fit are small
+    return retrying(lambda: _draw(rng, count, covered), tries=300)
 
 
-def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
+def _draw(rng: Random, count: int, covered: int) -> tuple[Grid, Grid]:
     corners = sorted(rng.sample(range(4), count))  # 0 is top left; clockwise
     areas = [np.rot90(_corner_area(rng), -corner) for corner in corners]
     used = np.zeros((SIDE, SIDE), bool)
@@ -23,6 +24,8 @@ def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
         if (grow(area, diagonal=False) & used).any():
             raise Retry
         used |= area
+    if used.sum() < covered:
+        raise Retry
     wall = grow(used, diagonal=False) & ~used
     for turns in range(4):  # now and then a wall closes the middle along a side of the grid
         if rng.random() < 0.25:

@@ -5,11 +5,16 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, box, canvas, colors, fill, grow, label, place
+from rearc2.helpers import Grid, Mask, Retry, box, canvas, colors, fill, grow, label, place, retrying
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(18, 30)
+    counts = rng.randint(1, 2), rng.randint(1, 2)  # of blocks on the lower and on the upper sheet
+    return retrying(lambda: _draw(rng, side, counts))
+
+
+def _draw(rng: Random, side: int, counts: tuple[int, int]) -> tuple[Grid, Grid]:
     ground, lower, upper, block = colors(rng, 4)
     before = canvas(side, side, ground)
     # One sheet at the upper left, one at the lower right, which overlap or touch; either may lie on top.
@@ -24,12 +29,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for sheet, color in zip(sheets, (lower, upper), strict=True):
         fill(before, *sheet, color)
     after = before.copy()
-    count = 0
-    for color, other in ((lower, upper), (upper, lower)):
+    for color, other, count in zip((lower, upper), (upper, lower), counts, strict=True):
         region = before == color
         free = region.copy()
-        for _ in range(rng.randint(1, 2)):
-            count += 1
+        for _ in range(count):
             height, width = rng.randint(3, 8), rng.randint(3, 11)
             # The ring of bumps belongs to the box; beside the blocks that are there already one cell stays free.
             ((row, column),) = place(rng, free.shape, [(height + 2, width + 2)], gap=0, taken=~free)
@@ -39,7 +42,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             fill(after, *spot, block)
             _mark(rng, before, after, region, spot, other)
     # Dents on both sides of a corner would cut it off.
-    if label(before == block, diagonal=False)[1] != count:
+    if label(before == block, diagonal=False)[1] != sum(counts):
         raise Retry
     if rng.random() < 0.5:
         before, after = before[:, ::-1], after[:, ::-1]

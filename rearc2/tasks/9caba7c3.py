@@ -24,16 +24,26 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         square[square == GREY] = REST
         square[1, 1] = CENTRE
         after[top : top + 3, left : left + 3] = square
-    # No other square may do: one without black, with red in it and a grey centre, and with no red next to it.
+    # No other square may do: one without black and with a grey centre that has just the red cells of a placed one, or
+    # red in it and none next to it.
     reds = np.pad(before == RED, 2)
+    wholes = [_reds(before, top, left) for top, left in placed]
     for row in range(SIDE - 2):
         for column in range(SIDE - 2):
             square = before[row : row + 3, column : column + 3]
             inside = (square == RED).sum()
             alone = inside == reds[row + 1 : row + 6, column + 1 : column + 6].sum()
-            if (row, column) not in placed and inside and alone and square.all() and square[1, 1] == GREY:
+            same = _reds(before, row, column) in wholes
+            if (row, column) in placed or not inside or not square.all() or square[1, 1] != GREY:
+                continue
+            if alone or same:
                 raise Retry
     return before, after
+
+
+def _reds(grid: Grid, top: int, left: int) -> list[tuple[int, int]]:
+    places = np.argwhere(grid[top : top + 3, left : left + 3] == RED).tolist()
+    return [(top + row, left + column) for row, column in places]
 
 
 def verify(grid: Grid) -> Grid:

@@ -28,9 +28,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for number, line in enumerate(lines):
         if number in dotted:
             cells = before[line]
-            # Dots stand a little off the block, if there is room.
-            place = rng.choice([at for at in range(len(cells)) if len(cells) < 3 or 0 < at < len(cells) - 1])
-            cells[place] = dot
+            cells[rng.randrange(len(cells))] = dot
             after[line] = cells
         else:
             after[line] = RED

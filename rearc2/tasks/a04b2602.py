@@ -5,18 +5,19 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, box, canvas, fill, frame, label, place
+from rearc2.helpers import Grid, Retry, box, canvas, fill, frame, label, place, retrying
 
 GREEN, RED, BLUE = 3, 2, 1
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
+    count = rng.randint(1, 4)
+    return retrying(lambda: _draw(rng, count))
+
+
+def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     rows, columns = rng.randint(10, 24), rng.randint(10, 28)
-    most = 1 + rows * columns // 120
-    sizes = [
-        (rng.randint(4, 12), rng.randint(4, 12))
-        for _ in range(max(rng.randint(1, most), rng.randint(1, most)))
-    ]
+    sizes = [(rng.randint(4, 12), rng.randint(4, 12)) for _ in range(count)]
     corners = place(rng, (rows, columns), sizes)
     before = canvas(rows, columns)
     for (height, width), (top, left) in zip(sizes, corners, strict=True):

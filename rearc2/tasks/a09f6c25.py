@@ -40,13 +40,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def _figure(rng: Random, kind: int) -> Mask:
     """A figure with that symmetry and no other."""
     if kind == DIAGONAL:
-        size = rng.randint(3, 7)
+        size = rng.randint(3, 8)
         half = random_shape(rng, size, size, rng.uniform(0.2, 0.35))
         figure = half | half.T
         if rng.random() < 0.5:
             figure = figure[:, ::-1]
     else:
-        long, short = rng.randint(4, 9), rng.choice([3, 5])
+        long, short = rng.randint(4, 11), rng.choice([3, 3, 5, 5, 7])
         figure = symmetric_shape(rng, long, short, rng.uniform(0.4, 0.7), "lr")
         if kind == LYING:
             figure = figure.T

@@ -41,10 +41,8 @@ def _path(rng: Random, side: int) -> Mask:
             path[row, min(column, target) : max(column, target) + 1] = True
             column = target
         upright = not upright
-    if (
-        not 1.5 * side <= path.sum() <= 5 * side
-        or (path[1:, 1:] & path[:-1, 1:] & path[1:, :-1] & path[:-1, :-1]).any()
-    ):
+    thick = path[1:, 1:] & path[:-1, 1:] & path[1:, :-1] & path[:-1, :-1]
+    if thick.any() or not 1.5 * side <= path.sum() <= 5 * side:
         raise Retry
     return path
 

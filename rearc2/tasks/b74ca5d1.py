@@ -20,12 +20,22 @@ from rearc2.helpers import (
 )
 
 CORNERS = [(0, 0), (0, 25), (25, 0), (25, 25)]  # places of the 5x5 corners
-WRONG = {"train 2": "the green figure's two lowest cells are missing in the corner at the top right"}
+WRONG = {
+    "train 2": "the green figure's two lowest cells are missing in the corner at the top right",
+    "test 1": "the cell of the pink figure does not become pink but yellow",
+}
+EXCEPTIONS = {
+    "colours only in": "a figure's colour disappears only in the wrong pair test 1; by the rule one cell keeps it"
+}
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(3, 6)
-    dots = rng.randint(2, min(3, count, 9 - count))
+    dots = rng.randint(2, min(3, 9 - count))
+    return retrying(lambda: _draw(rng, count, dots), 1000)
+
+
+def _draw(rng: Random, count: int, dots: int) -> tuple[Grid, Grid]:
     ground, *palette = colors(rng, 1 + dots + count, ())
     dot_colors, figure_colors = palette[:dots], palette[dots:]
     corners = rng.sample(CORNERS, dots)
@@ -33,8 +43,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     taken = np.zeros((30, 30), bool)
     for top, left in CORNERS:
         taken[top : top + 5, left : left + 5] = True
-    # Two free cells between the figures keep their boxes apart for sure, none is needed beside a corner.
-    places = place(rng, (30, 30), [(7, 7)] * count, gap=0, margin=0)
+    # Two free cells between figures keep them apart for certain.
+    places = place(rng, (30, 30), [(7, 7)] * count, gap=0)
     owners = list(range(dots)) + [rng.randrange(dots) for _ in range(count - dots)]
     for color, owner, (top, left) in zip(figure_colors, owners, places, strict=True):
         top, left = top + 1, left + 1
@@ -53,18 +63,20 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         paint(after, figure, *corners[owner], dot)
     for color, (top, left) in zip(dot_colors, corners, strict=True):
         place_of_dot = (0 if top == 0 else 29), (0 if left == 0 else 29)
-        before[place_of_dot] = after[place_of_dot] = color
+        if after[place_of_dot] != color:
+            raise Retry  # officially the dot is always part of a copy
+        before[place_of_dot] = color
     return before, after
 
 
 def _figure(rng: Random) -> Mask:
     """A figure that touches all sides of its 5x5 box; it may consist of several parts."""
-    if rng.random() < 0.7:
-        figure = symmetric_shape(rng, 5, 5, rng.uniform(0.3, 0.6), rng.choice(["lr", "ud", "both"]))
+    if rng.random() < 0.4:
+        figure = symmetric_shape(rng, 5, 5, rng.uniform(0.3, 0.5), rng.choice(["lr", "ud", "both"]))
     else:
-        figure = scatter(rng, (5, 5), rng.uniform(0.3, 0.5))
+        figure = scatter(rng, (5, 5), rng.uniform(0.15, 0.4))
         figure |= rng.choice([figure.T, figure[::-1], figure[:, ::-1]])
-    if not 5 <= figure.sum() <= 17 or not (
+    if not 5 <= figure.sum() <= 16 or not (
         figure[[0, -1]].any(axis=1).all() and figure[:, [0, -1]].any(axis=0).all()
     ):
         raise Retry
@@ -85,9 +97,7 @@ def verify(grid: Grid) -> Grid:
                 if bottom - top < 5 and right - left < 5:
                     output[own[:, 0], own[:, 1]] = dot
                     output[cell[0], cell[1]] = color
-                    down, sideways = (
-                        (0 if corner_row == 0 else 25) - top,
-                        (0 if corner_column == 0 else 25) - left,
-                    )
+                    down = (0 if corner_row == 0 else 25) - top
+                    sideways = (0 if corner_column == 0 else 25) - left
                     output[cells[:, 0] + down, cells[:, 1] + sideways] = dot
     return output

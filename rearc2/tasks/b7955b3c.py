@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, background, box, canvas, colors, fill, paint, place
+from rearc2.helpers import Grid, Retry, box, canvas, colors, fill, paint, place, retrying
 
 STAIN = 8
 PLUS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
@@ -14,22 +14,27 @@ PLUS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool)
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(9, 26), rng.randint(8, 24)
     area = height * width
-    count = rng.randint(2, min(8, 2 + area // 60))
+    count = rng.randint(2, min(7, 2 + area // 50))
+    stains = rng.randint(1, 2 + area // 60)
+    return retrying(lambda: _draw(rng, height, width, count, stains), 1000)
+
+
+def _draw(rng: Random, height: int, width: int, count: int, stains: int) -> tuple[Grid, Grid]:
     ground, *palette = colors(rng, 1 + count, (STAIN,))
     after = canvas(height, width, ground)
     boxes: dict[int, tuple[int, int, int, int]] = {ground: (0, 0, height, width)}
     for color in palette:
-        size = rng.randint(2, max(3, height * 2 // 3)), rng.randint(2, max(3, width * 2 // 3))
+        size = rng.randint(2, height * 2 // 3), rng.randint(2, width * 2 // 3)
+        if rng.random() < 0.7:  # long and narrow ones cross without hiding each other
+            narrow = rng.randint(2, max(2, height // 4)), rng.randint(2, max(2, width // 4))
+            size = rng.choice([(size[0], narrow[1]), (narrow[0], size[1])])
         top, left = rng.randint(1, height - size[0] - 1), rng.randint(1, width - size[1] - 1)
         boxes[color] = top, left, *size
         fill(after, top, left, *size, color)
     before = after.copy()
-    stains = rng.randint(1, 1 + area // 60)
     for top, left in place(rng, (height, width), [(3, 3)] * stains, gap=0):
         paint(before, PLUS, top, left, STAIN)
     _check_that_it_shows(before, after, boxes)
-    if background(after) != ground:
-        raise Retry
     return before, after
 
 

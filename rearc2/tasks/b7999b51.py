@@ -24,6 +24,8 @@ def _draw(rng: Random, shape: tuple[int, int], count: int) -> tuple[Grid, Grid]:
         top, left = rng.randint(0, shape[0] - height), rng.randint(0, shape[1] - width)
         fill(before, top, left, height, width, color)
         tops.append(top)
+    if 2 * (before == 0).sum() < before.size:
+        raise Retry
     after = canvas(max(heights), count)
     bars = sorted(zip(heights, palette, tops, strict=True), reverse=True)
     for column, (height, color, top) in enumerate(bars):

@@ -12,7 +12,8 @@ SHAPE = (3, 4)
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    after = retrying(lambda: _puzzle(rng), 2000)
+    count = rng.choice([3, 3, 4, 5])
+    after = retrying(lambda: _puzzle(rng, count), 5000)
     pieces = objects(after, None, diagonal=False)
     largest = max(piece.size for piece in pieces)
     patches = [
@@ -25,8 +26,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     return before, after
 
 
-def _puzzle(rng: Random) -> Grid:
-    """Three colours in the rectangle, one of them in the largest piece, with only one way to put the pieces together."""
+def _puzzle(rng: Random, count: int) -> Grid:
+    """`count` pieces of three colours, which can be put together in only one way."""
     after = canvas(*SHAPE)
     palette = colors(rng, 3)
     for color in palette:
@@ -39,15 +40,10 @@ def _puzzle(rng: Random) -> Grid:
         if 0 <= row < 3 and 0 <= column < 4 and after[row, column] == 0:
             # Now and then a colour breaks off and starts elsewhere.
             after[row, column] = (
-                after[row - down, column - right] if rng.random() < 0.9 else rng.choice(palette)
+                after[row - down, column - right] if rng.random() < 0.8 else rng.choice(palette)
             )
     sizes = sorted(piece.size for piece in objects(after, None, diagonal=False))
-    if (
-        len(np.unique(after)) < 3
-        or not 3 <= len(sizes) <= 5
-        or sizes[-1] == sizes[-2]
-        or not 5 <= sizes[-1] <= 8
-    ):
+    if len(np.unique(after)) < 3 or len(sizes) != count or sizes[-1] == sizes[-2] or not 5 <= sizes[-1] <= 8:
         raise Retry
     if len(_solutions(after)) > 1:
         raise Retry
@@ -114,7 +110,7 @@ def _assemble(grid: Grid, images: int) -> Grid:
                     if not (under[image > 0]).any():
                         filled = board.copy()
                         filled[top : top + height, left : left + width] += image
-                        middle = np.argwhere(image).mean(axis=0) + (top, left)
+                        middle = np.argwhere(image).mean(axis=0) + np.array((top, left))
                         yield from place_all(number + 1, filled, [*shifts, middle - middles[number]])
 
     return min(place_all(0, np.zeros(SHAPE, np.int64), []), key=lambda way: way[0])[1]

@@ -12,15 +12,17 @@ GREEN, PINK = 3, 6
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(8, 20), rng.randint(12, 20)
-    top, left = rng.randint(0, height - 3), rng.randint(0, width - 3)
-    bottom, right = top + rng.randint(2, 6), left + rng.randint(2, 7)
     moves = {
-        side: rng.randint(1, 7) for side in rng.sample(["top", "bottom", "left", "right"], rng.randint(2, 3))
+        side: rng.randint(1, 9) for side in rng.sample(["top", "bottom", "left", "right"], rng.randint(2, 3))
     }
-    new_top, new_bottom = top - moves.get("top", 0), bottom + moves.get("bottom", 0)
-    new_left, new_right = left - moves.get("left", 0), right + moves.get("right", 0)
-    if new_top < 1 or new_left < 1 or new_bottom > height - 2 or new_right > width - 2:
+    up, down, before_it, behind = (moves.get(side, 0) for side in ("top", "bottom", "left", "right"))
+    frame_height, frame_width = rng.randint(3, 7), rng.randint(3, 8)
+    if up + frame_height + down > height - 2 or before_it + frame_width + behind > width - 2:
         raise Retry
+    top = rng.randint(1 + up, height - 1 - down - frame_height)
+    left = rng.randint(1 + before_it, width - 1 - behind - frame_width)
+    bottom, right = top + frame_height - 1, left + frame_width - 1
+    new_top, new_bottom, new_left, new_right = top - up, bottom + down, left - before_it, right + behind
     # One dot at most faces its side only after the other dots have drawn theirs.
     late = rng.choice(list(moves)) if rng.random() < 0.3 else None
     before, after = canvas(height, width), canvas(height, width)

@@ -11,11 +11,13 @@ FLOOR, BLACK, GREY = 7, 0, 5
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    half = rng.randint(4, 11)
+    half = rng.randint(4, 14)
     side = 2 * half + 1
     distance = rng.randint(2, max(2, half - 3))  # of the two lines from the middle
     thickness = 2 * distance - 1
-    figure = symmetric_shape(rng, thickness, rng.choice([3, 5, 7]), rng.uniform(0.3, 0.8), flips="lr")
+    figure = symmetric_shape(
+        rng, thickness, rng.choice([3, 5, 5, 7, 7, 9]), rng.uniform(0.1, 0.7), flips="lr"
+    )
     count = int(figure.sum())
     if count % 2 == 0 or count > side or figure.shape[1] > side - 2:
         raise Retry

@@ -21,7 +21,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     ups, downs = rng.randint(1, 4), rng.randint(1, 4)
     pieces = [POINTING_UP] * ups + [POINTING_UP[::-1]] * downs
     smallest = 3 + len(pieces) // 2
-    largest = rng.randint(smallest + 1, 15)
+    largest = min(15, rng.randint(smallest + 1, 20))
     height, width = rng.randint(smallest, largest), rng.randint(smallest, largest)
     before = canvas(height, width)
     for piece in pieces:

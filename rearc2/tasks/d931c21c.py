@@ -14,8 +14,8 @@ EXCEPTIONS = dict.fromkeys(["changed cells", "out colours", "out objects"], NOTH
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    largest = rng.randint(8, 30)
-    height, width = rng.randint(8, largest), rng.randint(8, largest)
+    largest = min(30, rng.randint(8, 34))
+    height, width = (rng.randint(max(8, largest - 5), largest) for _ in range(2))
     count = rng.randint(1, max(1, height * width // 90))
     bodies = [_body(rng, 5 if count > 6 else 8) for _ in range(count)]
     before, after = canvas(height, width), canvas(height, width)

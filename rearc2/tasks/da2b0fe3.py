@@ -2,7 +2,7 @@
 
 from random import Random
 
-from rearc2.helpers import Grid, box, canvas, colors, paint, random_shape, symmetric_shape
+from rearc2.helpers import Grid, Retry, box, canvas, colors, paint, random_shape, symmetric_shape
 
 LINE = 3
 
@@ -24,6 +24,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(10, 10)
     paint(before, first, top, left, color)
     paint(before, second, top + upper + 1, left, color)
+    if (before > 0).sum() > 40:
+        raise Retry
     after = before.copy()
     after[top + upper] = LINE
     return (before.T, after.T) if rng.random() < 0.5 else (before, after)

@@ -12,16 +12,17 @@ DROP, VESSEL = 1, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    before, side = canvas(10, 10), 10
+    before = canvas(10, 10)
     vessels = rng.choice([1, 2, 2])
     tops = [3] if vessels == 1 else [2, 6]
-    column = drop = rng.randrange(side)
+    column = drop = rng.randrange(1, 9) if rng.random() < 0.8 else rng.choice([0, 9])
     after = before.copy()
     caught = False
+    holed = rng.uniform(0.2, 0.7)
     for top in tops:
         height = rng.randint(3, 4) if vessels == 1 else rng.randint(2, 3)
-        left = rng.randint(0, 5)
-        right = rng.randint(left + 2, 9)
+        left = rng.randint(0, 4)
+        right = rng.randint(left + 3, 9)
         walls = [left, *(wall for wall in range(left + 2, right - 1) if rng.random() < 0.15), right]
         for grid in (before, after):
             grid[top : top + height, walls] = grid[top + height - 1, left : right + 1] = VESSEL
@@ -29,7 +30,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         for first, last in pairwise(walls):
             if last - first < 2:
                 raise Retry
-            hole = rng.randint(first + 1, last - 1) if rng.random() < 0.35 else None
+            hole = rng.randint(first + 1, last - 1) if rng.random() < holed else None
             if hole is not None:
                 before[top + height - 1, hole] = after[top + height - 1, hole] = 0
             if first < column < last and not caught:

@@ -12,8 +12,8 @@ HEIGHT, WIDTH = 7, 15
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    wall = rng.randint(1, 5)
     turned = rng.random() < 0.75
+    wall = rng.randint(1 if turned or rng.random() < 0.3 else 3, 5)
     # What decides whether red turns blue shows in two pairs without and three pairs with it: many passed red cells,
     # many blue cells, or odd numbers of them. Only draws on which these readings agree are used; nor is the share of
     # red cells in the passed strip above that of train 2 without, or below that of train 3 with turning.

@@ -28,12 +28,22 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     total = sum(amounts.values())
     if len(set(amounts.values())) < count or total > 0.3 * free.sum():
         raise Retry
-    loose = iter(rng.sample(np.argwhere(free).tolist(), total))
+    places = np.argwhere(free).tolist()
     for color, amount in amounts.items():
-        for _ in range(amount):
-            r, c = next(loose)
-            before[r, c] = color
+        left = amount
+        for r, c in rng.sample(places, len(places)):
+            if left and before[r, c] == 0 and not _beside(before, r, c, color):
+                before[r, c] = color
+                left -= 1
+        if left:
+            raise Retry
     return before, after
+
+
+def _beside(grid: Grid, row: int, column: int, color: int) -> bool:
+    """Whether the place touches a cell of that colour over an edge."""
+    near = [*grid[max(row - 1, 0) : row + 2, column], *grid[row, max(column - 1, 0) : column + 2]]
+    return color in near
 
 
 def verify(grid: Grid) -> Grid:

@@ -20,7 +20,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         tip = center_row - (2 if side in ("left", "right") else rng.randint(1, 2))
         figures[side] = undo_to_top(_figure(rng, tip, center_column), side), tip, center_column
     sizes = sorted(int(figure.sum()) for figure, _, _ in figures.values())
-    if sizes[-1] == sizes[-2]:
+    if sizes[-1] == sizes[-2] or sizes[1] < 4:
         raise Retry
     before, after = canvas(SIDE, SIDE, GROUND), canvas(SIDE, SIDE, GROUND)
     taken = before != GROUND
@@ -34,12 +34,15 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         view, shape = to_top(after, side), to_top(figure, side)
         if figure.sum() == sizes[-1]:
             edge = int(shape.any(axis=1).argmax())
-            if not shape[edge, column]:
-                raise Retry
+            around = shape[edge, column - 6 : column + 7]
+            if not shape[edge, column] or (around != around[::-1]).any():
+                raise Retry  # the middle of the edge is in line with the middle, as in the official pairs
             view[edge - 1, column - 1 : column + 2] = color
-            taken |= grow(after == color)  # the grown figure keeps clear of the others too
+            grown = (after == color) & ~figure
         else:
             view[tip, column] = GROUND
+    if (grow(grown) & (before != GROUND) & (before != after[grown][0])).any():
+        raise Retry  # what is added keeps clear of the others too
     return before, after
 
 

@@ -12,17 +12,18 @@ RIGHT, DOWN, UP = (0, 1), (1, 0), (-1, 0)
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    most = rng.choice([8, 12, 16])
+    turns = rng.randint(1, 7)
+    most = rng.choice([8, 12, 16]) if turns < 5 else 16
     height, width = rng.randint(6, most), rng.randint(6, most)
     row, column = rng.randint(1, height - 2), 0
     before, after = canvas(height, width), canvas(height, width)
     before[row, column] = after[row, column] = GREEN
     heading = RIGHT
-    for _ in range(rng.randint(1, 7)):
+    for _ in range(turns):
         # The beam goes up, down and to the right, as in the official pairs.
         new = rng.choice([UP, DOWN]) if heading == RIGHT else RIGHT
         turn = TURN_RIGHT if (heading, new) in ((RIGHT, DOWN), (UP, RIGHT)) else TURN_LEFT
-        run = rng.randint(1, 5)
+        run = rng.randint(1, 5 if turns < 5 else 3)
         end = row + run * heading[0], column + run * heading[1]
         mirror = end[0] + heading[0], end[1] + heading[1]
         if not (0 <= mirror[0] < height and 0 <= mirror[1] < width):

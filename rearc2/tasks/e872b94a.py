@@ -15,13 +15,18 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(1, 5)
     least = (3, 6, 7, 9, 10)[count - 1]
     shape = rng.randint(least, least + 5), rng.randint(least, least + 5)
+    lines = retrying(lambda: _lines(rng, shape, count), 60)
+    return lines * GREY, canvas(count + 1, 1)
+
+
+def _lines(rng: Random, shape: tuple[int, int], count: int) -> Mask:
     lines = np.zeros(shape, bool)
     for _ in range(count):
         blocked = grow(lines)
-        lines |= retrying(lambda blocked=blocked: _line(rng, blocked), 30)
+        lines |= retrying(lambda blocked=blocked: _line(rng, blocked), 20)
     if label(~lines, diagonal=False)[1] != count + 1:
         raise Retry
-    return lines * GREY, canvas(count + 1, 1)
+    return lines
 
 
 def _line(rng: Random, blocked: Mask) -> Mask:

@@ -11,7 +11,7 @@ from rearc2.helpers import Grid, Retry, colors, scatter
 def generate(rng: Random) -> tuple[Grid, Grid]:
     (color,) = colors(rng, 1)
     before = scatter(rng, (3, 3), rng.uniform(0.35, 0.75)) * color
-    if not before.any() or before.all() or (before == np.rot90(before)).all():
+    if not 3 <= (before > 0).sum() <= 8 or (before == np.rot90(before)).all():
         raise Retry
     after = np.zeros((6, 6), np.int64)
     for row in range(3):

@@ -1,6 +1,7 @@
 """Every pink and blue pair lies in line with an orange dot on the border. It is turned so that its pink cell is on
 the dot's side."""
 
+from itertools import pairwise
 from random import Random
 
 import numpy as np

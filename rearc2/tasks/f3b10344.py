@@ -17,12 +17,14 @@ Block = tuple[int, int, int, int, int]  # top, left, height, width, colour
 def generate(rng: Random) -> tuple[Grid, Grid]:
     shape = rng.choice([rng.randint(25, 30), 30]), rng.choice([rng.randint(27, 30), 30])
     palette = colors(rng, rng.randint(2, 3), without=(0, BRIDGE))
-    bands = [(row, column) for row in _bands(rng, shape[0]) for column in _bands(rng, shape[1])]
+    broad = rng.choice((5, 8, 9))
+    rows, columns = _bands(rng, shape[0], broad), _bands(rng, shape[1], broad)
+    bands = [(row, column) for row in rows for column in columns]
     blocks: list[Block] = []
     bridges: list[tuple[int, int, int, int]] = []
     wanted = rng.randint(6, 13)
     for (top, height), (left, width) in rng.sample(bands, len(bands)):
-        high, wide = rng.randint(max(3, height - 2), height), rng.randint(max(3, width - 2), width)
+        high, wide = rng.randint(max(3, height - 1), height), rng.randint(max(3, width - 1), width)
         box = top + (height - high) // 2, left + (width - wide) // 2, high, wide
         for color in rng.sample(palette, len(palette)):
             found = _bridges(shape, [*blocks, (*box, color)])
@@ -40,14 +42,14 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     return before, after
 
 
-def _bands(rng: Random, length: int) -> list[tuple[int, int]]:
+def _bands(rng: Random, length: int, broad: int) -> list[tuple[int, int]]:
     """Start and breadth of the rows or columns of blocks."""
     bands: list[tuple[int, int]] = []
     start = rng.randint(0, 4)
     while start + 3 <= length:
-        breadth = min(rng.randint(3, 7), length - start)
+        breadth = min(rng.randint(broad - 2, broad), length - start)
         bands.append((start, breadth))
-        start += breadth + rng.randint(2, 6)
+        start += breadth + rng.randint(2, broad)
     return bands
 
 

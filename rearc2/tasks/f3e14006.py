@@ -31,6 +31,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     margins = [0, 0, 0, 0] if rng.random() < 0.7 else [rng.randint(0, 5) for _ in range(4)]
     top, bottom = min(margins[0], first, row), max(height - 1 - margins[1], last, row)
     west, east = min(margins[2], left, column), max(width - 1 - margins[3], right, column)
+    if east - west < 6 or bottom - top < 6:
+        raise Retry  # each line has more cells of its own colour than marks
     on_top = rng.random() < 0.4
     before, after = canvas(height, width), canvas(height, width)
     before[row, west : east + 1] = level
