@@ -4,18 +4,26 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, fill, random_cells
+from rearc2.helpers import Grid, Retry, fill, objects, random_cells, retrying
 
 LINE = 1
 SIDE = 25
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
+    # At least so many pieces of one colour between the lines: the official patterns are finer than most.
+    pieces = rng.choice([0, 100, 150, 210])
+    return retrying(lambda: _draw(rng, pieces), tries=300)
+
+
+def _draw(rng: Random, pieces: int) -> tuple[Grid, Grid]:
     period = rng.randint(4, 9)
     palette = [2, 5, *rng.sample([3, 4, 6, 7, 8, 9], rng.choice([0, 1, 1]))]
     half = period // 2
-    corner = random_cells(rng, (half, half), 3 * palette + rng.choice([[], [LINE], [LINE] * len(palette)]))
-    if rng.random() < 0.3:
+    corner = random_cells(
+        rng, (half, half), 3 * palette + [LINE] * rng.choice([0, 1, len(palette), 2 * len(palette)])
+    )
+    if rng.random() < 0.5:
         corner[rng.randrange(half)] = corner[:, rng.randrange(half)] = LINE
     if len(np.unique(corner[corner != LINE])) < 2:
         raise Retry  # hardly a pattern; a corner all of lines would make the grid plain
@@ -24,6 +32,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     tile = np.pad(corner[np.ix_(mirrored, mirrored)], ((1, 0), (1, 0)), constant_values=LINE)
     repeats = -(-SIDE // period)
     after = np.tile(tile, (repeats, repeats))[:SIDE, :SIDE]
+    if len(objects(after, LINE)) < pieces:
+        raise Retry
     before = after.copy()
     for _ in range(rng.randint(4, 7)):
         height, width = rng.randint(2, 6), rng.randint(2, 6)

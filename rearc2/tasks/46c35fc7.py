@@ -20,7 +20,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         apart = [(top, left) for top in range(5) for left in range(5) if _apart(first, (top, left))]
         rings += [rng.choice(apart)] if apart else []
     for top, left in rings:
-        ring = random_cells(rng, (3, 3), colors(rng, rng.choice([3, 4, 5, 6, 7, 9, 9]), without=(BACKGROUND,)))
+        ring = random_cells(
+            rng, (3, 3), colors(rng, rng.choice([3, 4, 5, 6, 7, 9, 9]), without=(BACKGROUND,))
+        )
         ring[1, 1] = BACKGROUND
         turned = ring.copy()
         for number in range(4):

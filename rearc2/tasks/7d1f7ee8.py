@@ -6,12 +6,14 @@ from rearc2.helpers import Grid, Retry, canvas, colors, frame, objects, place, r
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    count = rng.randint(1, 5)
+    count = rng.randint(1, 4)
     return retrying(lambda: _draw(rng, count))
 
 
 def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     height, width = rng.randint(12, 30), rng.randint(12, 30)
+    if height * width < 130 * count:
+        raise Retry
     before, after = canvas(height, width), canvas(height, width)
     # One large frame or some of middle size, and besides small ones, empty or solid.
     sizes = [(rng.randint(6, 13), rng.randint(6, 13)) for _ in range(count)]

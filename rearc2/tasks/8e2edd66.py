@@ -10,7 +10,7 @@ from rearc2.helpers import Grid, Mask, Retry, canvas, label, retrying, scatter
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     color = rng.randint(1, 9)
-    holes = rng.randint(1, 3)  # pieces of black: most patterns have one or two
+    holes = rng.choice([1, 1, 1, 3])  # at least so many pieces of black: three are rare by chance
     pattern = retrying(lambda: _pattern(rng, holes))
     after = canvas(9, 9)
     for r, c in np.argwhere(~pattern).tolist():

@@ -9,8 +9,8 @@ from rearc2.helpers import Grid, Mask, Retry, box, canvas, colors, fill, grow, l
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(18, 30)
     counts = rng.randint(1, 2), rng.randint(1, 2)  # of blocks on the lower and on the upper sheet
+    side = rng.randint(14 + 2 * sum(counts), 30)
     return retrying(lambda: _draw(rng, side, counts))
 
 

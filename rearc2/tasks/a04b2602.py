@@ -11,12 +11,14 @@ GREEN, RED, BLUE = 3, 2, 1
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    count = rng.randint(1, 4)
+    count = rng.randint(1, 5)
     return retrying(lambda: _draw(rng, count))
 
 
 def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     rows, columns = rng.randint(10, 24), rng.randint(10, 28)
+    if rows * columns < 85 * count:
+        raise Retry
     sizes = [(rng.randint(4, 12), rng.randint(4, 12)) for _ in range(count)]
     corners = place(rng, (rows, columns), sizes)
     before = canvas(rows, columns)
@@ -24,7 +26,7 @@ def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
         fill(before, top, left, height, width, GREEN)
     inside = np.argwhere(before == GREEN).tolist()
     outside = np.argwhere(before == 0).tolist()
-    dots = rng.sample(inside, max(2, int(len(inside) * rng.uniform(0.03, 0.09))))
+    dots = rng.sample(inside, max(2, int(len(inside) * rng.uniform(0.04, 0.1))))
     strays = rng.sample(outside, min(len(outside), rng.randint(2, 4 + rows * columns // 40)))
     for row, column in dots + strays:
         before[row, column] = RED

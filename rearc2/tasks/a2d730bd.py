@@ -23,16 +23,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def _bar(rng: Random) -> tuple[Mask, Mask]:
     """A bar with its dots before and after, upright or lying."""
     thick, long = rng.randint(2, 4), rng.randint(5, 11)
-    above, below = rng.randint(3, 9), rng.randint(3, 9)
+    above, below = rng.randint(4, 13), rng.randint(4, 13)
     start = np.zeros((above + thick + below, long), bool)
     start[above : above + thick] = True
     end = start.copy()
-    for middle in sorted(rng.sample(range(1, long - 1), rng.randint(1, min(4, long // 2)))):
+    for middle in sorted(rng.sample(range(1, long - 1), rng.randint(1, min(5, long // 2)))):
         up = rng.random() < 0.5
         # As if the bar were below; the dot is two or more cells away from it.
         first, last = (start, end) if up else (start[::-1], end[::-1])
         edge = above if up else below
-        row = rng.randint(1, edge - 3) if edge > 3 else 1
+        row = rng.randint(1, edge - 3)
         if last[:edge, max(0, middle - 2) : middle + 3].any():
             continue  # too near to another dot's line
         first[row, middle] = True

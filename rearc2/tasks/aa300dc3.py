@@ -1,4 +1,5 @@
-"""The longest diagonal run of free cells in the cave is marked in sky blue."""
+"""The longest diagonal run of free cells in the cave is marked in sky blue; of equally long ones (train 1 only) the one
+nearest to the grid's own diagonal."""
 
 from random import Random
 
@@ -41,7 +42,6 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
-    # Of equally long runs the one nearest to the grid's own diagonal.
     best, output = (0, 0), grid.copy()
     for mirrored in (False, True):
         cave = grid[:, ::-1] if mirrored else grid

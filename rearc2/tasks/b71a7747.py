@@ -24,6 +24,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before[:, center % pitch :: pitch] = line
     rows = [first + pitch * number + step for number in range(count) for step in range(window)]
     before[np.ix_(rows, rows)] = drawing
+    if (before == speck).any() and not (before[:2] == speck).any():
+        raise Retry  # the margin must show all that belongs to the lattice
     return before, drawing
 
 

@@ -46,6 +46,8 @@ def _draw(rng: Random, shape: tuple[int, int], count: int, touched: int, loose: 
             raise Retry
         row, column = rng.choice(choices)
         before[row, column] = color
+    if 2 * (before == BACKGROUND).sum() < before.size:
+        raise Retry
     return before, after
 
 

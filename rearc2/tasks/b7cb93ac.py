@@ -6,14 +6,26 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, retrying, symmetries
+from rearc2.helpers import (
+    Grid,
+    Retry,
+    Thing,
+    canvas,
+    colors,
+    objects,
+    paint,
+    place,
+    random_shape,
+    retrying,
+    symmetries,
+)
 
 SHAPE = (3, 4)
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    count = rng.choice([3, 3, 4, 5])
-    after = retrying(lambda: _puzzle(rng, count), 5000)
+    count = rng.choice([3, 3, 3, 4, 5])
+    after = retrying(lambda: _puzzle(rng, count), 1000)
     pieces = objects(after, None, diagonal=False)
     largest = max(piece.size for piece in pieces)
     patches = [
@@ -28,58 +40,57 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _puzzle(rng: Random, count: int) -> Grid:
     """`count` pieces of three colours, which can be put together in only one way."""
+    largest_color, *others = colors(rng, 3)
     after = canvas(*SHAPE)
-    palette = colors(rng, 3)
-    for color in palette:
-        row, column = rng.randrange(3), rng.randrange(4)
-        after[row, column] = color
-    while (after == 0).any():
-        row, column = rng.choice(np.argwhere(after).tolist())
-        down, right = rng.choice([(0, 1), (1, 0), (0, -1), (-1, 0)])
-        row, column = row + down, column + right
-        if 0 <= row < 3 and 0 <= column < 4 and after[row, column] == 0:
-            # Now and then a colour breaks off and starts elsewhere.
-            after[row, column] = (
-                after[row - down, column - right] if rng.random() < 0.8 else rng.choice(palette)
-            )
-    sizes = sorted(piece.size for piece in objects(after, None, diagonal=False))
-    if len(np.unique(after)) < 3 or len(sizes) != count or sizes[-1] == sizes[-2] or not 5 <= sizes[-1] <= 8:
+    if count == 5:  # hardly anything but a cross leaves four pieces
+        after[1] = after[:, rng.randint(1, 2)] = largest_color
+    else:
+        height, width = rng.randint(2, 3), rng.randint(3, 4)
+        largest = random_shape(rng, height, width, rng.uniform(0.5, 0.8))
+        paint(after, largest, rng.randint(0, 3 - height), rng.randint(0, 4 - width), largest_color)
+    for rest in objects(np.where(after == 0, 1, 0), diagonal=False):
+        first, second = rng.sample(others, 2)
+        paint(after, rest.mask, rest.top, rest.left, first)
+        if rest.size >= 3 and rng.random() < 0.6:
+            row, column = rng.choice(rest.cells)
+            part = abs(np.arange(3)[:, None] - row) + abs(np.arange(4) - column) <= rng.randint(0, 2)
+            after[part & (after == first)] = second
+    pieces = sorted(objects(after, None, diagonal=False), key=lambda piece: -piece.size)
+    if len(np.unique(after)) < 3 or len(pieces) != count or pieces[0].size == pieces[1].size:
         raise Retry
-    if len(_solutions(after)) > 1:
+    if pieces[0].color != largest_color or not _unique(pieces):
         raise Retry
     return after
 
 
-def _solutions(after: Grid) -> set[tuple[int, ...]]:
-    """All ways to fill the rectangle, cell by cell, with all pieces but the largest turned or mirrored."""
-    pieces = sorted(objects(after, None, diagonal=False), key=lambda piece: -piece.size)
-    ways = []  # for each piece the sets of cell numbers that it can cover
+def _unique(pieces: list[Thing]) -> bool:
+    """Whether only one picture comes from the pieces, if all but the first may be turned and mirrored."""
+    ways: list[set[int]] = []  # for each piece what it can cover, as numbers with one bit per cell
     for number, piece in enumerate(pieces):
-        images = [piece.mask] if number == 0 else symmetries(piece.mask)
         covers = set()
-        for image in images:
+        for image in [piece.mask] if number == 0 else symmetries(piece.mask):
             rows, columns = np.nonzero(image)
             for top in range(4 - image.shape[0]):
                 for left in range(5 - image.shape[1]):
-                    covers.add(frozenset(((rows + top) * 4 + columns + left).tolist()))
+                    covers.add(sum(1 << bit for bit in ((rows + top) * 4 + columns + left).tolist()))
         ways.append(covers)
-    found = set()
-
-    def fill_first_gap(cells: tuple[int, ...], left: frozenset[int]) -> None:
-        if 0 not in cells:
-            found.add(cells)
-            return
-        gap = cells.index(0)
-        for number in left:
+    pictures = set()
+    nothing: frozenset[tuple[int, int]] = frozenset()
+    open_cases = [(0, frozenset(range(len(pieces))), nothing)]
+    while open_cases and len(pictures) < 2:
+        filled, unused, colored = open_cases.pop()
+        if not unused:
+            pictures.add(
+                frozenset((color, bit) for color, cover in colored for bit in range(12) if cover >> bit & 1)
+            )
+            continue
+        gap = ~filled & (filled + 1)  # the first free cell
+        for number in sorted(unused):
             for cover in ways[number]:
-                if gap in cover and not any(cells[cell] for cell in cover):
-                    color = pieces[number].color
-                    fill_first_gap(
-                        tuple(color if k in cover else cell for k, cell in enumerate(cells)), left - {number}
-                    )
-
-    fill_first_gap((0,) * 12, frozenset(range(len(pieces))))
-    return found
+                if cover & gap and not cover & filled:
+                    case = filled | cover, unused - {number}, colored | {(pieces[number].color, cover)}
+                    open_cases.append(case)
+    return len(pictures) == 1
 
 
 def verify(grid: Grid) -> Grid:

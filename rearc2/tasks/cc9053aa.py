@@ -5,12 +5,16 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, grow, label
+from rearc2.helpers import Grid, Mask, Retry, canvas, grow, label, retrying
 
 NET, END, DANGER = 8, 9, 7
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
+    return retrying(lambda: _pair(rng), tries=10)  # few draws leave just one way
+
+
+def _pair(rng: Random) -> tuple[Grid, Grid]:
     height, width = 2 * rng.randint(3, 5) + 1, 2 * rng.randint(3, 6) + 1
     net = np.zeros((height, width), bool)
     net[1:-1:2, 1:-1:2] = True  # knots
@@ -25,6 +29,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     doors = [(edge, column) for edge, row in ((0, 1), (-1, -2)) for column in np.flatnonzero(net[row])]
     doors += [(row, edge) for edge, column in ((0, 1), (-1, -2)) for row in np.flatnonzero(net[:, column])]
     ends = [(int(row) % height, int(column) % width) for row, column in rng.sample(doors, 2)]
+    if sum(abs(a - b) for a, b in zip(*ends, strict=True)) < rng.randint(4, (height + width) // 2):
+        raise Retry  # the way should be long
     dangers = np.zeros_like(net)
     for _ in range(6):
         choices = np.argwhere(~net & ~dangers)
@@ -39,7 +45,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     else:
         raise Retry
     # The orange cells matter, and it does not depend on whether corners count as touching.
-    if (way.sum() < 4) or (_steps(net, ends) == way.sum() + 2 and rng.random() < 0.9):
+    if way.sum() < rng.randint(5, 18) or (_steps(net, ends) == way.sum() + 2 and rng.random() < 0.9):
         raise Retry
     if _steps(net & ~grow(dangers, diagonal=False), ends) != way.sum() + 2:
         raise Retry

@@ -12,7 +12,7 @@ HOOK_CELLS = ((0, 2), (1, 2), (2, 0), (2, 2), (3, 1))
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    (color,) = colors(rng, 1, without=(GROUND, LINE, HOOK))
+    (color,) = colors(rng, 1, without=(0, GROUND, LINE, HOOK))
     height, width = rng.randint(1, 3), rng.randint(1, 4)
     figure = random_shape(rng, height, width, rng.uniform(0.4, 0.9), diagonal=True)
     tip = rng.randint(width - 1, SIDE - 3)
@@ -35,9 +35,7 @@ def verify(grid: Grid) -> Grid:
     (hook,) = objects(below * (below == HOOK))
     paint(output, hook.patch, 0, hook.left)
     others = (below != GROUND) & (below != HOOK)
-    figure = crop(below * others + 10 * others, others)  # 10 more, so that black counts too
+    figure = crop(below * others)
     tip_row = int(hook.mask[:, 0].argmax())
-    top, left = tip_row + 1 - figure.shape[0], hook.left + 1 - figure.shape[1]
-    part = output[top : top + figure.shape[0], left : left + figure.shape[1]]
-    part[figure >= 10] = figure[figure >= 10] - 10
+    paint(output, figure, tip_row + 1 - figure.shape[0], hook.left + 1 - figure.shape[1])
     return output

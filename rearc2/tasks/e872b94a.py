@@ -36,26 +36,24 @@ def _line(rng: Random, blocked: Mask) -> Mask:
     row = (height - 1, rng.randrange(height), 0, rng.randrange(height))[side]
     column = (rng.randrange(width), 0, rng.randrange(width), width - 1)[side]
     turn = side
-    way = np.zeros(blocked.shape, bool)
+    way: list[tuple[int, int]] = []
     while True:
-        near_way = sum(
-            way[row + down, column + right]
-            for down, right in STEPS
-            if 0 <= row + down < height and 0 <= column + right < width
-        )
-        if blocked[row, column] or way[row, column] or near_way > 1:
+        near_way = [(row + down, column + right) in way for down, right in STEPS]
+        if blocked[row, column] or (row, column) in way or sum(near_way) > 1:
             raise Retry
-        way[row, column] = True
-        if way.sum() > 1 and (row in (0, height - 1) or column in (0, width - 1)) and rng.random() < 0.7:
+        way.append((row, column))
+        if len(way) > 1 and (row in (0, height - 1) or column in (0, width - 1)) and rng.random() < 0.7:
             break
-        if way.sum() > 1 and rng.random() < 0.65:
+        if len(way) > 1 and rng.random() < 0.65:
             turn = (side + rng.choice((-1, 0, 1))) % 4  # never straight back
         row, column = row + STEPS[turn][0], column + STEPS[turn][1]
         if not (0 <= row < height and 0 <= column < width):
             break
-    if way.sum() <= min(height, width) // 2 + 1:
+    if len(way) <= min(height, width) // 2 + 1:
         raise Retry
-    return way
+    mask = np.zeros(blocked.shape, bool)
+    mask[tuple(np.transpose(way))] = True
+    return mask
 
 
 def verify(grid: Grid) -> Grid:

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, join, splits
+from rearc2.helpers import Grid, Retry, canvas, join, splits
 
 GREEN, INNER = 3, 7
 CORNERS = ((2, 4), (1, 8))
@@ -14,6 +14,11 @@ CORNERS = ((2, 4), (1, 8))
 def generate(rng: Random) -> tuple[Grid, Grid]:
     heights = [rng.randint(1, 6) for _ in range(rng.randint(3, 5))]
     widths = [rng.randint(1, 6) for _ in range(rng.randint(3, 5))]
+    height, width = sum(heights) + len(heights) - 1, sum(widths) + len(widths) - 1
+    if (
+        max(height, width) > 30 or 2 * sum(heights) * sum(widths) < height * width
+    ):  # too large, too little room
+        raise Retry
     last_row, last_column = len(heights) - 1, len(widths) - 1
 
     def color(row: int, column: int) -> int:

@@ -1,4 +1,4 @@
-"""Grey figures (connected over edges and corners) become sky blue if they hold a diagonal row of three cells or more."""
+"""Grey figures (connected over edges and corners) become sky blue if they hold three or more cells in a diagonal."""
 
 from random import Random
 

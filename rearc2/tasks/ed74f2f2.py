@@ -1,5 +1,5 @@
-"""The left sign tells the colour of the right figure: a T blue, the two hands of a zigzag red and green. The output is the
-figure in that colour."""
+"""The left sign tells the colour of the right figure: a T blue, the two hands of a zigzag red and green.
+The output is the figure in that colour."""
 
 from random import Random
 

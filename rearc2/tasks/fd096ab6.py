@@ -28,13 +28,22 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
             raise Retry  # two parts of one colour are not taken for one
     before, after = canvas(side, side, PAPER), canvas(side, side, PAPER)
     for color, (top, left) in zip(palette, corners, strict=True):
-        shown = cells if color == WHOLE else rng.sample(cells, rng.randint(2, len(cells) - 2))
+        shown = cells if color == WHOLE else _part(rng, cells)
         if sum(_fits(cells, shown, r, c) for r in range(-height, height) for c in range(-width, width)) > 1:
             raise Retry  # the part tells its place in the figure
         for row, column in shown:
             before[top + row, left + column] = color
         paint(after, figure, top, left, color)
     return before, after
+
+
+def _part(rng: Random, cells: list[list[int]]) -> list[list[int]]:
+    """Some of the cells, mostly neighbours."""
+    count = rng.randint(2, len(cells) - 2)
+    if rng.random() < 0.3:
+        return rng.sample(cells, count)
+    row, column = rng.choice(cells)
+    return sorted(cells, key=lambda cell: (cell[0] - row) ** 2 + (cell[1] - column) ** 2)[:count]
 
 
 def _fits(cells: list[list[int]], shown: list[list[int]], down: int, right: int) -> bool:

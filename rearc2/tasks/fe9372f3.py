@@ -1,5 +1,5 @@
-"""The red cross shines: blue rays run along the diagonals, and along its row and column rays of two sky blue cells and a
-yellow one in turn."""
+"""The red cross shines: blue rays run along the diagonals, and along its row and column rays of two sky blue
+cells and a yellow one in turn."""
 
 from random import Random
 

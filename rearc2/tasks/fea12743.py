@@ -1,4 +1,5 @@
-"""One of the six figures is what two others give when laid over each other: it turns green and the two sky blue."""
+"""One of the six figures is what two others give when laid over each other: it turns green and the two sky blue (of
+equal figures the first one)."""
 
 from itertools import combinations, permutations
 from random import Random
@@ -25,7 +26,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     figures.append(figures[0] | figures[1])
     same = any(np.array_equal(a, b) for a, b in combinations(figures, 2))
     sums = sum(
-        np.array_equal(a | b, c) for a, b in combinations(figures, 2) for c in figures if c is not a and c is not b
+        np.array_equal(a | b, c)
+        for a, b in combinations(figures, 2)
+        for c in figures
+        if c is not a and c is not b
     )
     if same or sums != 1 or any(figure.sum() < 4 for figure in figures):
         raise Retry
@@ -51,4 +55,5 @@ def verify(grid: Grid) -> Grid:
         if first < second and np.array_equal(panels[first] | panels[second], panels[third]):
             for number, color in ((first, PART), (second, PART), (third, SUM)):
                 paint(output, panels[number], *CORNERS[number], color)
-    return output
+            return output
+    raise ValueError("no figure is the sum of two others")

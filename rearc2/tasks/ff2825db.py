@@ -21,6 +21,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     # The winner's cells lie in some box inside the frame, the other colour anywhere.
     top, bottom = sorted(rng.sample(range(2, SIDE - 1), 2))
     left, right = sorted(rng.sample(range(1, SIDE - 1), 2))
+    if rng.random() < 0.5:
+        top, bottom = rng.randint(2, 4), rng.randint(SIDE - 4, SIDE - 2)
+        left, right = rng.randint(1, 3), rng.randint(SIDE - 4, SIDE - 2)
     area = [(row, column) for row in range(top, bottom + 1) for column in range(left, right + 1)]
     cells = rng.sample(area, min(count, len(area)))
     others = [(row, column) for row in range(2, SIDE - 1) for column in range(1, SIDE - 1)]

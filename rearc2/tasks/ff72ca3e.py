@@ -10,11 +10,12 @@ SEED, STOP, SQUARE = 4, 5, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(8, 30), rng.randint(8, 30)
+    largest = rng.choice([12, 20, 30])
+    height, width = rng.randint(8, largest), rng.randint(8, largest)
     after = canvas(height, width)
     seeds = []
     for _ in range(rng.randint(1, 1 + height * width // 150)):
-        radius = rng.randint(1, 6)
+        radius = min(rng.randint(1, 6), rng.randint(1, 6))
         if min(height, width) < 2 * radius + 2:
             continue
         row, column = rng.randint(radius, height - 1 - radius), rng.randint(radius, width - 1 - radius)
