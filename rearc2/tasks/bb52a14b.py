@@ -1,11 +1,11 @@
 """One 3x3 pattern holds yellow cells among its blue and sky blue ones. Wherever its blue and sky blue cells occur again
-in the noise, with black cells between, the yellow ones are put in."""
+in the noise, with black cells between, the yellow ones are put in. Turned and mirrored occurrences do not count."""
 
 from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, crop, place, random_cells
+from rearc2.helpers import Grid, Mask, Retry, crop, place, random_cells, symmetries
 
 BLUE, SKY, YELLOW = 1, 8, 4
 SIDE = 22
@@ -20,14 +20,19 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         raise Retry
     blanks = rng.randint(3, 12)
     before = random_cells(rng, (SIDE, SIDE), [BLUE, SKY] + 2 * [0] * blanks)
+    # The pattern itself, its copies, and decoys that are its turned or mirrored images.
+    hidden = np.where(pattern == YELLOW, 0, pattern)
+    turned = [image for image in symmetries(hidden) if (image != hidden).any()]
+    if not turned:
+        raise Retry
     count = rng.randint(2, 5)
-    places = place(rng, before.shape, [(3, 3)] * count)
-    for number, (top, left) in enumerate(places):
-        before[top : top + 3, left : left + 3] = np.where(
-            pattern == YELLOW, YELLOW if number == 0 else 0, pattern
-        )
+    decoys = [rng.choice(turned) for _ in range(rng.randint(1, 3))]
+    figures = [pattern] + [hidden] * (count - 1) + decoys
+    places = place(rng, before.shape, [(3, 3)] * len(figures))
+    for figure, (top, left) in zip(figures, places, strict=True):
+        before[top : top + 3, left : left + 3] = figure
     after = before.copy()
-    for top, left in places:
+    for top, left in places[:count]:
         after[top : top + 3, left : left + 3] = pattern
     # No other place may hold the pattern, not even with noise where the yellow cells would come.
     if _found(before, pattern).sum() > count:

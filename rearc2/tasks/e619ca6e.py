@@ -9,7 +9,10 @@ GREEN = 3
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    shape = rng.choice([22, 24, 25, 26, 27, 28, 29, 29, 30, 30]), rng.choice([22, 24, 26, 27, 28, 29, 29, 30, 30])
+    shape = (
+        rng.choice([22, 24, 25, 26, 27, 28, 29, 29, 30, 30]),
+        rng.choice([22, 24, 26, 27, 28, 29, 29, 30, 30]),
+    )
     count = rng.randint(1, 4)
     sizes = [rng.choice([(2, 2), (2, 3), (2, 4), (2, 5), (3, 2), (3, 3), (4, 2)]) for _ in range(count)]
     # The blocks stay off the border, and leave room for a step or two below.

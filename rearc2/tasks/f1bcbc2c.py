@@ -19,7 +19,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = np.where(grow(inside) & ~inside, PIPE, 0)
     after = before.copy()
     wet = len(way)
-    kind = rng.choice(["no plug", "straight", "bend", "bend"])
+    kind = rng.choice(["no plug", "straight", "straight", "bend", "bend"])
     if kind == "bend":
         row, column = rng.choice(feet)
         before[row, column] = after[row, column] = PLUG
@@ -42,7 +42,7 @@ def _way(rng: Random) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
     """The cells inside the pipe from the top on, and the bends where it turns from upright to level."""
     row, column = 0, rng.randint(1, SIDE - 2)
     way, feet = [(row, column)], []
-    for bend in range(rng.randint(1, 2)):
+    for bend in range(rng.choice((1, 2, 2, 2))):
         for _ in range(rng.randint(3, 4) if bend else rng.randint(2, 5)):
             row += 1
             way.append((row, column))
@@ -50,7 +50,7 @@ def _way(rng: Random) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
             raise Retry
         feet.append((row, column))
         step = rng.choice((-1, 1))
-        length = rng.randint(2, 4)
+        length = rng.randint(2, 6)
         # The last level part may leave the grid at the side.
         leaves = bend == 1 and rng.random() < 0.3
         for _ in range(SIDE if leaves else length):

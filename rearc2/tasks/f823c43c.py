@@ -15,7 +15,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     most = (28 + gap) // period
     counts = rng.randint(max(3, 10 // period), most), rng.randint(max(3, 10 // period), most)
     paper, color = colors(rng, 2, without=(0, NOISE))
-    after = canvas(*(count * period - gap + 2 for count in counts), paper)  # a margin of one cell all around
+    height, width = [count * period - gap + 2 for count in counts]  # a margin of one cell all around
+    after = canvas(height, width, paper)
     rows, columns = [((np.arange(length) - 1) % period) < dot for length in after.shape]
     after[np.outer(rows, columns)] = color
     after[[0, -1]], after[:, [0, -1]] = paper, paper

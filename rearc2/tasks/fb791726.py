@@ -13,7 +13,8 @@ LINE = 3
 def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(3, 15)
     (color,) = colors(rng, 1, without=(0, LINE))
-    rows, row = [], rng.choice([0, 0, rng.randint(0, side - 3)])
+    rows: list[int] = []
+    row = rng.choice([0, 0, rng.randint(0, side - 3)])
     count = rng.randint(1, 4)
     while row + 3 <= side and len(rows) < count:
         rows.append(row)

@@ -12,12 +12,12 @@ PAPER, MARK = 8, 5
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     # Drawn with the marks one above the other in the left upper corner, then mirrored and turned.
-    largest = rng.choice([4, 10, 15])
+    largest = rng.choice([4, 10, 15, 15])
     height, width = 2 * rng.randint(3, largest), rng.randint(4, 2 * largest)
     (color,) = colors(rng, 1, without=(0, PAPER, MARK))
     cells = canvas(height, width, PAPER)
     for _ in range(rng.randint(1, 4)):
-        tall, wide = rng.randint(2, height), rng.randint(2, width)
+        tall, wide = [max(rng.randint(2, size), rng.randint(2, size)) for size in (height, width)]
         top, left = rng.randint(0, height - tall), rng.randint(0, width - wide)
         if (cells[top : top + tall, left : left + wide] == color).any():
             continue
