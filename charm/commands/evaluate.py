@@ -54,9 +54,9 @@ def evaluate(
     from charm.evaluation.run import evaluate_run, scores_table
     from charm.report.folder import kind_of
 
+    chosen = with_overrides(protocol, views, window, loops, half_life)
     if (kind := kind_of(run)) != "arc":
         raise CharmError(f"{run} is no run on ARC's tasks: `charm {kind} eval {run}` scores it")
-    chosen = with_overrides(protocol, views, window, loops, half_life)
     with place(device) as here:
         found = evaluate_run(run, protocol, chosen, here, tasks, batch, rank_only, blank_memory, data)
     if found is None:

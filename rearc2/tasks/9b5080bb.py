@@ -61,16 +61,18 @@ def _mark(
     top, left, height, width = spot
     sides = [((top, left), (0, 1), (-1, 0), width), ((top + height - 1, left), (0, 1), (1, 0), width)]
     sides += [((top, left), (1, 0), (0, -1), height), ((top, left + width - 1), (1, 0), (0, 1), height)]
-    for (row, column), (down, right), (up, aside), length in rng.sample(
-        sides, 1 if min(height, width) == 3 else rng.randint(2, 4)
-    ):
+    count = rng.randint(2, 4)
+    if min(height, width) == 3:
+        count = rng.randint(1, 2) if max(height, width) > 4 else 1
+    for (row, column), (down, right), (up, aside), length in rng.sample(sides, count):
         places = [rng.randint(1, length - 2)]
         if length >= 8 and min(height, width) > 3 and rng.random() < 0.2:
             places = [rng.randint(1, 2), rng.randint(4, length - 2)]
         for step in places:
             rim = row + down * step, column + right * step
             beyond = rim[0] + up, rim[1] + aside
-            if rng.random() < 0.5:
+            # A dent in a side of three cells would look like two bumps.
+            if length == 3 or rng.random() < 0.5:
                 # A bump stays within the sheet, and does not touch its edge.
                 if not region[
                     max(0, beyond[0] - 1) : beyond[0] + 2, max(0, beyond[1] - 1) : beyond[1] + 2

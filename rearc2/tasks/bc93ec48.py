@@ -30,14 +30,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(height // 3, height - 3)
     others = [random_shape(rng, rng.randint(1, 3), rng.randint(1, 4), 0.7) for _ in range(count)]
     tones = [rng.choice(COLORS) for _ in others]
-    spots = place(
-        rng, before.shape, [shape.shape for shape in others], taken=(before != FLOOR) | (after != FLOOR)
-    )
+    taken = (before != FLOOR) | (after != FLOOR)
+    spots = place(rng, before.shape, [shape.shape for shape in others], gap=rng.randint(0, 1), taken=taken)
     for shape, color, (top, left) in zip(others, tones, spots, strict=True):
         if {top, top + shape.shape[0]} & {0, height} and {left, left + shape.shape[1]} & {0, width}:
             raise Retry
         paint(before, shape, top, left, color)
         paint(after, shape, top, left, color)
+    # Objects may touch, but two of one colour would be taken for one.
+    if len(objects(before, background=FLOOR)) != len(others) + 4 - (empty is not None):
+        raise Retry
     return before, after
 
 

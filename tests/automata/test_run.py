@@ -185,11 +185,8 @@ def test_presets_are_the_papers() -> None:
     for name in CAR_PRESETS:
         config = CAR_PRESETS[name]()
         assert isinstance(config, CarConfig)
-        assert (config.reasoner.width, config.reasoner.layers, config.reasoner.refinement_steps) == (
-            256,
-            2,
-            4,
-        )
+        assert (config.reasoner.width, config.reasoner.layers) == (256, 2)
+        assert config.reasoner.refinement_steps == (1 if name.startswith("car-small") else 4)
     single = car_preset("car-single")
     assert single == CAR_PRESETS["car-single-three-factor-cose"]()
     assert single.data.benchmark == BenchmarkConfig()
@@ -245,7 +242,7 @@ def test_commands(run: Path, home: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert all(f"t={time}" in shown for time in range(4))
     with pytest.raises(CharmError, match="is not among the 6 of"):
         command("show", "B3/S23", "--run", str(run))
-    with pytest.raises(CharmError, match=r"asked for is 100 rules"):
+    with pytest.raises(CharmError, match=r"asked for is 500 rules each of life"):
         command("train", "car-small", "--data.data", str(tmp_path), "--out", str(tmp_path / "r"))
 
 
