@@ -1,4 +1,5 @@
-"""The air above the highest column of the ground turns yellow, the air above the lowest one maroon."""
+"""The air above the highest column of the ground turns yellow, the air above the lowest one maroon; of equal ones the
+rightmost counts."""
 
 from random import Random
 

@@ -38,7 +38,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         before[mirror] = after[mirror] = turn
         (row, column), heading = end, new
     drawn = ray(after, (row, column), heading, GREEN)
-    if not drawn or not (before > GREEN).any():
+    # A draw that ran into the border early is kept only if it still turns twice: otherwise one turn prevails.
+    if not drawn or (before > GREEN).sum() < min(turns, 2):
         raise Retry
     edge = {RIGHT: drawn[-1][1] == width - 1, DOWN: drawn[-1][0] == height - 1, UP: drawn[-1][0] == 0}
     if not edge[heading]:
