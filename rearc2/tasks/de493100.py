@@ -1,5 +1,5 @@
 """The mosaic is symmetric, left-right and up-down about an axis one cell off the middle, and across the diagonal
-outside its four diagonal blocks; what the orange patch hides is the output."""
+outside the 8x8 blocks that lie on the diagonals; what the orange patch hides is the output."""
 
 from random import Random
 

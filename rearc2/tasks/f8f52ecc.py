@@ -16,15 +16,18 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     before = canvas(height, width, PAPER)
     after = before.copy()
     tints = colors(rng, 8, without=(PAPER, BAR))
-    lines = rng.randint(1, 4)
+    lines, bent = rng.randint(1, 4), False
     for color in tints[:lines]:
         way, shown, bar = retrying(lambda: _line(rng, after))
+        bent |= way[0][0] != way[-1][0] and way[0][1] != way[-1][1]
         for cell in bar:
             before[cell] = after[cell] = BAR
         for cell in way:
             after[cell] = color
         for cell in shown:
             before[cell] = color
+    if not bent:
+        raise Retry  # straight lines alone would not show the rule
     for _ in range(rng.randint(0, 2)):
         length, row = rng.randint(2, 7), rng.randrange(height)
         start = rng.randint(0, width - length)

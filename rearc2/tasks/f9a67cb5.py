@@ -13,7 +13,7 @@ WALL, WATER = 8, 2
 def generate(rng: Random) -> tuple[Grid, Grid]:
     height, width = rng.randint(10, 20), rng.randint(10, 20)
     walls: list[int] = []
-    row = 2
+    row = rng.choice((2, 2, 3))
     while row < height - 1 and len(walls) < 5:
         walls.append(row)
         row += rng.randint(2, 4)
