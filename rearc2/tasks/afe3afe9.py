@@ -20,6 +20,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     lattice[:, 4:][scatter(rng, (7, 3), density)] = HALF
     lattice[:3, :3][scatter(rng, (3, 3), density)] = upper
     lattice[4:, :3][scatter(rng, (3, 3), density)] = lower
+    # One row is full, as officially: the pushed cells span all six places that are kept.
+    full = rng.choice([0, 1, 2, 4, 5, 6])
+    lattice[full] = [upper if full < 3 else lower] * 3 + [0] + [HALF] * 3
     if min((lattice == color).sum() for color in (HALF, upper, lower)) < 3:
         raise Retry
     after = canvas(7, 6)
@@ -47,6 +50,15 @@ def rival_half(grid: Grid) -> Grid:
     halves = {"top": rings[:14], "right": rings[:, 16:], "bottom": rings[16:], "left": rings[:, :14]}
     (side,) = [name for name, half in halves.items() if len(np.unique(half)) == 2]
     return _push(grid, side)
+
+
+def rival_trim(grid: Grid) -> Grid:
+    """Not one place is cut off, but all that stay empty."""
+    edges = {"top": grid[0], "right": grid[:, -1], "bottom": grid[-1], "left": grid[:, 0]}
+    (side,) = [name for name, edge in edges.items() if (edge == LINE).all()]
+    pushed = _push(grid, SIDES[(SIDES.index(side) + 1) % 4])
+    across = 0 if side in ("top", "bottom") else 1
+    return np.compress(pushed.any(axis=across), pushed, axis=1 - across)
 
 
 def _push(grid: Grid, towards: str) -> Grid:

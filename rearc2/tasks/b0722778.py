@@ -1,5 +1,5 @@
-"""In every band the first 2x2 block becomes the second by a change: a mirror image, a quarter turn, or other colours.
-The answer is the third block after the same change."""
+"""In every band the first 2x2 block becomes the second by a change: left and right swap (blocks with one odd cell), a
+quarter turn (two stripes), or other colours. The answer is the third block after the same change."""
 
 from random import Random
 
@@ -58,6 +58,7 @@ def verify(grid: Grid) -> Grid:
     output = np.zeros((grid.shape[0], 2), np.int64)
     for top in range(0, grid.shape[0], 3):
         first, second, third = (grid[top : top + 2, left : left + 2] for left in (0, 3, 7))
+        # An odd cell that changes sides could also have been turned; officially it is always the mirror.
         images = [(first[:, ::-1], third[:, ::-1])]
         images += [(np.rot90(first, turns), np.rot90(third, turns)) for turns in (1, -1)]
         answers = [answer for image, answer in images if (image == second).all()]

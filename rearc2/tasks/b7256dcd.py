@@ -25,23 +25,28 @@ def _draw(rng: Random, shape: tuple[int, int], count: int, touched: int, loose: 
     before, after = canvas(*shape, BACKGROUND), canvas(*shape, BACKGROUND)
     places = place(rng, shape, [thing.shape for thing in things])
     near = np.zeros(shape, int)  # how many things each cell is next to
+    bare = np.zeros(shape, bool)  # the surroundings, corners too, of things that stay pink
     edges = []
     for thing, (top, left) in zip(things, places, strict=True):
         body = np.zeros(shape, bool)
         paint(body, thing, top, left, 1)
         edges.append(grow(body, diagonal=False) & ~body)
         near += edges[-1]
+        if len(edges) > touched:
+            bare |= grow(body)
         before[body] = after[body] = PINK
+    # Does a dot touch at a corner? The official pairs hardly tell: no dot stands so that the answer depends on it.
+    apart = ~grow(before == PINK)
     palette = colors(rng, touched + loose, (PINK, BACKGROUND))
     for number in range(touched):
-        choices = np.argwhere(edges[number] & (near == 1) & (before == BACKGROUND)).tolist()
+        choices = np.argwhere(edges[number] & (near == 1) & ~bare & (before == BACKGROUND)).tolist()
         if not choices:
             raise Retry
         row, column = rng.choice(choices)
         before[row, column] = palette[number]
         paint(after, things[number], *places[number], palette[number])
     for color in palette[touched:]:
-        choices = np.argwhere((near == 0) & (before == BACKGROUND)).tolist()
+        choices = np.argwhere(apart & (before == BACKGROUND)).tolist()
         if not choices:
             raise Retry
         row, column = rng.choice(choices)

@@ -13,11 +13,12 @@ WRONG = {"train 2": "the green cell at (4, 3) of the pattern itself disappears, 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(13, 26)
     kinds = rng.randint(1, 3 if side > 17 else 2)
-    ground, *palette = colors(rng, 1 + 3 * min(kinds, 2) + 1 * (kinds == 3))
+    ground, spare, *palette = colors(rng, 2 + 3 * min(kinds, 2) + 1 * (kinds == 3))
     figures, cores = [], []
     for core_color in palette[:kinds]:
-        # The colour of the core, which the copies show, belongs to one figure alone; the others may be shared.
-        figure, core = _figure(rng, core_color, rng.sample(palette[kinds:], rng.randint(1, 2)))
+        # The colours of the core, which the copies show, belong to one figure alone; the others may be shared.
+        core_colors = [core_color, spare] if core_color == palette[0] and rng.random() < 0.4 else [core_color]
+        figure, core = _figure(rng, core_colors, rng.sample(palette[kinds:], rng.randint(1, 2)))
         figures.append(figure)
         cores.append(core)
     whole = list(range(kinds))
@@ -30,19 +31,22 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     return before, after
 
 
-def _figure(rng: Random, core_color: int, other_colors: list[int]) -> tuple[Grid, Grid]:
-    """A figure and its core: one cell of it or two near each other."""
+def _figure(rng: Random, core_colors: list[int], other_colors: list[int]) -> tuple[Grid, Grid]:
+    """A figure and its core: one cell of it or two near each other, two if they have two colours."""
     mask = random_shape(rng, rng.randint(3, 5), rng.randint(3, 5), rng.uniform(0.4, 0.6), diagonal=True)
     figure = canvas(*mask.shape)
     for row, column in np.argwhere(mask).tolist():
         figure[row, column] = rng.choice(other_colors)
     first, second = rng.sample(np.argwhere(mask).tolist(), 2)
-    if max(abs(first[0] - second[0]), abs(first[1] - second[1])) > 2:
-        raise Retry
-    cells = [first] if rng.random() < 0.5 else [first, second]
-    for row, column in cells:
-        figure[row, column] = core_color
-    return figure, np.where(figure == core_color, figure, 0)
+    distance = max(abs(first[0] - second[0]), abs(first[1] - second[1]))
+    two_colors = len(core_colors) == 2
+    if distance > 2 or (two_colors and distance < 2):
+        raise Retry  # cells of two colours that touch would look like a figure of their own
+    cells = [first, second] if two_colors or rng.random() < 0.5 else [first]
+    core = canvas(*mask.shape)
+    for (row, column), color in zip(cells, 2 * core_colors, strict=False):
+        figure[row, column] = core[row, column] = color
+    return figure, core
 
 
 def verify(grid: Grid) -> Grid:

@@ -1,7 +1,7 @@
 """All cells of one colour, but for the sky blue bars, are strung on one line with as few bends as can be; the line
 keeps clear of everything else."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 from random import Random
 
 from rearc2.helpers import Grid, Retry, canvas, colors, retrying
@@ -65,9 +65,16 @@ def _line(rng: Random, taken: Grid) -> tuple[list[Place], list[Place], list[Plac
         bar = [(row, c) for c in range(start, start + rng.randint(3, 6)) if 0 <= c < width]
         if (row, column) not in bar or set(bar) & set(way):
             raise Retry
+    # A line that comes back could be cut short by more bends: draw only lines that are the shortest too.
+    if len(parts) == 3 and any(_length(order) < len(way) - 1 for order in permutations(shown)):
+        raise Retry
     if len(shown) == len(way) or any(taken[cell] != PAPER for cell in [*way, *bar]):
         raise Retry
     return way, shown, bar
+
+
+def _length(places: tuple[Place, ...]) -> int:
+    return sum(abs(a[0] - b[0]) + abs(a[1] - b[1]) for a, b in pairwise(places))
 
 
 def _between(start: Place, end: Place) -> list[Place]:
@@ -93,16 +100,25 @@ def _shown(rng: Random, parts: list[list[Place]]) -> list[Place]:
 
 
 def verify(grid: Grid) -> Grid:
+    return _strung(grid, shortest=False)
+
+
+def rival(grid: Grid) -> Grid:
+    """The shortest line, and of equally long ones the one with the fewest bends."""
+    return _strung(grid, shortest=True)
+
+
+def _strung(grid: Grid, shortest: bool) -> Grid:
     output = grid.copy()
     for color in range(10):
         rows, columns = (grid == color).nonzero()
         if color in (PAPER, BAR) or len(rows) < 2:
             continue
         places = list(zip(rows.tolist(), columns.tolist(), strict=True))
-        best: tuple[int, int, list[Place]] = (99, 999, [])
+        best: tuple[int, int, list[Place]] = (999, 999, [])
         for start in places:
             rest = [place for place in places if place != start]
-            best = _string(grid, [start], None, rest, 0, best)
+            best = _string(grid, [start], None, rest, 0, best, shortest)
         for place in best[2]:
             output[place] = color
     return output
@@ -115,10 +131,12 @@ def _string(
     rest: list[Place],
     bends: int,
     best: tuple[int, int, list[Place]],
+    shortest: bool,
 ) -> tuple[int, int, list[Place]]:
-    """The best of `best` and the lines that go on from `way` through all the `rest`: fewest bends, then shortest."""
+    """The best of `best` and the lines that go on from `way` through all the `rest`: fewest bends, then
+    shortest, or the other way round."""
     if not rest:
-        return min(best, (bends, len(way), way), key=lambda line: line[:2])
+        return (*_cost(bends, len(way), shortest), way)  # only better ways get here
     row, column = way[-1]
     for goal in rest:
         for corner in sorted({(row, goal[1]), (goal[0], column)}):
@@ -131,7 +149,11 @@ def _string(
                 heading = ahead
                 cells += [(start[0] + ahead[0] * k, start[1] + ahead[1] * k) for k in range(1, size + 1)]
             free = all(grid[cell] == PAPER for cell in cells[:-1]) and not set(cells) & set(way)
-            if free and (turns, len(way) + len(cells)) < best[:2]:
+            if free and _cost(turns, len(way) + len(cells), shortest) < best[:2]:
                 others = [place for place in rest if place != goal]
-                best = _string(grid, way + cells, heading, others, turns, best)
+                best = _string(grid, way + cells, heading, others, turns, best, shortest)
     return best
+
+
+def _cost(bends: int, length: int, shortest: bool) -> tuple[int, int]:
+    return (length, bends) if shortest else (bends, length)
