@@ -53,7 +53,8 @@ def _house(rng: Random, color: int) -> tuple[Grid, Grid, Grid]:
     chain = [room]
     doors = canvas(rows * pitch + 1, columns * pitch + 1)
     doors[-1, room[1] * pitch + rng.randint(2, size - 1)] = 1
-    for _ in range(rng.randint(1, rows * columns)):
+    # The longer of two lengths: officially most rooms are reached.
+    for _ in range(max(rng.randint(1, rows * columns) for _ in range(2))):
         ways = [(room[0] + down, room[1] + right) for down, right in STEPS]
         ways = [way for way in ways if 0 <= way[0] < rows and 0 <= way[1] < columns and way not in chain]
         if not ways:

@@ -8,7 +8,10 @@ LINES, OUTER, INNER = 1, 2, 3
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    size = rng.choice([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6])
+    least = rng.choice([0, 0, 150, 324])  # black cells: large pictures are as common as officially
+    size = (
+        rng.choice([2, 3, 4, 5, 6]) if least == 324 else rng.choice([1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 6])
+    )
     # (gap, rows, columns), all that fit
     layouts = [
         (gap, rows, columns)
@@ -17,7 +20,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         for columns in range(3, 15)
         if max(rows, columns) * (size + gap) - gap <= 28
     ]
-    gap, rows, columns = rng.choice(layouts)
+    large = [one for one in layouts if one[1] * one[2] * size * size >= least]
+    gap, rows, columns = rng.choice(large or layouts)
     height, width = (min(30, 1 + count * (size + gap) - gap + rng.randint(1, 3)) for count in (rows, columns))
     before, after = canvas(height, width, LINES), canvas(height, width, LINES)
     for r in range(rows):
