@@ -98,7 +98,7 @@ def train_car(
     """A whole run in the folder `out`, scored as it goes; see `charm.training.loop.train`."""
     data, combinations = assemble_car(config.data, transfers(config.memory))
     model = CharmModel(config.model, data.instances, config.seed, combinations)
-    return train(config, out, place, resume, say, data, model, partial(_evaluate_checkpoint, config))
+    return train(config, out, place, resume, say, data, model, partial(_score_checkpoint, config))
 
 
 def evaluate_car(
@@ -195,20 +195,9 @@ def scores_table(found: dict[str, Any]) -> Table:
     return table
 
 
-def _evaluate_checkpoint(
-    config: CarConfig,
-    model: CharmModel,
-    data: Dataset,
-    out: Path,
-    step: int,
-    loops: Sequence[int],
-    views: int | None,
-    place: Place,
-) -> dict[str, float] | None:
-    vote(model, data, out / "votes", step, loops, views, place)
-    place.barrier()
-    if not place.is_main:
-        return None
+def _score_checkpoint(
+    config: CarConfig, data: Dataset, out: Path, step: int, loops: Sequence[int]
+) -> dict[str, float]:
     found = _score_run(config, out, cumulative(config), f"step_{step:09d}")
     parts = [part for part in ("seen", "unseen") if part in found]
     return {f"{part} pass@{k}": found[part]["all"][f"pass@{k}"] for part in parts for k in KS}

@@ -15,7 +15,8 @@ def train(preset: Positional[str], *, out: Path | None = None, resume: bool = Fa
     Example: charm train arc1 --out runs/arc1 --batch 96
 
     Args:
-        preset: arc1, arc2, arc1-train, urm-arc1, trm-arc1, hrm-arc1, quickstart, or a point of the sweeps.
+        preset: arc1, arc2, arc1-train, urm-arc1, trm-arc1, hrm-arc1, quickstart, speedrun, speedrun-public,
+            or a point of the sweeps.
         out: the run folder (default: runs/PRESET).
         resume: go on from the newest whole checkpoint in the run folder.
     """

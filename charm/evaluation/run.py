@@ -119,20 +119,8 @@ def write_evaluation(out: Path, name: str, evaluation: Evaluation) -> dict[str, 
     return found
 
 
-def evaluate_checkpoint(
-    model: CharmModel,
-    data: Dataset,
-    out: Path,
-    step: int,
-    loops: Sequence[int],
-    views: int | None,
-    place: Place,
-) -> dict[str, float] | None:
-    """Votes of a checkpoint, then the scores of the run so far under the standard protocol (main process)."""
-    vote(model, data, out / "votes", step, loops, views, place)
-    place.barrier()
-    if not place.is_main:
-        return None
+def score_checkpoint(data: Dataset, out: Path, step: int, loops: Sequence[int]) -> dict[str, float]:
+    """The scores of the run so far, this checkpoint's votes included, under the standard protocol."""
     protocol = replace(protocol_named("standard"), loops=tuple(loops))
     evaluation = evaluate_votes(out / "votes", protocol, data.config)
     write_evaluation(out, f"step_{step:09d}", evaluation)

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from rich.console import Console
@@ -32,6 +33,7 @@ from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
 from charm.training import checkpoint
 from charm.training.loop import stop_on_signal
+from charm.training.slots import to_device
 
 STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 
@@ -119,7 +121,7 @@ class LMTrainer:
         total = torch.zeros((), device=self.place.device)
         for at in range(first, last, self.part):
             part = [self.documents.row(pieces) for pieces in rows[at : at + self.part]]
-            ids, targets = to_device(part, self.place.device)
+            ids, targets = inputs_and_targets(part, self.place.device)
             loss = self.backbone(ids, self.model.retrieve(ids), targets).sum() / config.batch
             loss.backward()
             total += loss.detach()
@@ -183,7 +185,7 @@ class LMTrainer:
         self.place.barrier()
         if self.place.is_main:
             whole = {name: value for name, value in tensors.items() if name not in own}
-            try:
+            with checkpoint.told_if_unwritten(self.step):
                 for part in ("model", "optimizer"):
                     chosen = {
                         n.removeprefix(f"{part}/"): v for n, v in whole.items() if n.startswith(f"{part}/")
@@ -191,11 +193,6 @@ class LMTrainer:
                     checkpoint.write_tensors(writer.path / f"{part}.safetensors", chosen)
                 metrics = {"loss_sum": float(self.loss_sum), "loss_count": self.loss_count}
                 writer.commit({"step": self.step, "metrics": metrics, "world": self.place.world})
-            except OSError as error:
-                raise CharmError(
-                    f"the checkpoint of step {self.step} could not be written ({error.strerror or error}); "
-                    f"earlier ones are unharmed"
-                ) from error
             checkpoint.prune(self.out, self.config.keep_checkpoints)
         self.place.barrier()
 
@@ -238,12 +235,9 @@ class LMTrainer:
         write_atomically(path, "".join(line + "\n" for line in kept))
 
 
-def to_device(rows: list[Tokens], device: torch.device) -> tuple[Tensor, Tensor]:
+def inputs_and_targets(rows: list[Tokens], device: torch.device) -> tuple[Tensor, Tensor]:
     """Rows of T + 1 tokens as inputs [B, T] and targets [B, T] one token later."""
-    tokens = torch.stack([torch.from_numpy(row.astype("int32")) for row in rows])
-    if device.type == "cuda":
-        tokens = tokens.pin_memory().to(device, non_blocking=True)
-    tokens = tokens.to(device).long()
+    tokens = to_device(np.stack(rows).astype(np.int32), device).long()
     return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
 
 
@@ -270,7 +264,7 @@ def bits_per_byte(
     console = Console(stderr=True)
     parts = range(first, last, at_once)
     for at in track(parts, "evaluating", console=console, transient=True, disable=not show):
-        ids, targets = to_device(list(rows[at : min(at + at_once, last)]), place.device)
+        ids, targets = inputs_and_targets(list(rows[at : min(at + at_once, last)]), place.device)
         nats = compute(ids, model.retrieve(ids), targets)
         sizes = bytes_of_V[targets]
         is_text = sizes > 0

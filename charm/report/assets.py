@@ -1,4 +1,4 @@
-"""What the pages carry besides their data: one style sheet and two scripts, plain text for any browser."""
+"""What the pages carry besides their data: one style sheet and the scripts, plain text for any browser."""
 
 STYLE = """
 :root {
@@ -227,9 +227,52 @@ function candidateOf(candidate, truth, steps) {
 
 """
 
+# A list of tasks to open and to filter; what a filter means and what a task shows are each page's `fits` and `answers`.
+LISTING = """
+// Grids are drawn when a task is opened for the first time: the page itself opens at once.
+function fill(details) {
+  if (details.lastElementChild.tagName !== "SUMMARY") return;
+  const task = page.tasks[details.dataset.n], body = element("div", "", "body");
+  body.append(element("h3", "Demonstrations"));
+  const demos = element("div", "", "grids");
+  task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
+  body.append(demos);
+  answers(task, body);
+  details.append(body);
+}
+
+function pick() {
+  const filter = document.querySelector("[data-filter][aria-pressed=true]").dataset.filter;
+  const wanted = document.getElementById("find").value.trim().toLowerCase();
+  let shown = 0;
+  for (const row of list.children) {
+    const task = page.tasks[row.dataset.n];
+    row.hidden = !fits(task, filter) || !task.id.toLowerCase().includes(wanted);
+    shown += !row.hidden;
+  }
+  document.getElementById("shown").textContent = shown + " of " + plural(page.tasks.length, "task");
+}
+
+if (list) {
+  list.addEventListener("toggle", (event) => {
+    if (event.target.open && event.target.classList.contains("task")) fill(event.target);
+  }, true);  // toggle does not bubble
+  for (const button of document.querySelectorAll("[data-filter]")) {
+    button.addEventListener("click", () => {
+      for (const other of document.querySelectorAll("[data-filter]")) {
+        other.setAttribute("aria-pressed", other === button);
+      }
+      pick();
+    });
+  }
+  document.getElementById("find").addEventListener("input", pick);
+}
+"""
+
 # The page of one run: every task with its candidates, and the film of its refinement.
 SCRIPT = (
     DRAWING
+    + LISTING
     + """
 function filmOf(test) {
   const made = element("div", "", "film"), tools = element("div", "", "film-tools");
@@ -275,29 +318,13 @@ function testOf(test, number, count) {
   return made;
 }
 
-// Grids are drawn when a task is opened for the first time: the page itself opens at once.
-function fill(details) {
-  if (details.lastElementChild.tagName !== "SUMMARY") return;
-  const task = page.tasks[details.dataset.n], body = element("div", "", "body");
-  body.append(element("h3", "Demonstrations"));
-  const demos = element("div", "", "grids");
-  task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
-  body.append(demos);
+function answers(task, body) {
   task.tests.forEach((test, n) => body.append(testOf(test, n, task.tests.length)));
-  details.append(body);
 }
 
-function pick() {
-  const outcome = document.querySelector("[data-filter][aria-pressed=true]").dataset.filter;
-  const wanted = document.getElementById("find").value.trim().toLowerCase();
-  let shown = 0;
-  for (const row of list.children) {
-    const task = page.tasks[row.dataset.n];
-    const fits = outcome === "all" || outcome.split("|").includes(task.outcome);
-    row.hidden = !fits || !task.id.toLowerCase().includes(wanted);
-    shown += !row.hidden;
-  }
-  document.getElementById("shown").textContent = shown + " of " + plural(page.tasks.length, "task");
+// A filter is "all", or outcomes of which any will do.
+function fits(task, filter) {
+  return filter === "all" || filter.split("|").includes(task.outcome);
 }
 
 function order(button) {
@@ -314,22 +341,8 @@ function order(button) {
   list.append(...rows);
 }
 
-if (list) {
-  list.addEventListener("toggle", (event) => {
-    if (event.target.open && event.target.classList.contains("task")) fill(event.target);
-  }, true);  // toggle does not bubble
-  for (const button of document.querySelectorAll("[data-filter]")) {
-    button.addEventListener("click", () => {
-      for (const other of document.querySelectorAll("[data-filter]")) {
-        other.setAttribute("aria-pressed", other === button);
-      }
-      pick();
-    });
-  }
-  for (const button of document.querySelectorAll("[data-sort]")) {
-    button.addEventListener("click", () => order(button));
-  }
-  document.getElementById("find").addEventListener("input", pick);
+for (const button of document.querySelectorAll("[data-sort]")) {
+  button.addEventListener("click", () => order(button));
 }
 """
 )
@@ -337,6 +350,7 @@ if (list) {
 # The page of several runs: every task with its best candidates in each of them.
 COMPARISON = (
     DRAWING
+    + LISTING
     + """
 const NEVER = ["wrong cells", "wrong size", "no answer"];
 
@@ -357,13 +371,7 @@ function runOf(tests, number, truth, run) {
   return made;
 }
 
-function fill(details) {
-  if (details.lastElementChild.tagName !== "SUMMARY") return;
-  const task = page.tasks[details.dataset.n], body = element("div", "", "body");
-  body.append(element("h3", "Demonstrations"));
-  const demos = element("div", "", "grids");
-  task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
-  body.append(demos);
+function answers(task, body) {
   task.questions.forEach((question, number) => {
     body.append(element("h3", task.questions.length > 1 ? "Test " + (number + 1) : "Test"));
     const grids = element("div", "", "grids");
@@ -374,42 +382,15 @@ function fill(details) {
     task.runs.forEach((tests, run) => sides.append(runOf(tests, number, question.truth, run)));
     body.append(sides);
   });
-  details.append(body);
 }
 
 // A filter is "all", "differ", or "A>B": solved by run A, and never proposed by run B.
-function fits(outcomes, filter) {
+function fits(task, filter) {
+  const outcomes = task.outcomes;
   if (filter === "all") return true;
   if (filter === "differ") return outcomes.some((one) => one !== outcomes[0]);
   const [solved, never] = filter.split(">");
   return outcomes[solved] === "solved" && NEVER.includes(outcomes[never]);
-}
-
-function pick() {
-  const filter = document.querySelector("[data-filter][aria-pressed=true]").dataset.filter;
-  const wanted = document.getElementById("find").value.trim().toLowerCase();
-  let shown = 0;
-  for (const row of list.children) {
-    const task = page.tasks[row.dataset.n];
-    row.hidden = !fits(task.outcomes, filter) || !task.id.toLowerCase().includes(wanted);
-    shown += !row.hidden;
-  }
-  document.getElementById("shown").textContent = shown + " of " + plural(page.tasks.length, "task");
-}
-
-if (list) {
-  list.addEventListener("toggle", (event) => {
-    if (event.target.open && event.target.classList.contains("task")) fill(event.target);
-  }, true);  // toggle does not bubble
-  for (const button of document.querySelectorAll("[data-filter]")) {
-    button.addEventListener("click", () => {
-      for (const other of document.querySelectorAll("[data-filter]")) {
-        other.setAttribute("aria-pressed", other === button);
-      }
-      pick();
-    });
-  }
-  document.getElementById("find").addEventListener("input", pick);
 }
 """
 )

@@ -15,7 +15,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,18 @@ class Writer:
             shutil.rmtree(self.final)
         os.replace(self.path, self.final)
         _sync(self.final.parent)
+
+
+@contextmanager
+def told_if_unwritten(step: int) -> Iterator[None]:
+    """A full or broken disk, in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise CharmError(
+            f"the checkpoint of step {step} could not be written ({error.strerror or error}); "
+            f"earlier ones are unharmed"
+        ) from error
 
 
 def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any]] | None:

@@ -20,7 +20,7 @@ from torch import Tensor
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.run import evaluate_checkpoint
+from charm.evaluation.run import score_checkpoint, vote
 from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
@@ -36,10 +36,8 @@ from charm.training.slots import Slots, pick_slots
 STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
 
-# Makes and scores the votes of a checkpoint: (model, data, run folder, step, loops, views, place) -> headline scores.
-Evaluate = Callable[
-    [CharmModel, Dataset, Path, int, Sequence[int], int | None, Place], dict[str, float] | None
-]
+# Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops) -> headline scores.
+Score = Callable[[Dataset, Path, int, Sequence[int]], dict[str, float]]
 
 
 def refine_slots(model: CharmModel, slots: Slots, config: RunConfig, step: int) -> dict[str, Tensor]:
@@ -89,14 +87,14 @@ class Trainer:
         say: Callable[[str], None] = print,
         data: Dataset | None = None,
         model: CharmModel | None = None,
-        evaluate: Evaluate = evaluate_checkpoint,
+        score: Score = score_checkpoint,
     ) -> None:
         """Data and model are made from the configuration, unless another domain brings its own, and its scoring."""
         self.config, self.out, self.place, self.say = config, out, place, say
         if data is None:
             assert isinstance(config, TrainConfig), "a run on other data than ARC's brings them along"
             data = assemble(config.data)
-        self.data, self.score = data, evaluate
+        self.data, self.score = data, score
         fresh = CharmModel(config.model, self.data.instances, config.seed) if model is None else model
         self.model = fresh.to(place.device)
         graphed = place.device.type == "cuda" and place.world == 1 and config.graphs
@@ -198,7 +196,7 @@ class Trainer:
         checkpoint.write_tensors(writer.path / f"slots_{self.place.rank:04d}.safetensors", slots)
         self.place.barrier()
         if self.place.is_main:
-            try:
+            with checkpoint.told_if_unwritten(self.step):
                 names = {id(parameter): name for name, parameter in self.model.named_parameters()}
                 raw = {names[id(parameter)]: parameter for parameter in self.optimizers.dense}
                 checkpoint.write_tensors(writer.path / "raw.safetensors", raw)
@@ -208,11 +206,6 @@ class Trainer:
                 with self.average.applied():
                     self.model.save_pretrained(writer.path)
                 writer.commit({"step": self.step, "metrics": self.logs.state(), "world": self.place.world})
-            except OSError as error:
-                raise CharmError(
-                    f"the checkpoint of step {self.step} could not be written ({error.strerror or error}); "
-                    f"earlier ones are unharmed"
-                ) from error
             checkpoint.prune(self.out, self.config.keep_checkpoints)
         self.place.barrier()
 
@@ -247,16 +240,11 @@ class Trainer:
     def evaluate(self) -> None:
         """Vote with the averaged weights and write the scores into the run folder."""
         with self.average.applied():
-            scores = self.score(
-                self.model,
-                self.data,
-                self.out,
-                self.step,
-                self.config.evaluate_loops,
-                self.config.evaluate_views or None,
-                self.place,
-            )
-        if self.place.is_main and scores is not None:
+            loops, views = self.config.evaluate_loops, self.config.evaluate_views or None
+            vote(self.model, self.data, self.out / "votes", self.step, loops, views, self.place)
+        self.place.barrier()
+        if self.place.is_main:
+            scores = self.score(self.data, self.out, self.step, loops)
             self.logs.evaluation(self.step, scores)
 
 
@@ -268,7 +256,7 @@ def train(
     say: Callable[[str], None] = print,
     data: Dataset | None = None,
     model: CharmModel | None = None,
-    evaluate: Evaluate = evaluate_checkpoint,
+    score: Score = score_checkpoint,
 ) -> Trainer:
     """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
     existing = checkpoint.steps_of(out)
@@ -281,7 +269,7 @@ def train(
         differing = _differences(started, config)
         if differing:
             raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
-    trainer = Trainer(config, out, place, say, data, model, evaluate)
+    trainer = Trainer(config, out, place, say, data, model, score)
     if place.is_main:
         out.mkdir(parents=True, exist_ok=True)
         write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
