@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
 
-.PHONY: test quickstart lint types unit format clean
+.PHONY: test quickstart lint types unit browser format clean
 
 test: lint types unit  ## all that CI runs
 
@@ -23,8 +24,13 @@ lint: $(STAMP)
 types: $(STAMP)
 	$(BIN)/mypy
 
-unit: $(STAMP)
+unit: $(STAMP) browser
 	$(BIN)/python -m pytest
+
+browser:  ## Chromium for the tests of pages, where it is missing and may be installed; they are skipped without
+	@{ command -v chromium || command -v google-chrome \
+	|| { $(APT) update && $(APT) install --no-install-recommends chromium fonts-liberation; }; } > /dev/null 2>&1 \
+	|| echo "no Chromium here, and no right to install it: tests of pages in a browser will be skipped"
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

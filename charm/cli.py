@@ -25,6 +25,7 @@ from charm.commands import (
     report,
     solve,
     train,
+    view,
 )
 from charm.errors import CharmError
 
@@ -45,6 +46,7 @@ def app() -> SubcommandApp:
     everything.command(car.app, name="car", help="the cellular-automata reasoning benchmark")
     everything.command(lm.app, name="lm", help="a GPT with n-gram memory")
     everything.command(report.report)
+    everything.command(view.view)
     everything.command(bench.app, name="bench", help="what must be fast, measured here")
     return everything
 

@@ -27,6 +27,7 @@ COMMANDS = [
     ["eval"],
     ["solve"],
     ["report"],
+    ["view"],
     ["adapt"],
     ["bench"],
     ["car"],

@@ -6,7 +6,9 @@ import json as jsonlib
 from pathlib import Path
 
 
-def quickstart(*, out: Path = Path("runs/quickstart"), seed: int = 0, json: bool = False) -> None:
+def quickstart(
+    *, out: Path = Path("runs/quickstart"), seed: int = 0, steps: int | None = None, json: bool = False
+) -> None:
     """Train a tiny CHARM on real ARC tasks on the CPU in a few minutes, evaluate it, write a page to look at.
 
     The tasks are small ones of ARC-AGI-1's training set. The model learns from their demonstrations; their test
@@ -17,14 +19,19 @@ def quickstart(*, out: Path = Path("runs/quickstart"), seed: int = 0, json: bool
     Args:
         out: the run folder; a finished run there is replaced, an interrupted one goes on.
         seed: decides everything.
+        steps: updates (default: the preset's, about three minutes on two cores; a few show that everything works).
         json: print JSON for a program to read.
     """
+    from dataclasses import replace
+
     from rich.console import Console
 
+    from charm.presets import quickstart as preset
     from charm.quickstart import results_table, run_quickstart
 
     console = Console(stderr=json)
-    found = run_quickstart(out, seed, console)
+    config = preset()
+    found = run_quickstart(out, seed, console, config if steps is None else replace(config, steps=steps))
     if json:
         print(jsonlib.dumps(found, indent=2))
     else:

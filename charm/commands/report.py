@@ -31,7 +31,7 @@ def report(
 
     Args:
         runs: run folders (`charm eval` makes their votes); for some figures results.json files.
-        figure: pareto, depth, horizon, isoflop, car-emergence, cl-tradeoff, cl-retained or lm-scaling.
+        figure: overall, pareto, depth, horizon, isoflop, car-emergence, cl-tradeoff, cl-retained or lm-scaling.
         out: where to write; a figure's ending decides its format: .pdf, .svg or .png (default: RUN/report.html,
             comparison.html for several runs, FIGURE.pdf).
         protocol: which votes count (default: standard, at the depths that were voted on in training).

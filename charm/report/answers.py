@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +16,10 @@ from charm.tasks.dataset import DataConfig, answer_key, load_roles
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
-from charm.tasks.view import DIHEDRALS, PERMUTATIONS, View
+from charm.tasks.view import decode
 
-NAMED_VIEWS = 8  # of each candidate; the others are counted by their symmetry
+BUDGET = 14_000_000  # characters of candidates on a page: with all the rest, 400 tasks stay under 30 MB
+LEAST = 5  # candidates of each question that a page has in any case
 Films = Mapping[Question, Sequence[Grid]]  # the prediction after each refinement step, 0 x 0 for none
 Json = dict[str, Any]
 
@@ -28,13 +29,28 @@ def voting_steps(ranking: Ranking) -> list[int]:
     return sorted({ballot.step for ballot in ranking.ballots}, reverse=True)
 
 
+def affordable(ranking: Ranking) -> int:
+    """How many candidates of each question fit on a page: all of them, unless they are very many."""
+    count_Q = np.diff(ranking.start)
+    rank_K = np.arange(len(ranking.votes_K)) - np.repeat(ranking.start[:-1], count_Q)
+    # A view has one vote in each ballot, so a candidate has no more views than this.
+    votes_Q = np.array([_all_votes(ranking, q) for q in range(len(count_Q))], np.int64)
+    views_K = np.minimum(ranking.votes_K, np.repeat(votes_Q // len(ranking.ballots), count_Q))
+    # About the characters of one: names and scores, the rows of its grid, votes by checkpoint, places of its views.
+    height_K, width_K = ranking.shape_K2.astype(np.int64).T
+    size_K = 120 + height_K * (width_K + 1) + 4 * len(voting_steps(ranking)) + 5 * views_K
+    fits = np.cumsum(np.bincount(rank_K, size_K)) <= BUDGET
+    return max(LEAST, int(fits.sum()))
+
+
 def task_entries(
     data: DataConfig, evaluation: Evaluation, films: Films, top: int, instances: Instances | None = None
 ) -> list[Json]:
     """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each, the right one if it
     ranks lower, and sort keys.
 
-    `instances` tells which views the votes came from; without it they are only counted.
+    `instances` tells which views the votes came from; without it they are only counted. A test's "views" are ten digits
+    each, the symmetry and what colours 1 to 9 become; a candidate's "which" are places among them.
     """
     tasks = {task.id: task for role, task in load_roles(data) if role == "evaluate"}
     answers = answer_key(data)
@@ -52,7 +68,8 @@ def task_entries(
     first = {question: ranking.span(q).start for q, question in numbered}
     total = {question: _all_votes(ranking, q) for q, question in numbered}
     places = [candidate.place for some in shown.values() for candidate in some]
-    voters = _voters(ranking, places, None if instances is None else instances.table()[1])
+    voters = _voters(ranking, places)
+    codes = None if instances is None else instances.table()[1]
     entries = []
     for result in evaluation.scores.tasks:
         task = tasks[result.task_id]
@@ -72,6 +89,8 @@ def task_entries(
                     for one in candidates
                 ],
             }
+            if codes is not None:
+                _name_views(test, [voters[one.place].row_N for one in candidates], codes)
             if question in films:
                 test["film"] = [grid_text(grid) for grid in films[question]]
             tests.append(test)
@@ -99,7 +118,12 @@ def _shown(ranking: Ranking, question: int, right: int | None, top: int) -> list
     return best if right is None or right <= top else [*best, ranking.top(question, right)[-1]]
 
 
-def _candidate(candidate: Candidate, rank: int, total: int, voters: Json) -> Json:
+class _Voters(NamedTuple):
+    by: list[int]  # votes from every voting step, newest first
+    row_N: npt.NDArray[np.int64]  # memory rows, each a view, that voted; ascending
+
+
+def _candidate(candidate: Candidate, rank: int, total: int, voters: _Voters) -> Json:
     return {
         "rank": rank,
         "grid": grid_text(candidate.grid),
@@ -107,8 +131,21 @@ def _candidate(candidate: Candidate, rank: int, total: int, voters: Json) -> Jso
         "share": round(candidate.votes / total, 4),
         "weight": None if candidate.weight == candidate.votes else round(candidate.weight, 2),
         "confidence": round(candidate.confidence, 4),
-        **voters,
+        "by": voters.by,
+        "views": len(voters.row_N),
     }
+
+
+def _name_views(test: Json, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]) -> None:
+    """Say which views voted for the candidates of a test; `rows` are theirs, `codes` the views of all memory rows."""
+    row_N = np.unique(np.concatenate([*rows, np.zeros(0, np.int64)]))
+    if len(row_N) and row_N[-1] >= len(codes):
+        raise CharmError("the votes name memory rows that the newest checkpoint does not have")
+    dihedral_N, colors_NC = decode(codes[row_N])
+    digits = np.column_stack([dihedral_N, colors_NC[:, 1:]]).astype(np.uint8)
+    test["views"] = (digits + ord("0")).tobytes().decode()
+    for shown, voted in zip(test["candidates"], rows, strict=True):
+        shown["which"] = np.searchsorted(row_N, voted).tolist()
 
 
 def _sort_keys(
@@ -140,11 +177,10 @@ def _all_votes(ranking: Ranking, question: int) -> int:
     return int(ranking.votes_K[span.start : span.stop].sum() + ranking.no_answer[question])
 
 
-def _voters(ranking: Ranking, places: Sequence[int], codes: npt.NDArray[np.uint32] | None) -> dict[int, Json]:
-    """For each of these places of the ranking: its votes from every voting step, and the views they came from.
+def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, _Voters]:
+    """Who voted for each of these places of the ranking.
 
     One pass over all votes, of which a full evaluation has millions; `Ranking.voters` would take one for each place.
-    `codes` are the views of all memory rows.
     """
     steps = voting_steps(ranking)
     # Place -> number among `places`, -1 for the others; place -1, a prediction without a grid, finds the last entry.
@@ -158,16 +194,6 @@ def _voters(ranking: Ranking, places: Sequence[int], codes: npt.NDArray[np.uint3
         votes_SP[steps.index(ballot.step)] += np.bincount(number_V[kept_V], minlength=len(places))
         pairs.append(number_V[kept_V] << 32 | ballot.votes.row_V[kept_V])
     pair_N = np.unique(np.concatenate(pairs))  # a candidate and a row that voted for it
-    if codes is not None and len(pair_N) and int((pair_N & 0xFFFFFFFF).max()) >= len(codes):
-        raise CharmError("the votes name memory rows that the newest checkpoint does not have")
     start_P = np.searchsorted(pair_N >> 32, np.arange(len(places) + 1))
-    found = {}
-    for n, place in enumerate(places):
-        row_N = pair_N[start_P[n] : start_P[n + 1]] & 0xFFFFFFFF
-        voters: Json = {"by": votes_SP[:, n].tolist(), "views": len(row_N)}
-        if codes is not None:
-            code_N = codes[row_N]
-            voters["turns"] = np.bincount(code_N // PERMUTATIONS, minlength=DIHEDRALS).tolist()
-            voters["which"] = [str(View.from_code(int(code))) for code in code_N[:NAMED_VIEWS]]
-        found[place] = voters
-    return found
+    by_PS, row_N = votes_SP.T.tolist(), pair_N & 0xFFFFFFFF
+    return {place: _Voters(by_PS[n], row_N[start_P[n] : start_P[n + 1]]) for n, place in enumerate(places)}

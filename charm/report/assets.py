@@ -55,6 +55,7 @@ th { color: var(--soft); font-weight: 500; }
 .tables { display: flex; flex-wrap: wrap; gap: 0 3rem; }
 .wide { overflow-x: auto; max-width: 100%; }
 .wide th, .wide td { overflow-wrap: normal; }
+.wide td:first-child { min-width: 6.5rem; }
 pre { font-size: .8rem; overflow: auto; }
 summary { cursor: pointer; }
 button, input { font: inherit; color: inherit; background: var(--card); border: 1px solid var(--line);
@@ -86,6 +87,7 @@ button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0
 .task > summary::-webkit-details-marker { display: none; }
 .task > summary b { font-family: ui-monospace, monospace; font-weight: 600; }
 .task > summary:hover b { text-decoration: underline; }
+.versus { --tone: var(--accent); }
 .versus > summary { display: flex; flex-wrap: wrap; gap: .2rem .8rem; }
 .versus > summary b { flex: 1 0 8rem; }
 .versus > summary span { flex: 0 0 9.5rem; }
@@ -93,18 +95,19 @@ button[aria-pressed=true] { border-color: var(--accent); box-shadow: inset 0 0 0
 .versus.columns b { flex: 1 0 8rem; font-weight: 400; }
 .versus.columns span { flex: 0 0 9.5rem; overflow: hidden; text-overflow: ellipsis; }
 td button { min-height: 0; padding: .1rem .6rem; font-variant-numeric: tabular-nums; }
-.total { font-weight: 600; }
 .body { padding: 0 .7rem 1rem; border-top: 1px solid var(--line); }
 .grids { display: flex; flex-wrap: wrap; gap: 1rem 1.6rem; align-items: flex-start; }
 .pair { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; }
 figure { margin: 0; max-width: 100%; }
 figure canvas { display: block; max-width: 100%; height: auto; }
-figcaption { max-width: 13rem; margin-top: .25rem; }
+figcaption { max-width: 17rem; margin-top: .25rem; }
 figcaption b { color: var(--ink); }
 .right figcaption b { color: var(--solved); }
 .right canvas { outline: 3px solid var(--solved); outline-offset: 2px; }
 .absent { display: grid; place-items: center; width: 5rem; height: 5rem; border: 2px dashed var(--line);
   border-radius: .3rem; color: var(--soft); font-size: .84rem; text-align: center; }
+.voters { max-height: 14rem; overflow-y: auto; white-space: pre-line; font-size: .78rem; }
+.more { margin-top: .8rem; }
 .film { margin-top: 1rem; }
 .film-tools { display: flex; gap: .4rem; align-items: center; margin-bottom: .6rem; }
 .film-tools input { padding: 0; flex: 1; max-width: 16rem; min-width: 4rem; }
@@ -194,15 +197,24 @@ function pairOf(input, output, title) {
   return made;
 }
 
+// To open; the lines are made when that happens, since there may be a thousand.
 function listOf(summary, lines) {
-  const made = element("details");
-  made.append(element("summary", summary));
-  for (const line of lines) made.append(line, element("br"));
+  const made = element("details"), inside = element("div", "", "voters");
+  made.append(element("summary", summary), inside);
+  made.addEventListener("toggle", () => { inside.textContent = lines().join("\\n"); }, { once: true });
   return made;
 }
 
-// `steps` are the checkpoints that voted, newest first.
-function candidateOf(candidate, truth, steps) {
+// Ten digits of each view: its symmetry, and what colours 1 to 9 become.
+function viewsOf(candidate, views) {
+  const found = candidate.which.map((n) => views.slice(10 * n, 10 * n + 10));
+  const turns = page.turns.map((name, n) => [name, found.filter((view) => view[0] === String(n)).length]);
+  return turns.filter(([, count]) => count).map(([name, count]) => name + ": " + plural(count, "view"))
+    .concat(["\u2014"], found.map((view) => page.turns[view[0]] + ", colours 0" + view.slice(1)));
+}
+
+// `steps` are the checkpoints that voted, newest first; `views` is undefined where they are only counted.
+function candidateOf(candidate, truth, steps, views) {
   const told = difference(candidate.grid, truth);
   const lines = [told, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
@@ -211,16 +223,11 @@ function candidateOf(candidate, truth, steps) {
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);
   const voted = candidate.by.filter((count) => count > 0).length;
-  caption.append(listOf("from " + voted + " of " + plural(steps.length, "checkpoint"),
-    candidate.by.map((count, n) => count && "step " + steps[n].toLocaleString("en") + ": " + plural(count, "vote"))
-      .filter(Boolean)));
-  const views = plural(candidate.views, "view");
-  if (candidate.which) {
-    const turns = candidate.turns.map((count, n) => count && page.turns[n] + ": " + plural(count, "view"));
-    const rest = candidate.views - candidate.which.length;
-    const some = candidate.which.concat(rest ? ["and " + rest.toLocaleString("en") + " more"] : []);
-    caption.append(listOf("from " + views, turns.filter(Boolean).concat(["\u2014"], some)));
-  } else caption.append("from " + views);
+  caption.append(listOf("from " + voted + " of " + plural(steps.length, "checkpoint"), () => candidate.by
+    .map((count, n) => count && "step " + steps[n].toLocaleString("en") + ": " + plural(count, "vote"))
+    .filter(Boolean)));
+  const counted = "from " + plural(candidate.views, "view");
+  caption.append(views ? listOf(counted, () => viewsOf(candidate, views)) : counted);
   if (told === "right") made.className = "right";
   return made;
 }
@@ -300,10 +307,12 @@ function filmOf(test) {
   return made;
 }
 
+const FIRST = 5;  // candidates drawn at once, and the right one
+
 function testOf(test, number, count) {
   const made = element("section"), title = count > 1 ? "Test " + (number + 1) : "Test";
   const none = test.none ? ", " + plural(test.none, "vote") + " without a grid" : "";
-  const more = test.more ? ", " + test.more.toLocaleString("en") + " more not shown" : "";
+  const more = test.more ? ", " + test.more.toLocaleString("en") + " of them not kept on this page" : "";
   const heading = element("h3", title + ": ");
   heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")));
   made.append(heading);
@@ -312,8 +321,21 @@ function testOf(test, number, count) {
   const grids = element("div", "", "grids");
   grids.append(figure(test.input, "input", size(test.input.split("/"))));
   if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
-  test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, test.truth, page.steps)));
+  const draw = (candidate) => candidateOf(candidate, test.truth, page.steps, test.views);
+  const first = test.candidates.filter((one) => one.rank <= FIRST || one.rank === test.rank);
+  const drawn = first.map(draw);
+  grids.append(...drawn);
   made.append(grids);
+  const rest = test.candidates.length - first.length;
+  if (rest) {
+    const button = element("button", "draw " + plural(rest, "more candidate"), "more");
+    button.addEventListener("click", () => {
+      drawn.forEach((one) => one.remove());
+      grids.append(...test.candidates.map(draw));
+      button.remove();
+    });
+    made.append(button);
+  }
   if (test.film) made.append(filmOf(test));
   return made;
 }
@@ -365,7 +387,7 @@ function runOf(tests, number, truth, run) {
   heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")),
     test.rank ? ", the right one is number " + test.rank : "");
   const grids = element("div", "", "grids");
-  test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, truth, page.runs[run].steps)));
+  test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, truth, page.runs[run].steps, test.views)));
   if (!test.candidates.length) grids.append(element("p", "no candidate", "soft"));
   made.append(grids);
   return made;

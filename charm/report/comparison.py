@@ -87,7 +87,7 @@ def merge(entries: Sequence[dict[str, Json]]) -> list[Json]:
                 "runs": [
                     one
                     and [
-                        {name: test[name] for name in ("outcome", "rank", "candidates")}
+                        {name: test.get(name) for name in ("outcome", "rank", "candidates", "views")}
                         for test in one["tests"]
                     ]
                     for one in found
@@ -107,17 +107,16 @@ def solved_and_never(tasks: Sequence[Json], solver: int, other: int) -> list[str
 
 
 def _headline(names: Sequence[str], headlines: Sequence[Json]) -> list[str]:
-    heads = ["run", "step", "checkpoints that voted", "puzzles", "solved whole"]
-    heads += [f"pass@{k}" for k in KS] + ["pass@1/outputs", "pass@2/outputs"]
     metric_names = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
+    heads = ["run", *metric_names, "puzzles", "solved whole", "step", "checkpoints that voted"]
     rows = []
     for name, one in zip(names, headlines, strict=True):
         if not one["steps"]:
             rows.append([name, "no votes yet", *[UNKNOWN] * (len(heads) - 2)])
             continue
         scores = [percent(one["metrics"], metric) for metric in metric_names]
-        counts = [f"{one['steps'][0]:,}", str(len(one["steps"])), f"{one['puzzles']:,}", f"{one['solved']:,}"]
-        rows.append([name, *counts, *scores])
+        counts = [f"{one['puzzles']:,}", f"{one['solved']:,}", f"{one['steps'][0]:,}", str(len(one["steps"]))]
+        rows.append([name, *scores, *counts])
     protocols = dict.fromkeys(one["protocol"] for one in headlines)
     told = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles; /outputs, over test outputs."
     return [f'<p class="soft">{escape(told)}</p>', table(heads, rows)]

@@ -15,6 +15,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -23,6 +24,8 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")  # 11 x 7 series before a pair comes again
 LINES = ("-", "--", ":")  # solid for the first seven series
 GREY = "#9a9a9a"
+BAR = 0.38  # width of a bar; two stand together
+BARS = ((COLORS[5], -BAR / 2), (COLORS[0], BAR / 2))  # colour and place of pass@1 and pass@2
 FORMATS = ("pdf", "svg", "png")
 
 
@@ -45,6 +48,47 @@ Series = Mapping[str, Sequence[Point]]  # label -> its points
 
 
 # Figures
+
+
+def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -> Figure:
+    """Bars of pass@1 and pass@2, one panel for each benchmark; `published` systems stand before ours, hatched.
+
+    The x of a point is its k.
+    """
+    from matplotlib.patches import Patch
+
+    figure, panels = _new(len(benchmarks))
+    for axes, (title, ours) in zip(panels, benchmarks.items(), strict=True):
+        theirs = published.get(title, {})
+        systems = [*theirs.items(), *ours.items()]
+        for number, (_, points) in enumerate(systems):
+            for point, (color, side) in zip(sorted(points), BARS, strict=True):
+                bar = axes.bar(
+                    number + side,
+                    point.mean,
+                    BAR,
+                    color=color,
+                    edgecolor="white",
+                    hatch="//" if number < len(theirs) else None,
+                    yerr=point.deviation if len(point.values) > 1 else None,
+                    capsize=3,
+                )
+                axes.bar_label(bar, fmt="%.1f", fontsize="x-small", padding=2)
+        axes.set_xticks(range(len(systems)), [label for label, _ in systems], fontsize="small")
+        for tick in axes.get_xticklabels() if len(systems) > 2 else ():
+            tick.set(rotation=20, ha="right", rotation_mode="anchor")
+        axes.grid(visible=False, axis="x")
+        axes.set_axisbelow(True)
+        axes.set(title=title, ylabel="solved (%)")
+        axes.set_xlim(-0.6, max(len(systems), 3) - 0.4)  # a single bar does not fill the panel
+        axes.set_ylim(0, max(5.0, 1.05 * axes.get_ylim()[1]))
+    kinds = [Patch(color=color, label=f"pass@{k}") for k, (color, _) in enumerate(BARS, start=1)]
+    if any(title in published for title in benchmarks):
+        kinds.append(Patch(facecolor=GREY, edgecolor="white", hatch="//", label="published"))
+    everything = {
+        f"{title} {label}": points for title, ours in benchmarks.items() for label, points in ours.items()
+    }
+    return _with_legend(figure, everything, handles=kinds)
 
 
 def pareto(series: Series) -> Figure:
@@ -168,7 +212,7 @@ def save(figure: Figure, path: Path) -> Path:
 def _new(panels: int) -> tuple[Figure, Sequence[Axes]]:
     from matplotlib.figure import Figure  # not pyplot: no window, no global state
 
-    figure = Figure(figsize=(8, 4.6) if panels == 1 else (11, 4.6), layout="constrained")
+    figure = Figure(figsize=(8, 4.6) if panels == 1 else (5.5 * panels, 4.6), layout="constrained")
     axes = figure.subplots(1, panels, squeeze=False)[0]
     for one in axes:
         one.grid(alpha=0.3)
@@ -233,12 +277,15 @@ def _whole_numbers(axes: Axes, series: Series) -> None:
     axes.set_xticks([], minor=True)
 
 
-def _with_legend(figure: Figure, series: Series, axes: Axes | None = None) -> Figure:
+def _with_legend(
+    figure: Figure, series: Series, axes: Axes | None = None, handles: Sequence[Artist] = ()
+) -> Figure:
+    """A legend of `handles`, or of what is on the axes; its title tells how many seeds the series have."""
     counts = {len(point.values) for points in series.values() for point in points}
     seeds = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     title = f"mean and standard\ndeviation of {seeds} seeds" if max(counts) > 1 else "single runs"
-    handles, labels = (axes or figure.axes[0]).get_legend_handles_labels()
+    shown = handles or (axes or figure.axes[0]).get_legend_handles_labels()[0]
     figure.legend(
-        handles, labels, loc="outside right upper", fontsize="small", title=title, title_fontsize="small"
+        handles=shown, loc="outside right upper", fontsize="small", title=title, title_fontsize="small"
     )
     return figure

@@ -19,6 +19,7 @@ from charm.presets import CAR_MEMORIES
 from charm.report import figures, folder
 from charm.report.figures import Point, Series
 from charm.report.html import names_of
+from charm.report.paper import OVERALL
 from charm.training.config import TrainConfig, read_config
 
 if TYPE_CHECKING:
@@ -80,6 +81,33 @@ def labelled(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
 # Runs on ARC's tasks
 
 
+SPLITS = {
+    "arc1/evaluation": "ARC-AGI-1, public evaluation",
+    "arc2/evaluation": "ARC-AGI-2, public evaluation",
+}
+
+
+def read_overall(runs: Sequence[Path]) -> dict[str, Series]:
+    """Benchmark -> pass@1 and pass@2 of the newest evaluation, for each group of seeds; the x of a point is its k."""
+    configs = arc_runs(runs)
+    benchmarks: dict[str, dict[str, list[Point]]] = {}
+    for label, members in labelled(configs).items():
+        found = {run: folder.newest_evaluation(run) for run in members}
+        title = _benchmark(configs[members[0]], found[members[0]]["puzzles"])
+        benchmarks.setdefault(title, {})[label] = [
+            Point(k, tuple(_percent(found[run], run, f"pass@{k}") for run in members)) for k in (1, 2)
+        ]
+    return {title: dict(series) for title, series in benchmarks.items()}
+
+
+def _benchmark(config: TrainConfig, puzzles: int) -> str:
+    """What a run is asked. Only a whole split has the name under which others have published their scores."""
+    data = config.data
+    if len(data.evaluate) == 1 and data.evaluate[0] in SPLITS and not data.tasks:
+        return SPLITS[data.evaluate[0]]
+    return f"{puzzles} puzzles of {', '.join(data.evaluate)}"
+
+
 def read_pareto(runs: Sequence[Path]) -> Series:
     """pass@2 of the newest evaluation over the memory's parameters, for each group of seeds."""
     series = {}
@@ -88,7 +116,7 @@ def read_pareto(runs: Sequence[Path]) -> Series:
         if None in counts:
             run = members[counts.index(None)]
             raise CharmError(f"{run}: the run has no checkpoint whose parameters could be counted")
-        scores = tuple(_pass2(folder.newest_evaluation(run), run) for run in members)
+        scores = tuple(_percent(folder.newest_evaluation(run), run) for run in members)
         series[label] = [Point(counts[0].memory, scores)]  # type: ignore[union-attr]
     return series
 
@@ -108,7 +136,7 @@ def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
             for loops in voted[step]:
                 protocol = Protocol(window="current", loops=(loops,))
                 scores = evaluate_votes(run / "votes", protocol, source, [step]).scores
-                found.setdefault(loops, []).append(_pass2({"metrics": scores.metrics}, run))
+                found.setdefault(loops, []).append(_percent({"metrics": scores.metrics}, run))
         series[label] = [Point(loops, tuple(values)) for loops, values in sorted(found.items())]
     return series
 
@@ -142,16 +170,15 @@ def _families(
             raise CharmError(f"{', '.join(map(str, members))}: no step at which all of these were evaluated")
         values: dict[int, list[float]] = {}
         for run in members:
-            values.setdefault(xs[run], []).append(_pass2(scored[run][max(shared)], run))
+            values.setdefault(xs[run], []).append(_percent(scored[run][max(shared)], run))
         series[family] = [Point(x, tuple(one)) for x, one in sorted(values.items())]
     return series
 
 
-def _pass2(found: Mapping[str, Any], run: Path) -> float:
-    """In percent."""
-    if "pass@2" not in found["metrics"]:
-        raise CharmError(f"{run}: the evaluation has no pass@2, since all of its tasks are blind")
-    return 100 * float(found["metrics"]["pass@2"])
+def _percent(found: Mapping[str, Any], run: Path, name: str = "pass@2") -> float:
+    if name not in found["metrics"]:
+        raise CharmError(f"{run}: the evaluation has no {name}, since all of its tasks are blind")
+    return 100 * float(found["metrics"][name])
 
 
 # Cellular automata
@@ -244,7 +271,17 @@ def _draw_tradeoff(sources: Sequence[Path]) -> Figure:
     return figures.cl_tradeoff(tradeoff(groups), hollow_labels(groups))
 
 
+# From the paper's tab:overall-arc-performance, as the series of a benchmark.
+PUBLISHED: dict[str, Series] = {
+    SPLITS[split]: {
+        system: [Point(k, (score,)) for k, score in enumerate(scores, start=1)]
+        for system, scores in systems.items()
+    }
+    for split, systems in OVERALL.items()
+}
+
 FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
+    "overall": lambda sources, data: figures.overall(read_overall(sources), PUBLISHED),
     "pareto": lambda sources, data: figures.pareto(read_pareto(sources)),
     "depth": lambda sources, data: figures.depth(read_depth(sources, data)),
     "horizon": lambda sources, data: figures.horizon(read_horizon(sources)),

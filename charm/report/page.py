@@ -15,7 +15,7 @@ from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.report import folder
-from charm.report.answers import Films, Json, task_entries, voting_steps
+from charm.report.answers import Films, Json, affordable, task_entries, voting_steps
 from charm.report.assets import SCRIPT
 from charm.report.curves import curve_svg, short
 from charm.report.draw import LINE, PALETTE
@@ -60,7 +60,7 @@ def write_report(
     protocol: Protocol | None = None,
     data: Path | None = None,
     films: Films | None = None,
-    top: int = 5,
+    top: int | None = None,
     out: Path | None = None,
 ) -> Path:
     """Write a page from what the run folder holds, and return its path.
@@ -70,7 +70,7 @@ def write_report(
         data: where downloaded data lie, if not where the run's configuration says.
         films: refinement of some questions, to step through below their candidates. They are kept in RUN/films.json,
             where they are looked for if none are given.
-        top: candidates shown for each question.
+        top: candidates kept for each question; by default as many as a page can hold.
         out: where the page goes; by default RUN/report.html.
     A run without metrics or votes gets a page that says so. Sources that are gone are an error.
     """
@@ -107,11 +107,12 @@ def _page(
     protocol: Protocol,
     evaluation: Evaluation | None,
     films: Films,
-    top: int,
+    top: int | None,
 ) -> tuple[list[str], Json]:
     tasks = []
     if evaluation is not None:
-        tasks = task_entries(config.data, evaluation, films, top, folder.instances(run))
+        kept = top or affordable(evaluation.ranking)
+        tasks = task_entries(config.data, evaluation, films, kept, folder.instances(run))
     payload = {
         **drawing(),
         "steps": voting_steps(evaluation.ranking) if evaluation else [],
@@ -121,7 +122,7 @@ def _page(
         *_headline(run, protocol, evaluation),
         *_learning(run),
         *_scores(run, evaluation),
-        *_task_list(tasks, top),
+        *_task_list(tasks),
         *_origins(run, config),
     ]
     return body, payload
@@ -256,7 +257,7 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
 # The tasks
 
 
-def _task_list(tasks: Sequence[Json], top: int) -> list[str]:
+def _task_list(tasks: Sequence[Json]) -> list[str]:
     """The rows of the list; what is inside a task is drawn by the script when it is opened."""
     if not tasks:
         return []
@@ -285,8 +286,8 @@ def _task_list(tasks: Sequence[Json], top: int) -> list[str]:
         "<h2>Tasks</h2>",
         f'<div class="share-bar">{bar}</div>',
         '<p class="soft">A task is solved when every test output is right in two attempts. Rank is the place of '
-        f"the right answer among the candidates; the best {top} are shown, and the right one. Top share is the part of "
-        "the votes that the first candidate has. A white square marks a cell that differs from the truth.</p>",
+        "the right answer among the candidates. Top share is the part of the votes that the first candidate has. "
+        "A white square marks a cell that differs from the truth.</p>",
         "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
         '<div class="tools">',
         *filters,

@@ -26,6 +26,7 @@ from charm.report import figures
 from charm.report.figures import Point, frontier, save
 from charm.report.measurements import (
     FIGURES,
+    PUBLISHED,
     draw_figure,
     memory_label,
     read_car,
@@ -33,6 +34,7 @@ from charm.report.measurements import (
     read_horizon,
     read_isoflop,
     read_lm,
+    read_overall,
     read_pareto,
     read_streams,
 )
@@ -159,6 +161,38 @@ def test_sweeps_are_compared_at_the_latest_shared_step(tmp_path: Path) -> None:
         read_isoflop([*runs, late])
 
 
+def test_overall_is_bars_beside_the_published_ones(tmp_path: Path) -> None:
+    runs = [
+        write_scored(tmp_path / "a", "arc1", {10: 0.1, 20: 0.5}),
+        write_scored(tmp_path / "b", "arc1", {20: 0.7}, seed=1),
+        write_scored(tmp_path / "c", "arc2", {20: 0.3}),
+        write_scored(tmp_path / "d", "quickstart", {20: 0.9}),
+    ]
+    found = read_overall(runs)
+    first, second = (f"ARC-AGI-{n}, public evaluation" for n in (1, 2))
+    assert found[first] == {"CoSE (r=32), gated": [Point(1, (25.0, 35.0)), Point(2, (50.0, 70.0))]}
+    assert found[second] == {"CoSE (r=32)": [Point(1, (15.0,)), Point(2, (30.0,))]}
+    # Some tasks of a split are another benchmark, on which nothing is published.
+    assert list(found)[2].startswith("400 puzzles of arc1/training")
+    assert set(PUBLISHED) == {first, second}
+    figure = figures.overall(found, PUBLISHED)
+    bars = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
+    assert bars[0] == [34.4, 40.3, 40.0, 44.6, 53.8, 61.8, 55.1, 60.4, 78.6, 84.0, 30.0, 60.0]
+    assert bars[1] == [3.8, 5.0, 4.6, 7.8, 16.0, 18.2, 9.4, 11.1, 39.3, 46.7, 15.0, 30.0]
+    assert bars[2] == [45.0, 90.0]
+    hatched = [bar.get_hatch() is not None for bar in figure.axes[0].patches]
+    assert hatched == [True] * 10 + [False] * 2
+    names = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    assert names == ["HRM", "TRM", "URM", "VARC", "CHARM", "CoSE (r=32), gated"]
+    spreads = [one for one in figure.axes[0].containers if isinstance(one, ErrorbarContainer)]
+    assert len(spreads) == 2  # single runs and published numbers have none
+    (spread,) = spreads[0].lines[2][0].get_segments()
+    assert spread[1][1] - spread[0][1] == pytest.approx(2 * stdev([25, 35]))
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["pass@1", "pass@2", "published"]
+    alone = figures.overall({"mine": found[first]}, PUBLISHED)
+    assert [text.get_text() for text in alone.legends[0].get_texts()] == ["pass@1", "pass@2"]
+
+
 def test_pareto_counts_the_memory_of_the_newest_checkpoint(tmp_path: Path) -> None:
     runs = []
     for seed, value in ((0, 0.5), (1, 0.75)):
@@ -275,13 +309,13 @@ def test_figures_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         main(["report", "--figure", name, "--out", str(tmp_path / f"{name}.svg"), record])
         assert capsys.readouterr().out.strip() == str(tmp_path / f"{name}.svg")
     assert "CoSE (r=16) memory-only" in (tmp_path / "cl-retained.svg").read_text()
-    with pytest.raises(CharmError, match="no figure pie; the names are pareto, depth"):
+    with pytest.raises(CharmError, match="no figure pie; the names are overall, pareto"):
         draw_figure("pie", [Path(record)], tmp_path / "pie.pdf")
     with pytest.raises(CharmError, match="needs run folders or results"):
         draw_figure("pareto", [], tmp_path / "a.pdf")
     with pytest.raises(CharmError, match="is not a run on ARC's tasks"):
         draw_figure("pareto", [write_lm(tmp_path / "lm", 1.0)], tmp_path / "a.pdf")
-    assert len(FIGURES) == 8
+    assert len(FIGURES) == 9
     with pytest.raises(SystemExit):
         main(["report", "--figure", "pareto", "--films", "2", record])
     assert "belong to a page" in capsys.readouterr().err

@@ -28,11 +28,11 @@ from charm.evaluation.run import evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.model import CharmModel, MemoryConfig, ModelConfig
 from charm.reasoner.config import ReasonerConfig
-from charm.report.answers import grid_text
+from charm.report.answers import affordable, grid_text
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curve_svg, ticks
 from charm.report.draw import PALETTE
 from charm.report.film import choose, refinement_film
-from charm.report.page import write_report
+from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
 from charm.tasks.dataset import DataConfig, answer_key, assemble
 from charm.tasks.instances import Instances
@@ -237,9 +237,10 @@ def test_candidates_name_the_views_that_voted(run: Path) -> None:
     for q, test in enumerate(tests):
         for place, shown in zip(ranking.span(q), test["candidates"], strict=False):
             voted = [known.key(row)[1] for row in sorted({voter.row for voter in ranking.voters(place)})]
-            assert shown["which"] == [str(view) for view in voted]
-            assert shown["turns"] == [sum(view.dihedral == d for view in voted) for d in range(8)]
-    assert tests[0]["candidates"][0]["which"] == [str(View()), str(TURNED)]
+            digits = [test["views"][10 * n : 10 * n + 10] for n in shown["which"]]
+            assert digits == [f"{view.dihedral}{''.join(map(str, view.colors[1:]))}" for view in voted]
+    assert tests[0]["views"] == "01234567891312948576"
+    assert tests[0]["candidates"][0]["which"] == [0, 1]
     assert page.data["turns"][1] == "rotate 90 ccw"
     # The accounting is that of the configuration with as many puzzles and rows as the index has.
     counts = account(TrainConfig().model, 5, 10)
@@ -249,6 +250,32 @@ def test_candidates_name_the_views_that_voted(run: Path) -> None:
     few.save(newest / "instances.npz")
     with pytest.raises(CharmError, match="memory rows that the newest checkpoint does not have"):
         write_report(run)
+
+
+def test_a_page_keeps_as_many_candidates_as_it_can_hold(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight candidates for one question, the right one the seventh."""
+    write_tasks(tmp_path / "one.json", {"a": [("12", "77")]})
+    made = tmp_path / "one"
+    write_config(made, tmp_path / "one.json")
+    cast = [rank for rank in range(1, 9) for _ in range(9 - rank)]
+    votes = predict([(0, grid(f"7{rank}"), View(), row, 0.5) for row, rank in enumerate(cast, start=1)])
+    write_votes(made / "votes", Header(1, 16, 0, 1, (Question("a", 0),), complete=True), votes)
+
+    def kept() -> tuple[list[int], int]:
+        test = read(write_report(made)).data["tasks"][0]["tests"][0]
+        return [one["rank"] for one in test["candidates"]], test["more"]
+
+    assert kept() == ([1, 2, 3, 4, 5, 6, 7, 8], 0)
+    evaluation = ranked(made, None, None)[2]
+    assert evaluation is not None
+    # By hand: 120 characters, a grid of 1 x 2, one checkpoint, and each view once.
+    total = sum(120 + 3 + 4 + 5 * (9 - rank) for rank in range(1, 7))
+    for budget, count in ((total, 6), (total - 1, 5), (0, 5)):
+        monkeypatch.setattr("charm.report.answers.BUDGET", budget)
+        assert affordable(evaluation.ranking) == count
+    assert kept() == ([1, 2, 3, 4, 5, 7], 2)
 
 
 def test_weights_show_under_a_half_life(run: Path) -> None:

@@ -1,0 +1,58 @@
+"""`charm view`: look at tasks, samples and runs in a browser, and solve a task there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+
+def view(
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="[RUN [RUN ...]]")] = (),
+    *,
+    checkpoint: tuple[Path, ...] = (),
+    tasks: tuple[Path, ...] = (),
+    port: int = 8017,
+    no_open: bool = False,
+    device: str = "auto",
+    data: Path | None = None,
+) -> None:
+    """Browse tasks, views, canvases, generated samples and runs that are still training; draw a task and solve it.
+
+    A small web server on this machine's loopback address, which nobody else can reach. It ends with Ctrl-C.
+
+    Example: charm view
+
+    Example: charm view runs/quickstart --tasks my_tasks/ --port 0
+
+    Args:
+        runs: run folders to watch; those on ARC's tasks can also solve.
+        checkpoint: further run folders or saved models to solve with.
+        tasks: further tasks to browse: JSON files, or folders of them.
+        port: where the server listens; 0 takes a free port.
+        no_open: do not open a browser.
+        device: cuda, xpu, mps, cpu, or the best there is, for solving.
+        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+    """
+    import signal
+    import sys
+    import webbrowser
+
+    from charm.view.api import open_library
+    from charm.view.server import Viewer
+
+    def say(text: str) -> None:
+        print(f"charm: {text}", file=sys.stderr)
+
+    viewer = Viewer(open_library(runs, checkpoint, tasks, data, say), port, device)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as gently as Ctrl-C
+    print(f"{viewer.url} (Ctrl-C ends it)", flush=True)
+    if not no_open:
+        webbrowser.open(viewer.url)
+    try:
+        viewer.serve_forever()
+    except KeyboardInterrupt:
+        print("stopped")
+    finally:
+        viewer.close()

@@ -1,0 +1,377 @@
+"""What the pages ask for: functions from what is open and a query to JSON values. Nothing here writes.
+
+Tasks, runs and models are chosen by names out of fixed lists; no path ever comes from a query.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from charm.adaptation.solve import SCOPES, SolveOptions
+from charm.errors import CharmError
+from charm.evaluation.archive import passes
+from charm.report import folder
+from charm.report.answers import grid_text
+from charm.report.curves import curve_svg
+from charm.report.draw import HATCH, PALETTE
+from charm.report.html import names_of
+from charm.report.other_runs import CAR_CURVES, LM_CURVES
+from charm.report.page import CURVES, drawing
+from charm.tasks import keyed
+from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
+from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
+from charm.tasks.task import Pair, Task, task_from_json, task_to_json
+from charm.tasks.view import COLORS, VIEWS, View
+from charm.training.checkpoint import steps_of
+from charm.view.samples import Generators, Sampler, available
+
+Json = dict[str, Any]
+Query = Mapping[str, str]
+
+TITLES = {
+    "arc1/training": "ARC-AGI-1 training",
+    "arc1/evaluation": "ARC-AGI-1 evaluation",
+    "arc2/training": "ARC-AGI-2 training",
+    "arc2/evaluation": "ARC-AGI-2 evaluation",
+    CONCEPT_ARC: "ConceptARC",
+}
+CANVASES = ("full", "pair", "puzzle")
+RATE_LINES = 20  # newest lines of metrics that tell the rate
+MAX_NUMBER = 2**53 - 1  # what a browser counts to
+TOKEN_DIGITS = "0123456789ab"
+
+
+@dataclass(frozen=True)
+class Library:
+    """All that is open: sets of tasks, runs, models to solve with, generators."""
+
+    sources: Mapping[str, Source]
+    runs: Mapping[str, Path] = field(default_factory=dict)
+    models: Mapping[str, Path] = field(default_factory=dict)
+    generators: Mapping[str, Generators] = field(default_factory=dict)
+    data: Path | None = None
+
+
+def open_library(
+    runs: Sequence[Path],
+    checkpoints: Sequence[Path],
+    tasks: Sequence[Path],
+    data: Path | None,
+    say: Callable[[str], None],
+) -> Library:
+    """The public sets and these folders. A folder that is not what it should be is an error; a downloaded set that is
+    damaged is left out, and said so."""
+    kinds = [folder.kind_of(run) for run in runs]
+    for path in checkpoints:
+        if not steps_of(path) and not (path / "model.safetensors").is_file():
+            raise CharmError(f"{path} holds neither a saved model nor a run with a checkpoint")
+    solvers = dict.fromkeys(
+        [run for run, kind in zip(runs, kinds, strict=True) if kind == "arc"] + list(checkpoints)
+    )
+    sources = [load_source(path) for path in tasks]
+    try:
+        sources += load_available(data)
+    except CharmError as error:
+        say(f"left out: {error}")
+        sources += [load_source(name) for name in ARC_SPLITS]
+    return Library(
+        {source.name: source for source in sources},
+        dict(zip(names_of(runs), runs, strict=True)) if runs else {},
+        dict(zip(names_of(list(solvers)), solvers, strict=True)) if solvers else {},
+        available(),
+        data,
+    )
+
+
+# Queries
+
+
+def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
+    """What a query names out of a list."""
+    wanted = query.get(name, "")
+    if wanted not in among:
+        raise CharmError(f"there is no {name} {wanted!r} here")
+    return among[wanted]
+
+
+def number(query: Query, name: str, limit: int, default: int = 0) -> int:
+    """A whole number from 0 up to the limit."""
+    text = query.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= limit):
+        raise CharmError(f"{name} must be a whole number from 0 to {limit}, not {text[:20]!r}")
+    return int(text)
+
+
+def found_task(library: Library, query: Query) -> Task:
+    source: Source = chosen(query, "set", library.sources)
+    wanted = query.get("task", "")
+    for task in source.tasks:
+        if task.id == wanted:
+            return task
+    raise CharmError(f"there is no task {wanted!r} in {source.name}")
+
+
+def view_of(query: Query) -> View:
+    """The view that a seed draws from all of them, or the one of this symmetry and recolouring."""
+    if "seed" in query:
+        key = keyed.key_of("view", number(query, "seed", MAX_NUMBER))
+        return View.from_code(int(keyed.below(key, np.zeros(1, np.int64), np.array([VIEWS]))[0]))
+    colors = query.get("colors", "".join(map(str, range(COLORS))))
+    if not (colors.isascii() and colors.isdigit()):
+        raise CharmError(f"colours are ten digits such as 0213456789, not {colors[:20]!r}")
+    return View(number(query, "turn", 7), tuple(map(int, colors)))
+
+
+def view_json(view: View) -> Json:
+    return {
+        "name": str(view),
+        "turn": view.dihedral,
+        "colors": "".join(map(str, view.colors)),
+        "code": view.code,
+    }
+
+
+# Tasks
+
+
+def start_json(library: Library) -> Json:
+    """What the pages need before anything is asked."""
+    return {
+        **drawing(),
+        "tokens": PALETTE,
+        "hatch": HATCH,
+        "sets": [
+            {"name": name, "title": TITLES.get(name, name), "tasks": len(source.tasks)}
+            for name, source in library.sources.items()
+        ],
+        "runs": list(library.runs),
+        "generators": {
+            name: {"title": one.title, "tasks": sorted(one.tasks)} for name, one in library.generators.items()
+        },
+        "modes": list(SCOPES),
+    }
+
+
+def tasks_json(library: Library, query: Query) -> Json:
+    """All tasks of a set, with their first demonstrations as thumbnails."""
+    source: Source = chosen(query, "set", library.sources)
+    return {
+        "tasks": [
+            {
+                "id": task.id,
+                "concept": source.concepts.get(task.id),
+                "demos": len(task.train),
+                "tests": len(task.test),
+                "generators": _generators_of(library, task.id),
+                "first": [grid_text(grid) for grid in task.train[0].grids()],
+            }
+            for task in source.tasks
+        ]
+    }
+
+
+def task_json(library: Library, query: Query) -> Json:
+    """A task under a view. Answers to its tests are there only if the query asks for them."""
+    task, view = found_task(library, query), view_of(query)
+    shown = view.apply_to_task(task)
+    answers = query.get("answers") == "1"
+    return {
+        "id": task.id,
+        "view": view_json(view),
+        "generators": _generators_of(library, task.id),
+        "demos": [[grid_text(grid) for grid in pair.grids()] for pair in shown.train],
+        "tests": [
+            {
+                "input": grid_text(pair.input),
+                "known": pair.output is not None,
+                "output": grid_text(pair.output) if answers and pair.output is not None else None,
+            }
+            for pair in shown.test
+        ],
+        "task": task_to_json(task.blind()),
+    }
+
+
+def canvas_json(library: Library, query: Query) -> Json:
+    """One pair of a task under a view as the model sees it: tokens on a canvas, at a place on it."""
+    task = found_task(library, query)
+    part = query.get("part", "train")
+    if part not in ("train", "test"):
+        raise CharmError(f"part is train or test, not {part!r}")
+    seen = task if query.get("answers") == "1" else task.blind()
+    pairs = seen.train if part == "train" else seen.test
+    which = number(query, "pair", len(pairs) - 1)
+    view = view_of(query)
+    pair = view.apply_to_pair(pairs[which])
+    side = canvas_side(query.get("canvas", "full"), task, pair)
+    height, width = (max(grid.shape[axis] for grid in pair.grids()) for axis in (0, 1))
+    # As in training: input and output move together, over the places where both fit with their boundary.
+    room_down, room_right = max(side - height, 1) - 1, max(side - width, 1) - 1
+    top, left = number(query, "top", room_down), number(query, "left", room_right)
+    tokens = [place(grid, side, top, left) for grid in pair.grids()]
+    return {
+        "side": side,
+        "top": top,
+        "left": left,
+        "room": [room_down, room_right],
+        "view": view_json(view),
+        "input": token_text(tokens[0]),
+        "output": token_text(tokens[1]) if len(tokens) == 2 else None,
+    }
+
+
+def canvas_side(canvas: str, task: Task, pair: Pair) -> int:
+    """The full canvas, the one that fits this pair, or the one that fits all a solver may see of its puzzle."""
+    if canvas not in CANVASES:
+        raise CharmError(f"canvas is one of {', '.join(CANVASES)}, not {canvas!r}")
+    if canvas == "full":
+        return FULL_SIDE
+    pairs = (pair,) if canvas == "pair" else task.blind().pairs
+    return fitting_side(max(max(grid.shape) for one in pairs for grid in one.grids()))
+
+
+def token_text(tokens: Tokens) -> str:
+    """Rows of one digit to base 12 for each token, "0123/45ab"."""
+    return "/".join("".join(TOKEN_DIGITS[token] for token in row) for row in tokens.tolist())
+
+
+def _generators_of(library: Library, task_id: str) -> list[str]:
+    return [name for name, one in library.generators.items() if task_id in one.tasks]
+
+
+# Samples
+
+
+def sample_json(library: Library, sampler: Sampler, query: Query) -> Json:
+    """One generated pair: the task, the seed and the attempt decide it."""
+    generators: Generators = chosen(query, "generator", library.generators)
+    task = query.get("task", "")
+    seed, attempt = number(query, "seed", MAX_NUMBER), number(query, "attempt", MAX_NUMBER)
+    pair = sampler.draw(generators, task, seed, attempt)
+    return {
+        "generator": generators.title,
+        "task": task,
+        "seed": seed,
+        "attempt": attempt,
+        "rule": generators.rule(task),
+        "pair": [grid_text(grid) for grid in pair.grids()],
+        "verdict": "the verifier computes the same output from this input",
+    }
+
+
+# Runs
+
+
+def run_json(library: Library, query: Query, now: float | None = None) -> Json:
+    """A run as it stands, also while it is written to: progress, curves, the newest evaluation."""
+    run: Path = chosen(query, "run", library.runs)
+    kind = folder.kind_of(run)
+    lines = folder.metrics(run)
+    settings = folder.read_json(run / "config.json")
+    planned = settings.get("steps")
+    steps: int | None = planned if isinstance(planned, int) else None
+    step = int(lines[-1]["step"]) if lines else 0
+    rate = updates_per_second(lines)
+    curves = {"arc": CURVES, "car": CAR_CURVES, "lm": LM_CURVES}[kind]
+    told = [(title, folder.curve(lines, name), share) for name, (title, share) in curves.items()]
+    speed = next(
+        (name for name in ("samples_per_second", "tokens_per_second") if folder.curve(lines, name)), None
+    )
+    written = [line["time"] for line in lines if folder.is_number(line.get("time"))]
+    return {
+        "name": query["run"],
+        "kind": kind,
+        "step": step,
+        "steps": steps,
+        "updates_per_second": rate,
+        "speed": [speed.replace("_", " "), folder.curve(lines, speed)[-1][1]] if speed else None,
+        "seconds_left": max(steps - step, 0) / rate if rate and steps is not None else None,
+        "seconds_since": max((time.time() if now is None else now) - written[-1], 0.0) if written else None,
+        "checkpoints": len(steps_of(run)),
+        "evaluation": newest_evaluation(run, kind, lines),
+        "voted": kind == "arc" and bool(passes(run / "votes")),
+        # Made of numbers and of our own titles; these are escaped all the same.
+        "curves": [curve_svg(title, points, share) for title, points, share in told if points],
+    }
+
+
+def updates_per_second(lines: Sequence[Json]) -> float | None:
+    """The median over the newest lines: an evaluation or a night's rest between two of them does not count."""
+    timed = [line for line in lines if "loss" in line and folder.is_number(line.get("time"))][-RATE_LINES:]
+    steps = [
+        (after["step"] - before["step"], after["time"] - before["time"]) for before, after in pairwise(timed)
+    ]
+    rates = [updates / seconds for updates, seconds in steps if updates > 0 and seconds > 0]
+    return median(rates) if rates else None
+
+
+def newest_evaluation(run: Path, kind: str, lines: Sequence[Json]) -> Json | None:
+    """Its step and its scores by name; None before the first."""
+    if kind == "arc" and (folder.scored_steps(run) or set(folder.evaluations(run)) - {"blank"}):
+        found = folder.newest_evaluation(run)
+        scores = {name: found["metrics"][name] for name in ("pass@1", "pass@2") if name in found["metrics"]}
+        return {"step": found["step"], "scores": scores}
+    for line in reversed(lines):
+        scores = {
+            name.removeprefix("evaluation/"): value
+            for name, value in line.items()
+            if name.startswith("evaluation/") and folder.is_number(value)
+        }
+        if scores:
+            return {"step": line["step"], "scores": scores}
+    return None
+
+
+# Solving
+
+
+def models_json(library: Library) -> Json:
+    """What can solve a task now; a young run has no checkpoint yet."""
+    ready = [
+        name
+        for name, path in library.models.items()
+        if steps_of(path) or (path / "model.safetensors").is_file()
+    ]
+    return {"models": ready, "waiting": [name for name in library.models if name not in ready]}
+
+
+def pasted_json(text: Any) -> Json:
+    """The task in a text: ARC's JSON, or {id: task} with one task."""
+    if not isinstance(text, str):
+        raise CharmError("what was pasted is not text")
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise CharmError(f"what was pasted is not JSON ({error})") from error
+    name = "pasted"
+    if isinstance(content, dict) and content and not {"train", "test"} & content.keys():
+        if len(content) > 1:
+            raise CharmError(f"what was pasted holds {len(content)} tasks; paste one of them")
+        name, content = next(iter(content.items()))
+    task = task_from_json(content, name, "what was pasted")
+    return {"id": task.id, "task": task_to_json(task.blind())}
+
+
+def solve_request(library: Library, body: Json) -> tuple[Task, str, Path, SolveOptions]:
+    """What to solve, with which model (name and place) and how."""
+    name, model = body.get("name", "drawn"), body.get("model")
+    if not isinstance(name, str) or not name.strip() or len(name) > 100:
+        raise CharmError("a task's name is a text of 1 to 100 characters")
+    if not isinstance(model, str) or model not in models_json(library)["models"]:
+        raise CharmError(f"there is no model {model!r} with a checkpoint here")
+    budget, mode = body.get("budget", 60), body.get("mode", "memory")
+    if not folder.is_number(budget):
+        raise CharmError("the budget must be a number of seconds")
+    if not isinstance(mode, str) or mode not in SCOPES:
+        raise CharmError(f"mode is one of {', '.join(SCOPES)}")
+    task = task_from_json(body.get("task"), name.strip(), "the editor")
+    return task, model, library.models[model], SolveOptions(float(budget), mode=mode)

@@ -1,0 +1,101 @@
+"""Drawing one pair from a generator, in a process that is ended if it takes too long."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+from charm.errors import CharmError
+from charm.paths import data_dir
+from charm.synthesis.build import Rejected, Sample
+from charm.synthesis.rearc import WHEEL_SHA256, ReArc
+from charm.synthesis.workbench import ROOT, ReArc2, load_package, package_ids
+from charm.tasks.task import Pair, as_grid
+from charm.view import worker
+
+TIME_LIMIT = 20.0  # seconds; the slowest honest attempt takes about 3
+
+
+@dataclass(frozen=True)
+class Generators:
+    """A provider of pairs and the tasks it knows."""
+
+    title: str
+    provider: ReArc | ReArc2
+    tasks: frozenset[str]
+
+    def rule(self, task: str) -> str | None:
+        """The rule in words, where somebody wrote it down."""
+        return load_package(task, self.provider.root).rule if isinstance(self.provider, ReArc2) else None
+
+
+def available(package: Path | None = None, root: Path = ROOT) -> dict[str, Generators]:
+    """Re-ARC2, and Re-ARC where its generators have been fetched; `package` is the folder they are in."""
+    package = package or data_dir() / "cache" / f"rearc_utils-{WHEEL_SHA256[:12]}"
+    found = {}
+    if package.is_dir():
+        rearc = ReArc(package)
+        found["rearc"] = Generators("Re-ARC", rearc, frozenset(rearc.tasks))
+    found["rearc2"] = Generators("Re-ARC2", ReArc2(root), frozenset(package_ids(root)))
+    return found
+
+
+class Sampler:
+    """Draws one pair at a time; whoever asks meanwhile waits."""
+
+    def __init__(self, time_limit: float = TIME_LIMIT) -> None:
+        self.time_limit = time_limit
+        self._turn = threading.Lock()
+        self._worker: tuple[BaseProcess, Connection] | None = None  # kept: it has loaded the generators
+
+    def draw(self, generators: Generators, task: str, seed: int, attempt: int) -> Pair:
+        """The pair of this attempt, which its verifier confirmed; it is an error if there is none."""
+        name = f"{generators.title}, task {task}, seed {seed}, attempt {attempt}"
+        if task not in generators.tasks:
+            raise CharmError(f"{generators.title} has no generator for task {task}")
+        with self._turn:
+            outcome = self._ask(replace(generators.provider, seed=seed).make, task, attempt, name)
+        if isinstance(outcome, str):
+            raise CharmError(f"{name}: {outcome}")
+        if isinstance(outcome, Rejected):
+            raise CharmError(f"{name} gave no pair: {outcome.reason}; the next attempt may")
+        return Pair(as_grid(outcome.input, f"{name}, input"), as_grid(outcome.output, f"{name}, output"))
+
+    def close(self) -> None:
+        if self._worker is not None:
+            worker.stop(self._worker[0])
+            self._worker = None
+
+    def _ask(
+        self, make: Callable[[str, int], Sample | Rejected], task: str, attempt: int, name: str
+    ) -> Sample | Rejected | str:
+        if self._worker is None:
+            self._worker = worker.start(_serve)
+        connection = self._worker[1]
+        try:
+            connection.send((make, task, attempt))
+            if connection.poll(self.time_limit):
+                outcome: Sample | Rejected | str = connection.recv()
+                return outcome
+        except (EOFError, OSError):
+            self.close()
+            raise CharmError(f"{name}: the generator's process died") from None
+        self.close()
+        raise CharmError(f"{name}: stopped after {self.time_limit:g} seconds; the next attempt may be faster")
+
+
+def _serve(connection: Connection) -> None:
+    while True:
+        try:
+            make, task, attempt = connection.recv()
+        except EOFError:
+            return
+        try:
+            outcome: Sample | Rejected | str = make(task, attempt)
+        except CharmError as error:
+            outcome = str(error)
+        connection.send(outcome)

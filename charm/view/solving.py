@@ -1,0 +1,175 @@
+"""One task at a time, solved in a process that can be cancelled; its votes are told as they come in."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any
+
+from charm.adaptation.solve import Solution, SolveOptions, solve, solve_devices
+from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
+from charm.evaluation.submission import Submission, attempts
+from charm.report.answers import grid_text
+from charm.tasks.questions import Question, questions_of
+from charm.tasks.task import Task
+from charm.view import worker
+
+Json = dict[str, Any]
+
+LONGEST_BUDGET = 86_400.0  # a day of seconds
+
+
+@dataclass(eq=False)
+class Job:
+    """A solve and what is known of it so far."""
+
+    task: Task
+    model: str
+    options: SolveOptions
+    process: BaseProcess
+    began: float = field(default_factory=time.monotonic)
+    state: str = "working"  # then done, cancelled or failed
+    text: str = "starting: loading the model"
+    used: float = 0.0  # share of the budget
+    version: int = 0  # grows with every change
+    answers: Mapping[Question, Sequence[Candidate]] = field(default_factory=dict)
+    found: Json = field(default_factory=dict)  # how the newest answers were come by
+    seconds: float = 0.0  # once it has ended
+
+
+class Solving:
+    """At most one job at work. All methods may be called from any thread."""
+
+    def __init__(self, device: str = "auto") -> None:
+        self.device = device
+        self._lock = threading.Lock()
+        self._job: Job | None = None
+
+    def start(self, task: Task, model: str, path: Path, options: SolveOptions) -> Json:
+        """Begin to solve a task with the model at `path`; refused while another is being solved."""
+        if not 0 < options.budget <= LONGEST_BUDGET:
+            raise CharmError(f"the budget must be above 0 and at most {LONGEST_BUDGET:g} seconds")
+        with self._lock:
+            if self._job is not None and self._job.state == "working":
+                raise CharmError(f"task {self._job.task.id} is being solved: cancel it, or wait for its end")
+            process, connection = worker.start(_work, task, path, options, self.device)
+            job = self._job = Job(task, model, options, process)
+        threading.Thread(target=self._listen, args=(job, connection), daemon=True).start()
+        return self.status()
+
+    def cancel(self) -> Json:
+        """End the job at work; the answers it has found stay."""
+        with self._lock:
+            job = self._job
+            if job is None or job.state != "working":
+                raise CharmError("no task is being solved")
+            self._end(job, "cancelled", "cancelled")
+        worker.stop(job.process)
+        return self.status()
+
+    def close(self) -> None:
+        with self._lock:
+            job = self._job
+        if job is not None:
+            worker.stop(job.process)
+
+    def status(self) -> Json:
+        with self._lock:
+            job = self._job
+            if job is None:
+                return {"state": "idle", "version": 0}
+            tests = [job.answers.get(question, ()) for question in questions_of([job.task])]
+            return {
+                "state": job.state,
+                "version": job.version,
+                "task": job.task.id,
+                "model": job.model,
+                "budget": job.options.budget,
+                "mode": job.options.mode,
+                "text": job.text,
+                "used": round(min(job.used, 1.0), 4),
+                "seconds": round(job.seconds or time.monotonic() - job.began, 1),
+                **job.found,
+                "inputs": [grid_text(pair.input) for pair in job.task.test],
+                "tests": [[_candidate_json(one) for one in ranked] for ranked in tests],
+            }
+
+    def submission(self) -> Submission:
+        """The best two answers so far to every test input."""
+        with self._lock:
+            if self._job is None:
+                raise CharmError("no task has been solved yet")
+            questions = questions_of([self._job.task])
+            return attempts({question: self._job.answers.get(question, []) for question in questions})
+
+    def _listen(self, job: Job, connection: Connection) -> None:
+        """Take in what the process sends until it ends, by itself or not."""
+        failure = ""
+        while True:
+            try:
+                kind, content = connection.recv()
+            except (EOFError, OSError):
+                break
+            with self._lock:
+                job.version += 1
+                if kind == "said":
+                    job.used, job.text = content
+                elif kind == "found":
+                    job.answers = content.answers
+                    job.found = _solution_json(content)
+                else:
+                    failure = content
+        job.process.join()
+        with self._lock:
+            if job.state != "working":
+                return  # cancelled
+            if job.process.exitcode == 0 and not failure:
+                self._end(job, "done", "done")
+            else:
+                self._end(job, "failed", failure or "the solver's process died; its terminal may tell why")
+
+    @staticmethod
+    def _end(job: Job, state: str, text: str) -> None:
+        job.state, job.text, job.seconds = state, text, time.monotonic() - job.began
+        job.version += 1
+
+
+def _solution_json(solution: Solution) -> Json:
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "updates": solution.updates,
+        "views": solution.views,
+        "loss": known(solution.loss),
+        "exact": known(solution.exact_accuracy),
+    }
+
+
+def _candidate_json(candidate: Candidate) -> Json:
+    return {
+        "grid": grid_text(candidate.grid),
+        "votes": candidate.votes,
+        "confidence": round(candidate.confidence, 4),
+    }
+
+
+def _work(connection: Connection, task: Task, model: Path, options: SolveOptions, device: str) -> None:
+    try:
+        solve(
+            [task],
+            model,
+            options,
+            solve_devices(device, 1),
+            lambda used, text: connection.send(("said", (used, text))),
+            lambda _, solution: connection.send(("found", solution)),
+        )
+    except CharmError as error:
+        connection.send(("failed", str(error)))

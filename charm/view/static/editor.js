@@ -1,0 +1,106 @@
+"use strict";
+// The task being drawn: {name, train: [{input, output}], test: [{input}]}, kept for as long as the tab is open.
+
+const EMPTY = () => [[0, 0, 0], [0, 0, 0], [0, 0, 0]];
+const DRAFT = "charm draft";
+
+function draftOf() {
+  const kept = sessionStorage.getItem(DRAFT);
+  if (kept) return JSON.parse(kept);
+  return { name: "drawn", train: [{ input: EMPTY(), output: EMPTY() }], test: [{ input: EMPTY() }] };
+}
+
+function keepDraft(draft) { sessionStorage.setItem(DRAFT, JSON.stringify(draft)); }
+
+// `change` is called after every change of the draft.
+function editorOf(draft, change) {
+  const root = element("div"), colours = element("div", "", "colours"), pairs = element("div", "", "flow");
+  let color = 1;
+  page.palette.forEach((shade, n) => {
+    const made = button("", () => {
+      color = n;
+      [...colours.children].forEach((one, m) => one.setAttribute("aria-pressed", m === n));
+    });
+    made.style.background = shade;
+    made.setAttribute("aria-label", "colour " + n);
+    made.setAttribute("aria-pressed", n === color);
+    colours.append(made);
+  });
+  const palette = element("div", "", "sticky");
+  palette.append(colours);
+  root.append(palette, pairs);
+
+  function show() {
+    const parts = [];
+    draft.train.forEach((pair, n) => parts.push(panelOf("Demonstration " + (n + 1), draft.train, n, true)));
+    draft.test.forEach((pair, n) => parts.push(panelOf("Test " + (n + 1), draft.test, n, false)));
+    pairs.replaceChildren(...parts);
+    change();
+  }
+
+  function panelOf(title, list, n, hasOutput) {
+    const made = element("div", "", "panel"), boards = element("div", "", "boards"), pair = list[n];
+    const actions = tools();
+    boards.append(boardOf(pair, "input"));
+    if (hasOutput) {
+      boards.append(element("span", "\u2192"), boardOf(pair, "output"));
+      actions.append(button("copy the input", () => { pair.output = pair.input.map((row) => [...row]); show(); }));
+    }
+    if (list.length > 1) actions.append(button("remove", () => { list.splice(n, 1); show(); }));
+    if (n === list.length - 1) {
+      actions.append(button(hasOutput ? "add a demonstration" : "add a test", () => {
+        list.push(hasOutput ? { input: EMPTY(), output: EMPTY() } : { input: EMPTY() });
+        show();
+      }));
+    }
+    made.append(element("h3", title), boards, actions);
+    return made;
+  }
+
+  function boardOf(pair, which) {
+    const made = element("div", "", "board"), sizes = element("div", "", "sizes"), canvas = element("canvas");
+    const grid = () => pair[which];
+    const height = field("height", "number", grid().length, { min: 1, max: 30 });
+    const width = field("width", "number", grid()[0].length, { min: 1, max: 30 });
+    height.setAttribute("aria-label", which + " height");
+    width.setAttribute("aria-label", which + " width");
+    canvas.setAttribute("aria-label", which + " grid, to paint on");
+    const longest = Math.min(300, window.innerWidth - 70);
+    const draw = () => paint(canvas, grid().map((row) => row.map((one) => one + 2)),
+      Math.max(8, Math.min(32, Math.floor(longest / Math.max(grid().length, grid()[0].length)))));
+    const resize = () => {
+      const rows = within(height.value), columns = within(width.value);
+      pair[which] = Array.from({ length: rows }, (_, r) =>
+        Array.from({ length: columns }, (_, c) => (grid()[r] || [])[c] || 0));
+      [height.value, width.value] = [rows, columns];
+      draw();
+      change();
+    };
+    for (const one of [height, width]) one.addEventListener("change", resize);
+    const put = (event) => {
+      const box = canvas.getBoundingClientRect();
+      const r = Math.floor((event.clientY - box.top) / box.height * grid().length);
+      const c = Math.floor((event.clientX - box.left) / box.width * grid()[0].length);
+      if (grid()[r] === undefined || grid()[r][c] === undefined || grid()[r][c] === color) return;
+      grid()[r][c] = color;
+      draw();
+      change();
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      canvas.setPointerCapture(event.pointerId);
+      put(event);
+    });
+    canvas.addEventListener("pointermove", (event) => { if (event.buttons) put(event); });
+    const clear = button("clear", () => { pair[which] = grid().map((row) => row.map(() => 0)); draw(); change(); });
+    sizes.append(element("span", which), height, "\u00d7", width, clear);
+    made.append(sizes, canvas);
+    draw();
+    return made;
+  }
+
+  show();
+  return root;
+}
+
+function within(text) { return Math.max(1, Math.min(30, Math.round(Number(text)) || 1)); }

@@ -1,0 +1,64 @@
+"use strict";
+// A run as it stands; asked for again and again while the page is open.
+
+const EVERY = 3000;  // milliseconds
+
+async function runPage(root, query) {
+  if (!page.runs.length) {
+    root.append(element("p", "No run is open. Start the server with the folder of one: charm view RUN"));
+    return;
+  }
+  const run = query.get("run") || page.runs[0];
+  const choice = selection("run", page.runs.map((name) => [name, name]), run,
+    (value) => { location.hash = linkTo("run", { run: value }); });
+  const cards = element("div", "", "cards"), curves = element("div", "", "curves");
+  const trouble = element("div"), links = element("p");
+  if (page.runs.length > 1) root.append(tools(labelled("run", choice)));
+  root.append(element("h2", run), trouble, cards, links, element("h2", "Learning"), curves);
+  remember("run", { run });
+
+  async function look() {
+    const found = await ask("/api/run", { run });
+    cards.replaceChildren(...cardsOf(found));
+    const link = element("a", found.voted ? "every task with its candidates and votes" : "the page of this run");
+    link.href = "/report?" + new URLSearchParams({ run });
+    link.target = "_blank";
+    if (!links.firstChild || links.firstChild.textContent !== link.textContent) links.replaceChildren(link);
+    // Drawings of our own server, made of numbers; parsed apart, where nothing in them could run.
+    const parsed = new DOMParser().parseFromString(found.curves.join(""), "text/html");
+    curves.replaceChildren(...(found.curves.length ? parsed.body.children
+      : [element("p", "Nothing is logged yet.", "soft")]));
+  }
+
+  while (root.isConnected) {
+    await attempt(trouble, look);
+    await new Promise((resolve) => setTimeout(resolve, EVERY));
+  }
+}
+
+function cardsOf(found) {
+  const cards = [];
+  const add = (title, value, detail) => {
+    const made = element("div", "", "card");
+    made.append(element("span", title), element("b", value), element("span", detail || "\u00a0"));
+    cards.push(made);
+  };
+  const whole = (value) => value.toLocaleString("en", { maximumFractionDigits: 0 });
+  const share = found.steps ? percent(found.step / found.steps) : "";
+  add("step", whole(found.step), found.steps ? "of " + whole(found.steps) + ", " + share : "");
+  if (found.updates_per_second) {
+    add("updates a second", found.updates_per_second.toPrecision(3),
+      found.speed ? whole(found.speed[1]) + " " + found.speed[0] : "");
+  }
+  if (found.steps && found.step >= found.steps) add("time left", "none", "finished");
+  else if (found.seconds_left !== null) add("time left", duration(found.seconds_left), "at this rate");
+  if (found.seconds_since !== null) add("since last written", duration(found.seconds_since),
+    plural(found.checkpoints, "checkpoint"));
+  if (found.evaluation) {
+    for (const [name, value] of Object.entries(found.evaluation.scores)) {
+      const isShare = name.includes("pass@") || name.includes("cells");
+      add(name, isShare ? percent(value) : value.toPrecision(5), "at step " + whole(found.evaluation.step));
+    }
+  } else add("evaluation", "none", "yet");
+  return cards;
+}

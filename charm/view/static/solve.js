@@ -1,0 +1,124 @@
+"use strict";
+// Draw or paste a task, have it solved, and watch the votes come in.
+
+const ASK_AGAIN = 500;  // milliseconds
+
+async function solvePage(root) {
+  const draft = draftOf();
+  const name = field("name", "text", draft.name, { maxLength: 100 });
+  name.addEventListener("input", () => { draft.name = name.value; keepDraft(draft); });
+  const pasting = element("details"), text = element("textarea"), refused = element("div");
+  text.setAttribute("aria-label", "a task as JSON");
+  text.placeholder = '{"train": [{"input": [[0, 1]], "output": [[1, 0]]}], "test": [{"input": [[1, 1]]}]}';
+  const use = button("use it", () => attempt(refused, async () => {
+    const found = await ask("/api/paste", {}, { text: text.value });
+    Object.assign(draft, { name: found.id, train: found.task.train, test: found.task.test });
+    keepDraft(draft);
+    name.value = draft.name;
+    text.value = "";
+    pasting.open = false;
+    editing.replaceChildren(editorOf(draft, () => keepDraft(draft)));
+  }));
+  const fresh = button("start anew", () => {
+    sessionStorage.removeItem(DRAFT);
+    Object.assign(draft, draftOf());
+    name.value = draft.name;
+    editing.replaceChildren(editorOf(draft, () => keepDraft(draft)));
+  });
+  pasting.append(element("summary", "Paste a task as JSON"), text, tools(use), refused);
+  const editing = element("div");
+  editing.append(editorOf(draft, () => keepDraft(draft)));
+
+  const { models, waiting } = await ask("/api/models");
+  const model = selection("model", models.map((one) => [one, one]), models[0]);
+  const budget = field("budget", "number", 60, { min: 1, max: 86400 });
+  const mode = selection("mode", page.modes.map((one) => [one, one]), "memory");
+  const trouble = element("div"), result = element("div");
+  const start = button("solve", () => attempt(trouble, async () => {
+    await ask("/api/solve", {}, { name: draft.name, task: { train: draft.train, test: draft.test },
+      model: model.value, budget: Number(budget.value), mode: mode.value });
+    await watch();
+  }), "main");
+  const cancel = button("cancel", () => attempt(trouble, async () => { await ask("/api/cancel", {}, {}); }));
+  root.append(element("h2", "A task"), tools(labelled("name", name), fresh), pasting, editing, element("h2", "Solve it"));
+  if (models.length) {
+    root.append(tools(labelled("model", model), labelled("seconds", budget), labelled("what learns", mode), start,
+      cancel));
+  } else {
+    root.append(element("p", waiting.length ? waiting[0] + " has no checkpoint yet." :
+      "No model is open. Start the server with a run or a saved model: charm view RUN, or --checkpoint MODEL."));
+  }
+  root.append(trouble, result);
+
+  let watching = false;
+  async function watch() {
+    if (watching) return;
+    watching = true;
+    let version = -1;
+    try {
+      while (root.isConnected) {
+        const status = await ask("/api/solve");
+        start.disabled = status.state === "working";
+        cancel.disabled = status.state !== "working";
+        if (status.state === "idle") break;
+        if (status.version !== version) result.replaceChildren(...resultOf(status));
+        version = status.version;
+        if (status.state !== "working") break;
+        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN));
+      }
+    } finally {
+      watching = false;
+    }
+  }
+  await attempt(trouble, watch);
+}
+
+function resultOf(status) {
+  const heading = element("h3", ""), parts = [heading];
+  heading.append(status.task + " with " + status.model);
+  if (status.state === "working") {
+    const bar = element("progress");
+    bar.max = 1;
+    bar.value = status.used;
+    bar.setAttribute("aria-label", "share of the budget used");
+    parts.push(bar, element("p", status.text, "soft"));
+  } else if (status.state === "failed") {
+    parts.push(element("p", "It failed: " + status.text, "error"));
+  } else {
+    const ended = status.state === "done" ? "Done" : "Cancelled";
+    parts.push(element("p", ended + " after " + status.seconds + " s, loading included; the budget was " +
+      status.budget + " s.", "soft"));
+  }
+  if (status.views) {
+    const exact = status.exact === null ? "" : ", " + percent(status.exact) + " of the demonstrations exact";
+    parts.push(element("p", plural(status.views, "view") + " have voted after " + plural(status.updates, "update") +
+      exact + ".", "soft"));
+    status.tests.forEach((ranked, n) => {
+      const grids = element("div", "", "grids");
+      parts.push(element("h3", status.tests.length > 1 ? "Test " + (n + 1) : "Test"), grids);
+      grids.append(figure(status.inputs[n], "input", size(status.inputs[n].split("/"))));
+      ranked.forEach((one, rank) => grids.append(voteOf(one, rank, status)));
+      if (!ranked.length) grids.append(element("p", "No view has answered with a grid yet.", "soft"));
+    });
+    const link = element("a", "download as submission.json");
+    link.href = "/api/submission";
+    link.setAttribute("download", "submission.json");
+    parts.push(element("p"));
+    parts[parts.length - 1].append(link);
+  }
+  return parts;
+}
+
+function voteOf(candidate, rank, status) {
+  const share = candidate.votes / status.views;
+  const ended = status.state !== "working" && rank < 2;
+  const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
+    plural(candidate.votes, "vote") + ", " + percent(share));
+  made.lastChild.append(element("br"), "confidence " + candidate.confidence.toFixed(2));
+  const bar = element("div", "", "votes"), part = element("i");
+  part.style.width = percent(share);
+  bar.append(part);
+  made.append(bar);
+  if (ended) made.className = "attempt";
+  return made;
+}

@@ -1,0 +1,437 @@
+"""The documentation is true: every command on its pages runs, and links, options and Python are what they seem.
+
+Commands run as written, page by page, in a folder like a fresh clone on a CPU without a network; what one command
+makes serves the next. SMALL alone makes them small: it adds arguments, which win over those on the page.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import runpy
+import shlex
+import signal
+import subprocess
+import sys
+import tarfile
+import tomllib
+import urllib.request
+from collections.abc import Iterator
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from charm.cli import main
+from charm.synthesis.rearc import WHEEL_SHA256
+from charm.tasks import sources
+from tests.docs.pages import PAGES, ROOT, blocks, calls, links, read, spans, statements
+from tests.toy import write_toy_tasks
+
+# Runs that a page takes from another: it is read first, as its reader would.
+AFTER = {
+    "README.md": ("docs/data.md",),
+    "docs/train.md": ("docs/data.md",),
+    "docs/distributed.md": ("docs/data.md",),
+    "docs/evaluate.md": ("docs/train.md",),
+    "docs/solve.md": ("docs/train.md",),
+    "docs/adapt.md": ("docs/train.md",),
+    "docs/speedrun.md": ("docs/data.md",),
+    "docs/rearc2.md": ("docs/data.md",),
+    "docs/view.md": ("docs/quickstart.md", "docs/train.md"),
+    "docs/reproduce.md": ("docs/quickstart.md", "docs/adapt.md"),
+}
+
+MODEL = (
+    "--steps 2 --batch 4 --checkpoint-every 1 --evaluate-every 0 --device cpu --data.views 4 --data.canvas fit "
+    "--reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.recurrences 2 --reasoner.horizon 1 "
+    "--reasoner.inner-multiple 32 --reasoner.refinement-steps 2 --reasoner.compute-dtype float32 "
+)
+GPT = (
+    "--gpt.depth 2 --gpt.width 32 --gpt.head-width 8 --gpt.vocab 2048 --gpt.length 32 --gpt.compute-dtype float32 "
+    "--ngram.rows 50 --ngram.width 8 --ngram.layers 1 --steps 2 --batch 128 --device-rows 2 --evaluate-tokens 64 "
+    "--evaluate-every 0 --device cpu "
+)
+# How a command begins -> what is added to it, the first that fits. A command that none fits runs as it is.
+SMALL = {
+    "charm quickstart": "--steps 2",
+    "charm data stats": "--views 1",
+    "charm data fetch": "--data fetched",  # what is fetched here is of our own making: other commands must not see it
+    "charm data rearc": "--pairs 3 --workers 1",
+    "charm train (arc1|speedrun-public)( |$)": MODEL
+    + "--data.tasks 25ff71a9 3c9b0459 00576224 --data.auxiliary",
+    "charm train quickstart .*--memory.rank 0": MODEL + "--data.tasks 25ff71a9 3c9b0459",
+    "charm train ": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
+    "charm eval ": "--device cpu --batch 64",
+    "charm solve ": "--steps 2 --views 2 --batch 4 --device cpu",
+    "charm adapt ": "--tasks 1 --steps 2 --views 2 --batch 4 --device cpu",
+    "charm view": "--port 0 --device cpu",
+    "charm car build": "--rules 2 --examples 8",
+    "charm car train ": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
+    "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
+    "charm car (eval|show .*--run) ": "--device cpu",
+    "charm lm prepare": "--limit 200000 --validation 0.3",
+    "charm lm train ": GPT,
+    "charm lm eval": "--device cpu",
+    "charm lm sample": "--tokens 5 --device cpu",
+    "charm bench lm": "--presets lm-tiny lm-tiny-cose --batch 256 --seconds 0.1 --device cpu",
+    "charm rearc2 build": "--tasks 00dbd492 --pairs 3 --workers 1",
+    "charm rearc2 quarantine": "--workers 1",
+    "python benchmarks/continual.py": "--size tiny --seeds 1 --jobs 1 --device cpu",
+    "python -m benchmarks.language": "--variants stock cose --capacities 1 --seeds 0 --steps 1 --batch 1024 "
+    "--evaluate-tokens 512 --device cpu",
+    "make ": "--dry-run",
+}
+PROCESSES = "--nproc-per-node 2 --standalone"  # to torchrun, in the same way; it takes any free port
+
+# What is checked in another way, and why.
+NOT_RUN = {
+    "pip install": "it would change this environment and may need a network; names and extras are looked up instead",
+    "make": "it would do everything again; its plan is asked for (--dry-run)",
+}
+
+
+class Desk:
+    """A folder in which pages are followed, each once; a command that was run is not run again."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self.done: set[tuple[str, ...]] = set()
+        self.pages: set[str] = set()
+        self.capsys = capsys
+
+    def follow(self, page: str) -> None:
+        if page in self.pages:
+            return
+        for before in AFTER.get(page, ()):
+            self.follow(before)
+        self.pages.add(page)
+        for block in blocks(read(page)):
+            for statement in statements(block.text) if block.is_shell else ():
+                for call in calls(statement):
+                    if tuple(call) not in self.done:
+                        self.done.add(tuple(call))
+                        self.run(call, f"{page}, line {block.line}: {shlex.join(call)}")
+
+    def run(self, call: list[str], where: str) -> None:
+        program, words = call[0], call[1:]
+        if program == "pip":
+            check_install(words)
+        elif program == "torchrun":
+            launcher, words = words[: words.index("-m")], words[words.index("charm", words.index("-m")) :]
+            module = ["-m", "torch.distributed.run", *launcher, *PROCESSES.split(), "-m"]
+            run_program([sys.executable, *module, *with_small(words)], where)
+        elif program == "python":
+            run_program([sys.executable, *with_small(call)[1:]], where)
+        elif program == "make":
+            run_program(with_small(call), where)
+        else:
+            self.run_charm(with_small(call)[1:], where)
+
+    def run_charm(self, words: list[str], where: str) -> None:
+        """In this process: importing torch anew for each command would take most of the time."""
+        try:
+            (look_at_server if words[0] == "view" else main)(words)
+        except SystemExit as stopped:
+            if stopped.code not in (0, None):
+                pytest.fail(f"{where}\n{self.capsys.readouterr().err}")
+
+
+def with_small(call: list[str]) -> list[str]:
+    text = " ".join(call)
+    added = next((added for begin, added in SMALL.items() if re.match(begin, text)), "")
+    return [*call, *shlex.split(added)]
+
+
+def run_program(command: list[str], where: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
+    assert done.returncode == 0, f"{where}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+
+
+def look_at_server(words: list[str]) -> None:
+    """Run `charm view` with a browser that reads the page once and then ends the server, as Ctrl-C would."""
+    pages: list[bytes] = []
+
+    def browse(url: str) -> None:
+        try:
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                pages.append(answer.read())
+        finally:
+            signal.raise_signal(signal.SIGTERM)
+
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("webbrowser.open", lambda url: Thread(target=browse, args=(url,)).start())
+        try:
+            main(words)
+        except SystemExit as stopped:
+            if stopped.code:
+                raise
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    assert pages, "the server's page could not be read"
+    assert b"<html" in pages[0]
+
+
+def check_install(words: list[str]) -> None:
+    """`pip install` of this project: as a folder, or by its name and extras that exist."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert words[0] == "install"
+    for what in (word for word in words[1:] if not word.startswith("-")):
+        name, extras = re.fullmatch(r"([\w.-]+)(?:\[(.*)\])?", what).groups()  # type: ignore[union-attr]
+        assert name in (".", project["name"]), what
+        assert set(extras.split(",") if extras else ()) <= set(project["optional-dependencies"]), what
+
+
+# Pairs of two real tasks by a rule of ours: what `charm data rearc` finds unpacked needs no download.
+GENERATORS = """
+def generate_25ff71a9(rng, diff_lb, diff_ub):
+    grid = tuple(tuple(rng.randrange(10) for _ in range(3)) for _ in range(3))
+    return {"input": grid, "output": grid[::-1]}
+
+generate_3c9b0459 = generate_25ff71a9
+"""
+VERIFIERS = """
+def verify_25ff71a9(I):
+    return I[::-1]
+
+verify_3c9b0459 = verify_25ff71a9
+"""
+
+
+def lay_out(folder: Path) -> None:
+    """A clone's folders, task files under the names that the pages use, and what would be downloaded."""
+    for name in ("benchmarks", "examples", "Makefile", "pyproject.toml", "rearc2"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "docs").mkdir()  # `charm rearc2 quarantine` writes into it
+    write_toy_tasks(folder / "folder", 2)
+    for name, number in (("a.json", 0), ("b.json", 1)):
+        (folder / name).write_text((folder / "folder" / f"toy{number}.json").read_text())
+    challenges = {
+        path.stem: json.loads(path.read_text()) for path in sorted((folder / "folder").glob("*.json"))
+    }
+    (folder / "test_challenges.json").write_text(json.dumps(challenges))
+    # Placeholders on the pages.
+    (folder / "runs").mkdir()
+    (folder / "RUN").symlink_to("runs/arc1")
+    (folder / "runs" / "a").symlink_to("quickstart")
+    (folder / "runs" / "b").symlink_to("composition")
+    (folder / "DATA").symlink_to("data/lm")
+    rearc = folder / "data" / "cache" / f"rearc_utils-{WHEEL_SHA256[:12]}"
+    rearc.mkdir(parents=True)
+    for name, text in (("__init__", ""), ("generators", GENERATORS), ("verifiers", VERIFIERS)):
+        (rearc / f"{name}.py").write_text(text)
+
+
+def concept_arc(folder: Path) -> tuple[str, str]:
+    """An archive of ConceptARC's shape to download from disk: its address and the hash of its tasks."""
+    corpus = folder / "ConceptARC-main"
+    task = {
+        "train": [{"input": [[1, 0]], "output": [[0, 1]]}],
+        "test": [{"input": [[2, 0]], "output": [[0, 2]]}],
+    }
+    for number, name in enumerate(sources.CONCEPT_ARC_FILES):
+        (corpus / name).parent.mkdir(parents=True, exist_ok=True)
+        task["train"][0]["input"] = [[1, number // 100, number // 10 % 10, number % 10]]
+        (corpus / name).write_text(json.dumps(task))
+    archive = folder / "concept-arc.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(corpus, corpus.name)
+    return archive.as_uri(), sources.load_source(corpus).sha256
+
+
+@pytest.fixture(scope="module")
+def desk_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("desk")
+    lay_out(folder)
+    url, sha256 = concept_arc(tmp_path_factory.mktemp("download"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CHARM_DATA", str(folder / "data"))
+        patch.setattr(sources, "CONCEPT_ARC_URL", url)
+        patch.setattr(sources, "CONCEPT_ARC_SHA256", sha256)
+        patch.chdir(folder)
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def followed() -> Desk:
+    return Desk(None)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def desk(desk_folder: Path, followed: Desk, capsys: pytest.CaptureFixture[str]) -> Desk:
+    followed.capsys = capsys
+    return followed
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_command_runs(page: str, desk: Desk) -> None:
+    desk.follow(page)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "charm data show 007bbfb7 --dihedrall 1",
+        "charm data show 00000000",
+        "charm train arc1 --out runs/wrong --memory.no-such-field 1",
+        "charm view runs/nowhere",
+        "python examples/no_such_file.py",
+        "make no-such-target",
+        "pip install charm-arc[no-such-extra]",
+        "pip install another-project",
+    ],
+)
+def test_a_wrong_command_would_be_found(command: str, desk: Desk) -> None:
+    with pytest.raises((pytest.fail.Exception, AssertionError)):
+        desk.run(shlex.split(command), "here")
+
+
+def test_commands_are_read_as_a_shell_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = """Text with `charm one` in it.
+
+    charm one "a b"   # a comment
+    charm two \\
+        --option 1
+    for n in 1 2; do
+      charm three $n *.json
+    done
+
+Output is no command:
+
+    3 tasks, charm or not
+
+```sh
+python x.py $(echo y)
+```
+"""
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    shell = [block for block in blocks(page) if block.is_shell]
+    assert [block.line for block in shell] == [3, 14]
+    assert [call for block in shell for one in statements(block.text) for call in calls(one)] == [
+        ["charm", "one", "a b"],
+        ["charm", "two", "--option", "1"],
+        ["charm", "three", "1", "a.json", "b.json"],
+        ["charm", "three", "2", "a.json", "b.json"],
+        ["python", "x.py", "y"],
+    ]
+    assert spans(page) == ["charm one"]
+
+
+def test_what_is_not_run_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {" ".join(call[:2]) for call in all_calls()}
+    with capsys.disabled():
+        for begin, reason in NOT_RUN.items():
+            assert any(command.startswith(begin) for command in shown), f"no page shows {begin}"
+            print(f"\nnot run: {begin} ({reason})", end="")
+
+
+def test_every_rule_is_needed() -> None:
+    shown = [
+        " ".join(call if call[0] != "torchrun" else call[call.index("-m") + 1 :]) for call in all_calls()
+    ]
+    for begin in SMALL:
+        assert any(re.match(begin, text) for text in shown), f"no page shows {begin}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    missing = [
+        link for link in links(read(page)) if not (ROOT / page).parent.joinpath(link.split("#")[0]).exists()
+    ]
+    assert not missing
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    assert {f"docs/{path.name}" for path in ROOT.glob("docs/*.md")} <= set(links(read("README.md")))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_runs(page: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    examples = {path.read_text() for path in ROOT.glob("examples/*.py")}  # those run as commands
+    for block in blocks(read(page)):
+        if block.language == "python" and block.text not in examples:
+            snippet = tmp_path / f"line_{block.line}.py"
+            snippet.write_text(block.text)
+            runpy.run_path(str(snippet))
+
+
+def test_the_example_is_shown_as_it_is() -> None:
+    example = (ROOT / "examples" / "own_keys.py").read_text()
+    assert (
+        next(block.text for block in blocks(read("docs/memory.md")) if block.language == "python") == example
+    )
+
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][\w.-]*")
+LISTED = re.compile(r"│ (?:-h, )?(--[a-z][\w.-]*)")  # in a help text, which may have columns
+TRAINED = {
+    ("train",): ("arc1", "quickstart"),
+    ("car", "train"): ("car-small",),
+    ("lm", "train"): ("lm-tiny-cose",),
+}
+
+
+@pytest.fixture(scope="module")
+def options_of() -> dict[tuple[str, ...], set[str]]:
+    """Command -> the options in its help; `charm train` has those of the presets."""
+    found: dict[tuple[str, ...], set[str]] = {}
+
+    def ask(*words: str) -> None:
+        text = help_text(*words)
+        command = next((path for path in TRAINED if words[: len(path)] == path), words)
+        found.setdefault(command, set()).update(LISTED.findall(text))
+        for preset in TRAINED.get(words, ()):
+            ask(*words, preset)
+        inner = re.match(r"usage: [^{\n]*\[-h\] \{([\w,-]+)\}$", text, re.MULTILINE)
+        for name in inner[1].split(",") if inner else ():
+            ask(*words, name)
+
+    ask()
+    return found
+
+
+def help_text(*words: str) -> str:
+    """What `charm ... --help` prints, on lines wide enough that no option is broken."""
+    shown = TextIOWrapper(BytesIO(), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(shown):
+        patch.setenv("COLUMNS", "400")
+        with pytest.raises(SystemExit):
+            main([*words, "--help"])
+    shown.seek(0)
+    return shown.read()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_options_in_the_text_exist(page: str, options_of: dict[tuple[str, ...], set[str]]) -> None:
+    others = "".join(path.read_text() for path in ROOT.glob("benchmarks/*.py"))
+    known = set().union(*options_of.values()) | set(OPTION.findall(others))
+    wrong = []
+    for span in spans(read(page)):
+        words = span.split()
+        expected = known
+        if words[0] == "charm" and words[1:]:
+            paths = [tuple(words[1:3]), tuple(words[1:2]), *([()] if words[1].startswith("-") else [])]
+            command = next((path for path in paths if path in options_of), None)
+            if command is None:
+                wrong.append(span)
+                continue
+            expected = options_of[command]
+        elif words[0] == "torchrun":
+            expected = known | {"--nproc-per-node"}
+        wrong += [span for option in OPTION.findall(span) if option not in expected]
+    assert not wrong
+
+
+def all_calls() -> list[list[str]]:
+    return [
+        call
+        for page in PAGES
+        for block in blocks(read(page))
+        if block.is_shell
+        for statement in statements(block.text)
+        for call in calls(statement)
+    ]

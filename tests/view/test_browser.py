@@ -1,0 +1,265 @@
+"""The pages in a real browser. The fixture `page` fails a test whose page complains on its console."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from charm.tasks.sources import load_source
+from charm.view import api
+from charm.view.api import Library
+from charm.view.server import Viewer
+from tests.browser import overflow
+from tests.view.test_api import TASK, write_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+TASK_2 = {"set": "arc2/training", "task": "00576224"}
+SAMPLES = {"generator": "rearc2", "task": "00576224"}
+PLACES = {  # hash -> what is there once the page is
+    f"#tasks?{urlencode({'set': 'toys'})}": "a.thumb canvas",
+    f"#task?{urlencode(TASK_2)}": ".pair canvas",
+    f"#samples?{urlencode(SAMPLES)}": ".pair canvas",
+    "#run": ".card",
+    "#solve": ".board canvas",
+}
+
+
+def show(page: Page, viewer: Viewer, place: str, awaited: str) -> None:
+    page.goto("about:blank")  # a change of the hash alone would not load the page anew
+    page.goto(viewer.url + place)
+    page.wait_for_selector(awaited)
+
+
+@contextmanager
+def serving(library: Library) -> Iterator[Viewer]:
+    viewer = Viewer(library, device="cpu")
+    threading.Thread(target=viewer.serve_forever, daemon=True).start()
+    yield viewer
+    viewer.shutdown()
+    viewer.close()
+
+
+def test_every_page_opens_on_a_desktop_in_the_dark_too(page: Page, viewer: Viewer) -> None:
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for place, awaited in PLACES.items():
+            show(page, viewer, place, awaited)
+
+
+def test_every_page_fits_a_telephone(phone: Page, viewer: Viewer) -> None:
+    for place, awaited in PLACES.items():
+        show(phone, viewer, place, awaited)
+        assert overflow(phone) == 0, place
+
+
+def test_tasks_are_found_and_opened(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, f"#tasks?{urlencode({'set': 'arc2/training'})}", "a.thumb canvas")
+    assert "1000 of 1,000 tasks" in page.inner_text("#main")
+    page.fill("[name=find]", "00576")
+    page.wait_for_selector("text=1 of 1,000 tasks")
+    page.click("a.thumb:visible")
+    page.wait_for_selector("text=Demonstrations")
+    assert page.inner_text("h2").startswith("00576224")
+    page.go_back()
+    page.wait_for_selector("text=1 of 1,000 tasks")  # the filter is remembered
+    page.select_option("[name=set]", "toys")
+    page.wait_for_selector("text=4 of 4 tasks")
+
+
+def test_a_view_is_redrawn_by_a_click_and_by_its_seed(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, f"#task?{urlencode(TASK_2)}", "text=This is view 0: identity, colours 0123456789.")
+    page.fill("[name=seed]", "5")
+    page.press("[name=seed]", "Tab")
+    page.wait_for_selector(f"text={api.view_of({'seed': '5'})}")
+    page.click("text=redraw")
+    seed = page.input_value("[name=seed]")
+    view = api.view_of({"seed": seed})
+    page.wait_for_selector(f"text={view}")
+    assert page.input_value("[name=turn]") == str(view.dihedral)
+    page.reload()  # the address keeps the view
+    page.wait_for_selector(f"text={view}")
+    page.click("text=original")
+    page.wait_for_selector("text=This is view 0")
+
+
+def test_answers_are_hidden_until_they_are_asked_for(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, f"#task?{urlencode(TASK_2)}", "text=show the answers")
+    before = page.locator(".pair").count()
+    page.click("text=show the answers")
+    page.wait_for_selector("text=hide the answers")
+    assert page.locator(".pair").count() == before + 1
+    page.click("text=hide the answers")
+    page.wait_for_selector("text=show the answers")
+    assert page.locator(".pair").count() == before
+
+
+def test_a_pair_is_shown_on_its_canvas(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, f"#task?{urlencode(TASK_2)}", "text=30 \u00d7 30 tokens")
+    page.select_option("[name=canvas]", "pair")
+    page.wait_for_selector("text=11 \u00d7 11 tokens, the grid begins at row 0, column 0")
+    page.fill("[name=top]", "3")
+    page.press("[name=top]", "Tab")
+    page.wait_for_selector("text=the grid begins at row 3, column 0")
+    page.select_option("[name=pair]", "test 0")
+    page.wait_for_selector("text=answer hidden")
+
+
+def test_samples_are_drawn_by_a_click(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, f"#samples?{urlencode(SAMPLES)}", ".pair")
+    page.fill("[name=seed]", "3")
+    for attempt in range(2):
+        page.click("text=draw a sample")
+        page.wait_for_selector(f"text=seed 3, attempt {attempt}", timeout=30_000)
+    assert page.locator(".panel").count() == 2
+    assert page.locator("text=the verifier computes the same output").count() == 2
+    assert page.input_value("[name=attempt]") == "2"
+
+
+def test_what_the_server_refuses_is_told(page: Page, viewer: Viewer, errors: list[str]) -> None:
+    show(page, viewer, f"#task?{urlencode(TASK_2)}", "text=This is view 0")
+    page.fill("[name=colors]", "1023456789")
+    page.press("[name=colors]", "Tab")
+    page.wait_for_selector("text=are not a permutation of 0..9 that keeps 0 in place")
+    show(page, viewer, f"#samples?{urlencode({'generator': 'rearc', 'task': '00000004'})}", ".error")
+    page.click("text=draw a sample")
+    page.wait_for_selector("text=attempt 0 gave no pair: generator exception", timeout=30_000)
+    assert len(errors) == 3
+    assert all("400 (Bad Request)" in error for error in errors)
+    errors.clear()
+
+
+def test_a_run_is_watched_while_it_trains(page: Page, tmp_path: Path) -> None:
+    lines: list[object] = [{"step": n, "loss": 2.0, "time": 1.0 + n} for n in range(1, 6)]
+    run = write_run(tmp_path / "young", {"steps": 4000}, lines)
+    with serving(Library({}, {"young": run})) as viewer:
+        show(page, viewer, "#run", "text=of 4,000, 0.1%")
+        assert page.locator("svg.curve").count() == 1
+        with (run / "metrics.jsonl").open("a") as file:
+            file.write('{"step": 2000, "loss": 1.5, "evaluation/pass@2": 0.5, "time": 2001.0')
+            file.flush()
+            page.wait_for_timeout(3500)  # it looks every 3 seconds
+            assert "of 4,000, 0.1%" in page.inner_text("#main")
+            file.write("}\n")
+        page.wait_for_selector("text=of 4,000, 50.0%")
+        assert page.locator("svg.curve").count() == 2
+        with page.context.expect_page() as opened:
+            page.click("text=the page of this run")
+        assert opened.value.inner_text("h1") == "young"
+
+
+def test_one_of_several_runs_is_chosen(page: Page, tmp_path: Path) -> None:
+    lines: list[object] = [{"step": 3, "loss": 2.0, "evaluation/bpb": 1.25, "time": 4.0}]
+    runs = {
+        "tasks": write_run(tmp_path / "tasks", {"steps": 10}, []),
+        "text": write_run(tmp_path / "text", {"steps": 30, "gpt": {}}, lines),
+    }
+    with serving(Library({}, runs)) as viewer:
+        show(page, viewer, "#run", "text=Nothing is logged yet.")
+        page.select_option("[name=run]", "text")
+        page.wait_for_selector("text=of 30, 10.0%")
+        assert page.locator(".card", has_text="bpb").inner_text().split("\n")[1] == "1.2500"
+        page.reload()
+        page.wait_for_selector("text=of 30, 10.0%")
+
+
+def test_a_task_is_drawn(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, "#solve", ".board canvas")
+    board = page.locator(".board canvas").first
+    page.click("[aria-label='colour 4']")
+    box = board.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 5, box["y"] + 5, steps=10)
+    page.mouse.up()
+    page.click("text=copy the input")
+    page.fill("[aria-label='output height'] >> nth=0", "2")
+    page.press("[aria-label='output height'] >> nth=0", "Tab")
+    page.click("text=add a demonstration")
+    page.click("text=add a test")
+    page.click("text=remove >> nth=3")
+    draft = json.loads(page.evaluate("sessionStorage.getItem('charm draft')"))
+    blank = [[0] * 3] * 3
+    assert draft["train"] == [
+        {"input": [[4, 4, 4], [0, 0, 0], [0, 0, 0]], "output": [[4, 4, 4], [0, 0, 0]]},
+        {"input": blank, "output": blank},
+    ]
+    assert draft["test"] == [{"input": blank}]
+
+
+def test_a_finger_paints_too(phone: Page, viewer: Viewer) -> None:
+    show(phone, viewer, "#solve", ".board canvas")
+    phone.locator(".board canvas").first.tap()
+    draft = json.loads(phone.evaluate("sessionStorage.getItem('charm draft')"))
+    assert draft["train"][0]["input"] == [[0, 0, 0], [0, 1, 0], [0, 0, 0]]
+
+
+def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, "#solve", ".board canvas")
+    page.click("text=Paste a task")
+    page.fill("textarea", json.dumps({"mine": TASK}))
+    page.click("text=use it")
+    page.wait_for_selector("textarea", state="hidden")
+    assert page.input_value("[name=name]") == "mine"
+    page.fill("[name=budget]", "2")
+    page.click("button.main")
+    page.wait_for_selector(".votes", timeout=60_000)
+    assert re.search(r"\d+ views have voted after \d+ update", page.inner_text("#main"))
+    page.wait_for_selector(".attempt", timeout=60_000)
+    with page.expect_download() as download:
+        page.click("text=download as submission.json")
+    assert json.loads(Path(download.value.path()).read_text()) == viewer.solving.submission()
+    page.fill("[name=budget]", "600")
+    page.click("button.main")
+    page.wait_for_selector("progress", timeout=60_000)
+    page.click("text=cancel")
+    page.wait_for_selector("text=Cancelled after")
+
+
+NASTY = "<img src=x onerror=hacked=1>"
+
+
+def test_names_cannot_inject_markup(page: Page, tmp_path: Path, run: Path) -> None:
+    folder = tmp_path / "<script>hacked=1<"
+    folder.mkdir()
+    (folder / f"{NASTY}.json").write_text(json.dumps(TASK))
+    lines: list[object] = [{"step": 1, "loss": 2.0, NASTY: 1.0, f"evaluation/{NASTY}": 0.5, "time": 1.0}]
+    nasty_run = write_run(tmp_path / NASTY, {"steps": 5}, lines)
+    library = Library({NASTY: load_source(folder)}, {NASTY: nasty_run}, {NASTY: run})
+    with serving(library) as viewer:
+        for place, awaited in (
+            ("#tasks", "a.thumb canvas"),
+            (f"#task?{urlencode({'set': NASTY, 'task': NASTY})}", ".pair canvas"),
+            ("#run", "svg.curve"),
+        ):
+            show(page, viewer, place, awaited)
+            assert NASTY in page.inner_text("#main")
+            assert page.locator("img").count() == 0
+        with page.context.expect_page() as opened:
+            page.click("text=the page of this run")
+        assert opened.value.inner_text("h1") == NASTY
+        show(page, viewer, "#solve", ".board canvas")
+        page.click("text=Paste a task")
+        page.fill("textarea", json.dumps({NASTY: TASK}))
+        page.click("text=use it")
+        page.wait_for_selector("textarea", state="hidden")
+        page.fill("[name=budget]", "1")
+        page.click("button.main")
+        page.wait_for_selector(f"text={NASTY} with {NASTY}")
+        assert page.locator("img").count() == 0
+        assert page.evaluate("typeof hacked") == "undefined"
+
+
+def test_without_a_model_or_a_run_the_pages_say_what_to_do(page: Page, library: Library) -> None:
+    with serving(Library({"toys": library.sources["toys"]})) as viewer:
+        show(page, viewer, "#run", "text=No run is open")
+        show(page, viewer, "#solve", "text=No model is open")
+        assert page.locator("button.main").count() == 0

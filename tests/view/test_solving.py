@@ -1,0 +1,142 @@
+"""Solving in a process of its own, against the same solve in this one."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from charm.adaptation.solve import SolveOptions, solve
+from charm.errors import CharmError
+from charm.evaluation.submission import attempts
+from charm.tasks.sources import load_source
+from charm.tasks.task import Task
+from charm.view.api import Json
+from charm.view.solving import Solving
+
+SMALL = SolveOptions(budget=60.0, steps=2, views=12, batch=4)
+LONG = SolveOptions(budget=600.0, steps=10**9, views=12, batch=4)
+
+
+@pytest.fixture
+def task(toy_tasks: Path) -> Task:
+    return load_source(toy_tasks).tasks[0]
+
+
+@pytest.fixture
+def solving() -> Iterator[Solving]:
+    made = Solving("cpu")
+    yield made
+    made.close()
+
+
+def wait(solving: Solving, until: str, seconds: float = 60.0) -> Json:
+    """The status once its state is `until`, or once it has answers for until="answers"."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        status = solving.status()
+        if status["state"] == until or (until == "answers" and any(status["tests"])):
+            return status
+        time.sleep(0.05)
+    raise AssertionError(f"still {solving.status()} after {seconds} seconds")
+
+
+def test_a_solve_gives_what_charm_solve_gives(solving: Solving, task: Task, run: Path) -> None:
+    assert solving.status() == {"state": "idle", "version": 0}
+    with pytest.raises(CharmError, match="no task has been solved"):
+        solving.submission()
+    begun = solving.start(task, "a run", run, SMALL)
+    assert begun["state"] == "working"
+    with pytest.raises(CharmError, match="is being solved"):
+        solving.start(task, "a run", run, SMALL)
+    done = wait(solving, "done")
+    expected = solve([task], run, SMALL, ["cpu"])[task.id]
+    assert (done["updates"], done["views"]) == (expected.updates, expected.views) == (2, 12)
+    assert solving.submission() == attempts(expected.answers)
+    ranked = next(iter(expected.answers.values()))
+    assert [(one["votes"], one["confidence"]) for one in done["tests"][0]] == [
+        (one.votes, round(one.confidence, 4)) for one in ranked
+    ]
+    assert done["version"] > begun["version"]
+    with pytest.raises(CharmError, match="no task is being solved"):
+        solving.cancel()
+
+
+def test_cancelling_keeps_the_votes_and_lets_the_next_begin(solving: Solving, task: Task, run: Path) -> None:
+    before = set(multiprocessing.active_children())
+    solving.start(task, "a run", run, LONG)
+    answered = wait(solving, "answers")
+    assert answered["state"] == "working"
+    (process,) = set(multiprocessing.active_children()) - before
+    cancelled = solving.cancel()
+    assert not process.is_alive()
+    assert cancelled["state"] == "cancelled"
+    assert any(cancelled["tests"])
+    assert len(solving.submission()[task.id]) == 1
+    solving.start(task, "a run", run, LONG)
+    wait(solving, "answers")
+    solving.close()
+    assert set(multiprocessing.active_children()) <= before
+
+
+def test_failures_are_told(solving: Solving, task: Task, run: Path, tmp_path: Path) -> None:
+    with pytest.raises(CharmError, match="budget"):
+        solving.start(task, "a run", run, SolveOptions(budget=0.0))
+    solving.start(task, "nothing", tmp_path, SMALL)
+    assert "neither a saved model nor a run" in wait(solving, "failed")["text"]
+    before = set(multiprocessing.active_children())
+    solving.start(task, "a run", run, LONG)
+    wait(solving, "answers")
+    (process,) = set(multiprocessing.active_children()) - before
+    process.kill()
+    assert "process died" in wait(solving, "failed")["text"]
+
+
+PARENT = """
+import time
+from charm.view import worker
+
+def endless(connection):
+    import os
+    connection.send(os.getpid())
+    while True:
+        pass
+
+if __name__ == "__main__":
+    process, connection = worker.start(endless)
+    print(connection.recv(), flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_worker_does_not_outlive_a_server_that_is_killed(tmp_path: Path) -> None:
+    program = tmp_path / "parent.py"
+    program.write_text(PARENT)
+    parent = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    os.kill(child, 0)  # it is there
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        if _gone(child):
+            return
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    raise AssertionError("the worker is still there")
+
+
+def _gone(process: int) -> bool:
+    """Also of a process that has ended and that nobody has asked about yet."""
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    stat = Path(f"/proc/{process}/stat")
+    return stat.is_file() and stat.read_text().rpartition(")")[2].split()[0] == "Z"
