@@ -42,16 +42,20 @@ from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig
 from charm.training.loop import train
 
-# Small tasks of ARC-AGI-1's training set. Base and stream share kinds of rules (mirroring, turning, recolouring, logic
-# of two halves), not tasks: whether a memory can tell a frozen reasoner which kind of rule it is, is the question.
+# Small tasks of ARC-AGI-1. Base and stream share kinds of rules, not tasks: whether a memory can tell a frozen reasoner
+# which rule it is, is the question. Turning (3c9b0459; new 6150a2bd), transposing (9dfd6313; 74dd1130), flipping
+# (67a3c6ac, 68b16354), mirroring above, below, beside (4c4377d9, 8be77c9e, 6d0aefbc; 6fa7a44f, c9e6f938) and both ways
+# (62c24649, 67e8384a; 3af2c5a8), four turns (7fe24cdd; 46442a0e), moving (25ff71a9), recolouring (b1948b0a; c8f0f002),
+# and of two halves or (dae9d2b5, ce4f8723; e133d23d, 506d28a5), and (0520fde7), exclusive or (99b1bc43), nor (fafffa47,
+# 1b2d62fb; 94f9d214, f2829549, 6430c8c4).
 BASE = (
-    *("25ff71a9", "3c9b0459", "4c4377d9", "62c24649", "67a3c6ac", "67e8384a"),
-    *("68b16354", "6d0aefbc", "7b7f7511", "8be77c9e", "a79310a0", "b1948b0a"),
-    *("c8f0f002", "c9e6f938", "d037b0a7", "d511f180", "dae9d2b5", "fafffa47"),
+    *("3c9b0459", "9dfd6313", "67a3c6ac", "68b16354", "4c4377d9", "8be77c9e"),
+    *("6d0aefbc", "62c24649", "67e8384a", "7fe24cdd", "25ff71a9", "b1948b0a"),
+    *("dae9d2b5", "ce4f8723", "0520fde7", "99b1bc43", "fafffa47", "1b2d62fb"),
 )
 STREAM = (
-    *("6150a2bd", "74dd1130", "9dfd6313", "a416b8f3", "6fa7a44f", "7fe24cdd"),
-    *("94f9d214", "0d3d703e", "99b1bc43", "46442a0e", "f2829549", "0520fde7"),
+    *("6150a2bd", "94f9d214", "6fa7a44f", "f2829549", "74dd1130", "e133d23d"),
+    *("c9e6f938", "6430c8c4", "46442a0e", "506d28a5", "3af2c5a8", "c8f0f002"),
 )
 
 
@@ -188,7 +192,8 @@ def main() -> None:
     options = parser.parse_args()
     size, out = sizes()[options.size], options.out / options.size
     began = time.monotonic()
-    tasks = {task.id: task for task in load_source("arc1/training").tasks}
+    sources = ("arc1/training", "arc1/evaluation")
+    tasks = {task.id: task for source in sources for task in load_source(source).tasks}
     TaskStream("unseen", tuple(tasks[task_id] for task_id in size.stream)).save(out / "unseen.json")
     runs = [(*run, seed) for seed in range(options.seeds) for run in RUNS]
     work = (options.size, options.device, out)

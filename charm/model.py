@@ -213,6 +213,7 @@ class CharmModel(nn.Module):
 
     @staticmethod
     def from_pretrained(folder: Path, device: torch.device | str = "cpu") -> CharmModel:
+        """A saved model, to answer with or to adapt. On a CPU it computes in float32, whatever it was trained in."""
         try:
             data = json.loads((folder / "config.json").read_text())
             config = from_json(ModelConfig, data, str(folder / "config.json"))
@@ -230,6 +231,8 @@ class CharmModel(nn.Module):
             model.load_state_dict(tensors)
         except RuntimeError as error:
             raise CharmError(f"{folder}: the weights do not fit the configuration ({error})") from error
+        if torch.device(device).type == "cpu":  # most CPUs have no units for bfloat16 and take five times as long
+            model.reasoner.compute_dtype = torch.float32
         return model.to(device)
 
 

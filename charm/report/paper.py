@@ -159,6 +159,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "charm train arc1-train",
             Training(("arc1-train",), ARC1, runs=4),
             "table 49.75 ± 2.50, gated 51.83 ± 0.76, ungated 51.25 ± 0.94, Engram-style 50.08",
+            (Ours("speedrun", "ungated {pass@2:.1f}, a model of 3.7M parameters after 11 minutes"),),
         ),
         Row("fig:architecture-comparison", "see memory.md", "none", "a diagram", instead="nothing to run"),
         Row("fig:cose-detail", "see memory.md", "none", "a diagram", instead="nothing to run"),
@@ -293,6 +294,13 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "charm lm train lm-d12-cose-x5",
             Tokens("lm-d12-cose-x5", 1.19e9, 10),
             "bits per byte at x5: Engram 0.84638 ± 0.00050, CoSE 0.84436 ± 0.00083",
+            (
+                Ours(
+                    "language_gpu",
+                    "x5: Engram {Engram x5:.4f}, CoSE {CoSE x5:.4f}; x20: {Engram x20:.4f}, {CoSE x20:.4f}; "
+                    "stock {stock:.4f}",
+                ),
+            ),
         ),
         Row(
             "tab:nanochat-d12-width",
@@ -311,12 +319,14 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "charm lm train lm-d12-cose-x5 --steps 8850",
             Tokens("lm-d12-cose-x5", 4.64e9, 4),
             "d12, CoSE minus Engram: -0.0020 ± 0.0005 bits per byte, with 4.64B tokens -0.0002 ± 0.0003",
+            (Ours("language_gpu", "CoSE minus Engram: {difference x5:.4f} at x5, {difference x20:.4f} at x20"),),
         ),
         Row(
             "fig:lm-memory-scaling",
             "charm report --figure lm-scaling results.json",
             "the runs of tab:nanochat-d12 and tab:nanochat-d12-width",
             "their numbers",
+            (Ours("language_gpu", "five points, three seeds each"),),
         ),
         Row(
             "fig:cose-generalization",
