@@ -1,4 +1,4 @@
-"""Where downloaded and generated data live."""
+"""Where downloaded and generated data live, and the model that comes with CHARM."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def data_dir(override: Path | None = None) -> Path:
     else:
         caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(caches).expanduser() / "charm"
+
+
+def released_model() -> Path:
+    """The trained model that comes with CHARM: a run of the preset `speedrun` (docs/speedrun.md)."""
+    return Path(__file__).parent / "released" / "speedrun"

@@ -13,7 +13,7 @@ from tyro.conf import Positional
 def solve(
     tasks: Positional[tuple[Path, ...]],
     *,
-    checkpoint: Path,
+    checkpoint: Path | None = None,
     mode: Literal["memory", "composition", "full"] = "memory",
     budget: str = "60s",
     steps: int = 1000,
@@ -31,14 +31,15 @@ def solve(
     every better answer, so there is one whenever the command is stopped. All accelerators of the machine work at once
     on several tasks.
 
-    Example: charm solve task.json --checkpoint runs/quickstart --budget 2m
+    Example: charm solve task.json --budget 5m
 
     Example: charm solve test_challenges.json --checkpoint runs/arc2 --budget 11.5h --out submission.json
 
     Args:
         tasks: JSON files of one ARC task or of many by id (Kaggle challenges), or folders of them; test outputs, if
             there are any, are not looked at.
-        checkpoint: a run folder or a saved model.
+        checkpoint: a run folder or a saved model (default: the one that comes with CHARM, trained for eleven minutes on
+            ARC-AGI-1's training tasks).
         mode: what learns: a task's own rows, also the memory's shared weights, or everything, which is put back after
             each task.
         budget: time for everything, such as 90s, 5m or 12h.
@@ -58,6 +59,7 @@ def solve(
     from charm.adaptation.solve import solve as run
     from charm.errors import CharmError
     from charm.evaluation.submission import Submission, attempts, write_submission
+    from charm.paths import released_model
     from charm.report.draw import grid_text
     from charm.tasks.questions import questions_of
     from charm.tasks.task import Task
@@ -89,7 +91,7 @@ def solve(
         bar = progress.add_task("preparing", total=1.0)
         found = run(
             loaded,
-            checkpoint,
+            checkpoint or released_model(),
             options,
             devices,
             lambda used, text: progress.update(bar, completed=min(used, 1.0), description=text),

@@ -28,7 +28,7 @@ def view(
 
     Args:
         runs: run folders to watch; those on ARC's tasks can also solve.
-        checkpoint: further run folders or saved models to solve with.
+        checkpoint: run folders or saved models to solve with, beside the model that comes with CHARM.
         tasks: further tasks to browse: JSON files, or folders of them.
         port: where the server listens; 0 takes a free port.
         no_open: do not open a browser.

@@ -319,7 +319,12 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "charm lm train lm-d12-cose-x5 --steps 8850",
             Tokens("lm-d12-cose-x5", 4.64e9, 4),
             "d12, CoSE minus Engram: -0.0020 ± 0.0005 bits per byte, with 4.64B tokens -0.0002 ± 0.0003",
-            (Ours("language_gpu", "CoSE minus Engram: {difference x5:.4f} at x5, {difference x20:.4f} at x20"),),
+            (
+                Ours(
+                    "language_gpu",
+                    "CoSE minus Engram: {difference x5:.4f} at x5, {difference x20:.4f} at x20",
+                ),
+            ),
         ),
         Row(
             "fig:lm-memory-scaling",

@@ -19,6 +19,7 @@ import numpy as np
 from charm.adaptation.solve import SCOPES, SolveOptions
 from charm.errors import CharmError
 from charm.evaluation.archive import passes
+from charm.paths import released_model
 from charm.report import folder
 from charm.report.answers import grid_text
 from charm.report.curves import curve_svg
@@ -68,15 +69,14 @@ def open_library(
     data: Path | None,
     say: Callable[[str], None],
 ) -> Library:
-    """The public sets and these folders. A folder that is not what it should be is an error; a downloaded set that is
-    damaged is left out, and said so."""
+    """The public sets, the model that comes with CHARM, and these folders. A folder that is not what it should be is an
+    error; a downloaded set that is damaged is left out, and said so."""
     kinds = [folder.kind_of(run) for run in runs]
     for path in checkpoints:
         if not steps_of(path) and not (path / "model.safetensors").is_file():
             raise CharmError(f"{path} holds neither a saved model nor a run with a checkpoint")
-    solvers = dict.fromkeys(
-        [run for run, kind in zip(runs, kinds, strict=True) if kind == "arc"] + list(checkpoints)
-    )
+    own = [run for run, kind in zip(runs, kinds, strict=True) if kind == "arc"]
+    solvers = dict.fromkeys([*own, *checkpoints, released_model()])
     sources = [load_source(path) for path in tasks]
     try:
         sources += load_available(data)
@@ -86,7 +86,7 @@ def open_library(
     return Library(
         {source.name: source for source in sources},
         dict(zip(names_of(runs), runs, strict=True)) if runs else {},
-        dict(zip(names_of(list(solvers)), solvers, strict=True)) if solvers else {},
+        dict(zip(names_of(list(solvers)), solvers, strict=True)),
         available(),
         data,
     )

@@ -265,7 +265,7 @@ def test_what_is_opened_is_looked_at_first(run: Path, toy_tasks: Path, tmp_path:
     said: list[str] = []
     found = api.open_library([run], [run], [toy_tasks], tmp_path, said.append)
     assert said == []
-    assert (list(found.runs), list(found.models)) == (["run"], ["run"])
+    assert (list(found.runs), list(found.models)) == (["run"], ["run", "speedrun"])
     assert len(found.sources[str(toy_tasks)].tasks) == 4
     with pytest.raises(CharmError, match="not a run folder"):
         api.open_library([tmp_path], [], [], tmp_path, said.append)
