@@ -38,6 +38,8 @@ from charm.training.config import TrainConfig, read_config
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
 VOTE_MARGIN = 1.5  # times what the first votes let expect
+FEW_UPDATES = 100  # are too few: smaller batches then, down to the smallest
+SMALLEST_BATCH = 16
 
 Mode = Literal["memory", "composition", "full"]
 SCOPES: dict[Mode, Scope] = {"memory": "rows", "composition": "composition", "full": "full"}
@@ -121,6 +123,13 @@ def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> 
     return min(2 * views, limit, views + max(affordable, 0))
 
 
+def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: int) -> int:
+    """How many examples an update shall have: half as many, again and again, while the time allows too few updates."""
+    while batch // 2 >= SMALLEST_BATCH and left < min(steps, FEW_UPDATES) * seconds_per_update:
+        batch, seconds_per_update = batch // 2, seconds_per_update / 2
+    return batch
+
+
 class Solver:
     """A trained model that answers one task after the other, each as if it were the only one."""
 
@@ -146,9 +155,9 @@ class Solver:
                 parameter.copy_(self.base[name])
         return data
 
-    def adaptation(self, task: Task, data: Dataset) -> Adaptation:
-        seed = key_of(task.id)
-        return Adaptation(self.model, data, self.options.recipe, self.scope, self.place, seed=seed)
+    def adaptation(self, task: Task, data: Dataset, batch: int) -> Adaptation:
+        recipe = replace(self.options.recipe, batch=batch)
+        return Adaptation(self.model, data, recipe, self.scope, self.place, seed=key_of(task.id))
 
     def solve(
         self,
@@ -180,10 +189,17 @@ class Solver:
             solution = answered(Path(scratch, "first"), views)
             cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
             keep = voting_seconds(clock.seconds, cost, options.views)
-            adaptation = self.adaptation(task, data)
+            adaptation = self.adaptation(task, data, options.batch)
             while updates < options.steps and clock.left > keep:
+                began = clock.spent
                 adaptation.update()
                 updates += 1
+                if updates == 2:  # the first also warms up
+                    batch = fitting_batch(
+                        options.batch, clock.spent - began, clock.left - keep, options.steps - updates
+                    )
+                    if batch < options.batch:
+                        adaptation = self.adaptation(task, data, batch)
                 if updates % 10 == 0 or updates == options.steps:
                     loss, exact = adaptation.progress()
                     text = f"update {updates}: loss {loss:.3f}, {exact:.0%} of the demonstrations exact"

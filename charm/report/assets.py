@@ -119,11 +119,10 @@ figcaption b { color: var(--ink); }
 }
 """
 
-# Both scripts: grids, and figures with their captions.
+# All scripts, those of `charm view` too: grids, and figures with their captions.
 DRAWING = """
 "use strict";
 const page = JSON.parse(document.getElementById("data").textContent);
-const list = document.getElementById("tasks");
 // Pixels of a grid's longer side, about; a telephone shows two side by side.
 const LONGEST = Math.min(190, (window.innerWidth - 90) / 2);
 
@@ -140,46 +139,45 @@ function percent(share) { return (100 * share).toFixed(1) + "%"; }
 
 function size(rows) { return rows.length + "\\u00d7" + rows[0].length; }
 
+// Rows of cells on a canvas, each a number of its shade, with lines between them where there is room. Returns the pen.
+function paint(canvas, rows, shades, cell) {
+  const line = cell > 3 ? 1 : 0, width = rows[0].length * cell + line, height = rows.length * cell + line;
+  const ratio = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.width = width + "px";
+  pen.scale(ratio, ratio);
+  pen.fillStyle = page.line;
+  pen.fillRect(0, 0, width, height);
+  for (let r = 0; r < rows.length; r++) {
+    for (let c = 0; c < rows[0].length; c++) {
+      pen.fillStyle = shades[rows[r][c]];
+      pen.fillRect(c * cell + line, r * cell + line, cell - line, cell - line);
+    }
+  }
+  return pen;
+}
+
 // A grid travels as "012/345". With the truth beside it, differing cells are marked, if the sizes agree.
 function drawGrid(text, label, truth) {
   if (!text) return element("div", "no grid", "absent");
-  const rows = text.split("/"), height = rows.length, width = rows[0].length;
-  const wanted = truth ? truth.split("/") : rows;
-  const comparable = wanted.length === height && wanted[0].length === width;
-  const cell = Math.max(5, Math.min(22, Math.floor(LONGEST / Math.max(height, width))));
-  const canvas = document.createElement("canvas"), ratio = window.devicePixelRatio || 1;
-  canvas.width = (width * cell + 1) * ratio;
-  canvas.height = (height * cell + 1) * ratio;
-  canvas.style.width = width * cell + 1 + "px";
+  const rows = text.split("/"), wanted = truth ? truth.split("/") : rows, canvas = element("canvas");
+  const cell = Math.max(5, Math.min(22, Math.floor(LONGEST / Math.max(rows.length, rows[0].length))));
   canvas.setAttribute("role", "img");
   canvas.setAttribute("aria-label", label + ", " + size(rows));
-  const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
-  pen.fillStyle = page.line;
-  pen.fillRect(0, 0, width * cell + 1, height * cell + 1);
-  for (let r = 0; r < height; r++) {
-    for (let c = 0; c < width; c++) {
-      pen.fillStyle = page.palette[rows[r][c]];
-      pen.fillRect(c * cell + 1, r * cell + 1, cell - 1, cell - 1);
-      if (comparable && rows[r][c] !== wanted[r][c]) {
-        const mark = Math.max(3, Math.round(cell * 0.45)), inset = 1 + (cell - 1 - mark) / 2;
-        pen.fillStyle = "#000";
-        pen.fillRect(c * cell + inset, r * cell + inset, mark, mark);
-        pen.fillStyle = "#fff";
-        pen.fillRect(c * cell + inset + 1, r * cell + inset + 1, mark - 2, mark - 2);
-      }
+  const pen = paint(canvas, rows, page.palette, cell);
+  if (size(rows) !== size(wanted)) return canvas;
+  const mark = Math.max(3, Math.round(cell * 0.45)), inset = 1 + (cell - 1 - mark) / 2;
+  for (let r = 0; r < rows.length; r++) {
+    for (let c = 0; c < rows[0].length; c++) {
+      if (rows[r][c] === wanted[r][c]) continue;
+      pen.fillStyle = "#000";
+      pen.fillRect(c * cell + inset, r * cell + inset, mark, mark);
+      pen.fillStyle = "#fff";
+      pen.fillRect(c * cell + inset + 1, r * cell + inset + 1, mark - 2, mark - 2);
     }
   }
   return canvas;
-}
-
-function difference(text, truth) {
-  if (!text || !truth) return "";
-  const rows = text.split("/"), wanted = truth.split("/");
-  if (size(rows) !== size(wanted)) return size(rows) + " instead of " + size(wanted);
-  let wrong = 0;
-  for (let i = 0; i < text.length; i++) wrong += text[i] !== truth[i];
-  return wrong ? plural(wrong, "cell") + " differ" + (wrong === 1 ? "s" : "") : "right";
 }
 
 function figure(text, title, note, truth) {
@@ -195,6 +193,20 @@ function pairOf(input, output, title) {
   made.append(figure(input, title, size(input.split("/"))), element("span", "\\u2192"),
     figure(output, "output", size(output.split("/"))));
   return made;
+}
+"""
+
+# A list of tasks to open and to filter; what a filter means and what a task shows are each page's `fits` and `answers`.
+LISTING = """
+const list = document.getElementById("tasks");
+
+function difference(text, truth) {
+  if (!text || !truth) return "";
+  const rows = text.split("/"), wanted = truth.split("/");
+  if (size(rows) !== size(wanted)) return size(rows) + " instead of " + size(wanted);
+  let wrong = 0;
+  for (let i = 0; i < text.length; i++) wrong += text[i] !== truth[i];
+  return wrong ? plural(wrong, "cell") + " differ" + (wrong === 1 ? "s" : "") : "right";
 }
 
 // To open; the lines are made when that happens, since there may be a thousand.
@@ -232,10 +244,6 @@ function candidateOf(candidate, truth, steps, views) {
   return made;
 }
 
-"""
-
-# A list of tasks to open and to filter; what a filter means and what a task shows are each page's `fits` and `answers`.
-LISTING = """
 // Grids are drawn when a task is opened for the first time: the page itself opens at once.
 function fill(details) {
   if (details.lastElementChild.tagName !== "SUMMARY") return;
@@ -257,7 +265,7 @@ function pick() {
     row.hidden = !fits(task, filter) || !task.id.toLowerCase().includes(wanted);
     shown += !row.hidden;
   }
-  document.getElementById("shown").textContent = shown + " of " + plural(page.tasks.length, "task");
+  document.getElementById("shown").textContent = shown.toLocaleString("en") + " of " + plural(page.tasks.length, "task");
 }
 
 if (list) {

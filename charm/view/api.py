@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from charm.adaptation.solve import SCOPES, SolveOptions
+from charm.adaptation.solve import Mode, SolveOptions
 from charm.errors import CharmError
 from charm.evaluation.archive import passes
 from charm.paths import released_model
@@ -46,6 +46,11 @@ TITLES = {
     CONCEPT_ARC: "ConceptARC",
 }
 CANVASES = ("full", "pair", "puzzle")
+MODES: dict[Mode, str] = {
+    "memory": "the task's own rows",
+    "composition": "also the memory's shared weights",
+    "full": "everything",
+}
 RATE_LINES = 20  # newest lines of metrics that tell the rate
 MAX_NUMBER = 2**53 - 1  # what a browser counts to
 TOKEN_DIGITS = "0123456789ab"
@@ -73,10 +78,11 @@ def open_library(
     error; a downloaded set that is damaged is left out, and said so."""
     kinds = [folder.kind_of(run) for run in runs]
     for path in checkpoints:
-        if not steps_of(path) and not (path / "model.safetensors").is_file():
+        if not has_model(path):
             raise CharmError(f"{path} holds neither a saved model nor a run with a checkpoint")
     own = [run for run, kind in zip(runs, kinds, strict=True) if kind == "arc"]
-    solvers = dict.fromkeys([*own, *checkpoints, released_model()])
+    # The same folder may be among them twice, once by a relative path.
+    solvers = dict.fromkeys(path.resolve() for path in (*own, *checkpoints, released_model()))
     sources = [load_source(path) for path in tasks]
     try:
         sources += load_available(data)
@@ -103,9 +109,9 @@ def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
     return among[wanted]
 
 
-def number(query: Query, name: str, limit: int, default: int = 0) -> int:
-    """A whole number from 0 up to the limit."""
-    text = query.get(name, str(default))
+def number(query: Query, name: str, limit: int) -> int:
+    """A whole number from 0 up to the limit; 0 if the query tells none."""
+    text = query.get(name, "0")
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= limit):
         raise CharmError(f"{name} must be a whole number from 0 to {limit}, not {text[:20]!r}")
     return int(text)
@@ -157,7 +163,7 @@ def start_json(library: Library) -> Json:
         "generators": {
             name: {"title": one.title, "tasks": sorted(one.tasks)} for name, one in library.generators.items()
         },
-        "modes": list(SCOPES),
+        "modes": list(MODES.items()),
     }
 
 
@@ -334,13 +340,14 @@ def newest_evaluation(run: Path, kind: str, lines: Sequence[Json]) -> Json | Non
 # Solving
 
 
+def has_model(path: Path) -> bool:
+    """Whether this is a run with a checkpoint, or a saved model."""
+    return bool(steps_of(path)) or (path / "model.safetensors").is_file()
+
+
 def models_json(library: Library) -> Json:
     """What can solve a task now; a young run has no checkpoint yet."""
-    ready = [
-        name
-        for name, path in library.models.items()
-        if steps_of(path) or (path / "model.safetensors").is_file()
-    ]
+    ready = [name for name, path in library.models.items() if has_model(path)]
     return {"models": ready, "waiting": [name for name in library.models if name not in ready]}
 
 
@@ -364,14 +371,15 @@ def pasted_json(text: Any) -> Json:
 def solve_request(library: Library, body: Json) -> tuple[Task, str, Path, SolveOptions]:
     """What to solve, with which model (name and place) and how."""
     name, model = body.get("name", "drawn"), body.get("model")
-    if not isinstance(name, str) or not name.strip() or len(name) > 100:
-        raise CharmError("a task's name is a text of 1 to 100 characters")
+    # Half of a surrogate pair, which nothing can encode, is not printable either.
+    if not isinstance(name, str) or not name.strip() or len(name) > 100 or not name.isprintable():
+        raise CharmError("a task's name is one line of 1 to 100 characters")
     if not isinstance(model, str) or model not in models_json(library)["models"]:
         raise CharmError(f"there is no model {model!r} with a checkpoint here")
     budget, mode = body.get("budget", 60), body.get("mode", "memory")
     if not folder.is_number(budget):
         raise CharmError("the budget must be a number of seconds")
-    if not isinstance(mode, str) or mode not in SCOPES:
-        raise CharmError(f"mode is one of {', '.join(SCOPES)}")
+    if not isinstance(mode, str) or mode not in MODES:
+        raise CharmError(f"mode is one of {', '.join(MODES)}")
     task = task_from_json(body.get("task"), name.strip(), "the editor")
     return task, model, library.models[model], SolveOptions(float(budget), mode=mode)

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -75,10 +76,8 @@ class Solving:
         return self.status()
 
     def close(self) -> None:
-        with self._lock:
-            job = self._job
-        if job is not None:
-            worker.stop(job.process)
+        with suppress(CharmError):  # there may be nothing to cancel
+            self.cancel()
 
     def status(self) -> Json:
         with self._lock:
@@ -111,13 +110,15 @@ class Solving:
 
     def _listen(self, job: Job, connection: Connection) -> None:
         """Take in what the process sends until it ends, by itself or not."""
-        failure = ""
+        state, text = "failed", "the solver's process died; the terminal of charm view may tell why"
         while True:
             try:
                 kind, content = connection.recv()
             except (EOFError, OSError):
                 break
             with self._lock:
+                if job.state != "working":
+                    continue  # what comes after a cancel is read, so that the sender is not held up, and dropped
                 job.version += 1
                 if kind == "said":
                     job.used, job.text = content
@@ -125,15 +126,12 @@ class Solving:
                     job.answers = content.answers
                     job.found = _solution_json(content)
                 else:
-                    failure = content
-        job.process.join()
+                    state, text = kind, content
         with self._lock:
             if job.state != "working":
-                return  # cancelled
-            if job.process.exitcode == 0 and not failure:
-                self._end(job, "done", "done")
-            else:
-                self._end(job, "failed", failure or "the solver's process died; its terminal may tell why")
+                return  # whoever cancelled waits for the process: two that wait would take its end from each other
+            self._end(job, state, text)
+        job.process.join()
 
     @staticmethod
     def _end(job: Job, state: str, text: str) -> None:
@@ -171,5 +169,6 @@ def _work(connection: Connection, task: Task, model: Path, options: SolveOptions
             lambda used, text: connection.send(("said", (used, text))),
             lambda _, solution: connection.send(("found", solution)),
         )
+        connection.send(("done", "done"))
     except CharmError as error:
         connection.send(("failed", str(error)))

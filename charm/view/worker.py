@@ -41,9 +41,8 @@ def _run(job: bytes, connection: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches this process too; the server decides
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that temporary folders are removed
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    target, args = pickle.loads(
-        job
-    )  # only now: it may import torch, and a signal must not meet us unprepared
+    # Only now: this may import torch, and a signal must not meet us unprepared.
+    target, args = pickle.loads(job)
     target(connection, *args)
 
 

@@ -14,6 +14,7 @@ from charm.adaptation.solve import (
     Mode,
     SolveOptions,
     Solver,
+    fitting_batch,
     load_tasks,
     next_views,
     solve,
@@ -54,7 +55,7 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
     task = one(unseen)
     data = solver.prepare(task)
     before = snapshot(solver.model)
-    adaptation = solver.adaptation(task, data)
+    adaptation = solver.adaptation(task, data, OPTIONS.batch)
     for _ in range(OPTIONS.steps):
         adaptation.update()
     own = private_rows(solver.model, (task.id,))
@@ -184,8 +185,8 @@ def test_updates_stop_in_time_to_vote(base: Path, unseen: Path, monkeypatch: pyt
         voted.append(views)
         return {}
 
-    def slow(task: Task, data: object) -> object:
-        adaptation = make(task, data)  # type: ignore[arg-type]
+    def slow(task: Task, data: object, batch: int) -> object:
+        adaptation = make(task, data, batch)  # type: ignore[arg-type]
         update = adaptation.update
 
         def ticking() -> object:
@@ -211,6 +212,11 @@ def test_the_plan_by_hand() -> None:
     assert next_views(64, 100, 0.1, 100.0) == 100
     assert next_views(64, 128, 0.1, 1.05) == 74
     assert next_views(64, 128, 0.1, -5.0) == 64
+    assert fitting_batch(128, 1.0, 1000.0, 1000) == 128
+    assert fitting_batch(128, 1.0, 30.0, 1000) == 32  # 120 updates instead of 30
+    assert fitting_batch(128, 1.0, 30.0, 20) == 128  # no more than 20 are wanted
+    assert fitting_batch(128, 1.0, 0.1, 1000) == 16
+    assert fitting_batch(8, 1.0, 0.1, 1000) == 8
 
 
 def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:
@@ -218,7 +224,7 @@ def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:
     for steps in (5, 40):
         solver = Solver(base, replace(OPTIONS, steps=steps), HERE)
         task = one(unseen)
-        adaptation = solver.adaptation(task, solver.prepare(task))
+        adaptation = solver.adaptation(task, solver.prepare(task), 8)
         for _ in range(steps):
             adaptation.progress()
             adaptation.update()

@@ -51,7 +51,7 @@ def weights_after(
 def test_recorded_updates_are_the_launched_ones(
     memory: MemoryConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for the last bits: a library may choose other kernels while it is recorded."""
+    """But for the last bits, in which two launched runs differ as well."""
     config = replace(small(), memory=memory)
     losses, weights, recorded = weights_after(40, config, tmp_path / "recorded")
     assert recorded == 2

@@ -33,8 +33,9 @@ async function attempt(place, step) {
 
 function linkTo(name, query) { return "#" + name + "?" + new URLSearchParams(query); }
 
-// Keeps the address in step with what is shown, without a new entry in the history.
-function remember(name, query) { history.replaceState(null, "", linkTo(name, query)); }
+// Keeps the address in step with what is shown, without a new entry in the history. An answer may come when another
+// page is shown already: the address is that one's then.
+function remember(root, name, query) { if (root.isConnected) history.replaceState(null, "", linkTo(name, query)); }
 
 function labelled(text, control) {
   const made = element("label", text);
@@ -80,41 +81,25 @@ function tools(...controls) {
 
 function randomSeed() { return crypto.getRandomValues(new Uint32Array(1))[0]; }
 
-// Rows of tokens (numbers) on a canvas: pad, boundary (hatched), colours. Lines between cells where there is room.
-function paint(canvas, rows, cell) {
-  const height = rows.length, width = rows[0].length, line = cell > 3 ? 1 : 0;
-  const ratio = window.devicePixelRatio || 1;
-  canvas.width = (width * cell + line) * ratio;
-  canvas.height = (height * cell + line) * ratio;
-  canvas.style.width = width * cell + line + "px";
-  const pen = canvas.getContext("2d");
-  pen.scale(ratio, ratio);
-  pen.fillStyle = page.line;
-  pen.fillRect(0, 0, width * cell + line, height * cell + line);
+// Rows of digits to base 12, one for each token. The boundary is hatched.
+function paintTokens(canvas, text, cell) {
+  const rows = text.split("/").map((row) => [...row].map((digit) => parseInt(digit, 12)));
+  const pen = paint(canvas, rows, page.tokens, cell);
+  pen.strokeStyle = page.hatch;
   rows.forEach((row, r) => row.forEach((token, c) => {
-    const x = c * cell + line, y = r * cell + line, side = cell - line;
-    pen.fillStyle = page.tokens[token];
-    pen.fillRect(x, y, side, side);
-    if (token === 1) {
-      pen.strokeStyle = page.hatch;
-      pen.beginPath();
-      pen.moveTo(x, y + side);
-      pen.lineTo(x + side, y);
-      pen.stroke();
-    }
+    if (token !== 1) return;
+    pen.beginPath();
+    pen.moveTo(c * cell + 1, (r + 1) * cell);
+    pen.lineTo((c + 1) * cell, r * cell + 1);
+    pen.stroke();
   }));
 }
 
-function rowsOf(text, base) { return text.split("/").map((row) => [...row].map((digit) => parseInt(digit, base))); }
-
-// A grid's colours as tokens.
-function tokensOf(text) { return rowsOf(text, 10).map((row) => row.map((color) => color + 2)); }
-
-function tokenFigure(text, title, cell) {
-  const made = element("figure"), canvas = element("canvas"), rows = rowsOf(text, 12);
+function tokenFigure(text, title, side, cell) {
+  const made = element("figure"), canvas = element("canvas");
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", title + ", canvas of side " + rows.length);
-  paint(canvas, rows, cell);
+  canvas.setAttribute("aria-label", title + ", canvas of side " + side);
+  paintTokens(canvas, text, cell);
   made.append(canvas, element("figcaption", title));
   return made;
 }

@@ -12,8 +12,8 @@ function draftOf() {
 
 function keepDraft(draft) { sessionStorage.setItem(DRAFT, JSON.stringify(draft)); }
 
-// `change` is called after every change of the draft.
-function editorOf(draft, change) {
+// Every change of the draft is kept.
+function editorOf(draft) {
   const root = element("div"), colours = element("div", "", "colours"), pairs = element("div", "", "flow");
   let color = 1;
   page.palette.forEach((shade, n) => {
@@ -35,7 +35,7 @@ function editorOf(draft, change) {
     draft.train.forEach((pair, n) => parts.push(panelOf("Demonstration " + (n + 1), draft.train, n, true)));
     draft.test.forEach((pair, n) => parts.push(panelOf("Test " + (n + 1), draft.test, n, false)));
     pairs.replaceChildren(...parts);
-    change();
+    keepDraft(draft);
   }
 
   function panelOf(title, list, n, hasOutput) {
@@ -66,7 +66,7 @@ function editorOf(draft, change) {
     width.setAttribute("aria-label", which + " width");
     canvas.setAttribute("aria-label", which + " grid, to paint on");
     const longest = Math.min(300, window.innerWidth - 70);
-    const draw = () => paint(canvas, grid().map((row) => row.map((one) => one + 2)),
+    const draw = () => paint(canvas, grid(), page.palette,
       Math.max(8, Math.min(32, Math.floor(longest / Math.max(grid().length, grid()[0].length)))));
     const resize = () => {
       const rows = within(height.value), columns = within(width.value);
@@ -74,7 +74,7 @@ function editorOf(draft, change) {
         Array.from({ length: columns }, (_, c) => (grid()[r] || [])[c] || 0));
       [height.value, width.value] = [rows, columns];
       draw();
-      change();
+      keepDraft(draft);
     };
     for (const one of [height, width]) one.addEventListener("change", resize);
     const put = (event) => {
@@ -84,7 +84,7 @@ function editorOf(draft, change) {
       if (grid()[r] === undefined || grid()[r][c] === undefined || grid()[r][c] === color) return;
       grid()[r][c] = color;
       draw();
-      change();
+      keepDraft(draft);
     };
     canvas.addEventListener("pointerdown", (event) => {
       event.preventDefault();
@@ -92,7 +92,11 @@ function editorOf(draft, change) {
       put(event);
     });
     canvas.addEventListener("pointermove", (event) => { if (event.buttons) put(event); });
-    const clear = button("clear", () => { pair[which] = grid().map((row) => row.map(() => 0)); draw(); change(); });
+    const clear = button("clear", () => {
+      pair[which] = grid().map((row) => row.map(() => 0));
+      draw();
+      keepDraft(draft);
+    });
     sizes.append(element("span", which), height, "\u00d7", width, clear);
     made.append(sizes, canvas);
     draw();

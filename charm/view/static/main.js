@@ -6,7 +6,7 @@ const SECTION = { task: "tasks" };
 
 async function showPage() {
   const [name, rest] = location.hash.slice(1).split("?", 2);
-  const known = PAGES[name] ? name : page.runs.length ? "run" : "tasks";
+  const known = Object.hasOwn(PAGES, name) ? name : page.runs.length ? "run" : "tasks";
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === "#" + (SECTION[known] || known)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

@@ -15,7 +15,7 @@ async function runPage(root, query) {
   const trouble = element("div"), links = element("p");
   if (page.runs.length > 1) root.append(tools(labelled("run", choice)));
   root.append(element("h2", run), trouble, cards, links, element("h2", "Learning"), curves);
-  remember("run", { run });
+  remember(root, "run", { run });
 
   async function look() {
     const found = await ask("/api/run", { run });

@@ -6,14 +6,16 @@ const KEPT = 30;  // samples on the page
 async function samplesPage(root, query) {
   const names = Object.keys(page.generators);
   const generator = selection("generator", names.map((name) => [name, page.generators[name].title + " (" +
-    page.generators[name].tasks.length + " tasks)"]), query.get("generator") || names[0], () => choose(""));
+    page.generators[name].tasks.length + " tasks)"]), query.get("generator"), () => choose(""));
+  if (!generator.value) generator.value = names[0];
   const task = field("task", "search", "", { className: "digits", autocomplete: "off" });
   const known = element("datalist");
   known.id = "known";
   task.setAttribute("list", "known");
   const seed = field("seed", "number", query.get("seed") || 0, { min: 0, step: 1 });
   const next = field("attempt", "number", query.get("attempt") || 0, { min: 0, step: 1 });
-  const trouble = element("div"), rule = element("p"), drawn = element("div", "", "flow"), official = element("div", "", "grids");
+  const trouble = element("div"), rule = element("p"), drawn = element("div", "", "flow");
+  const official = element("div", "", "grids");
   const drawing = button("draw a sample", draw, "main");
   const another = button("another task", () => {
     const tasks = page.generators[generator.value].tasks;
@@ -23,7 +25,7 @@ async function samplesPage(root, query) {
     labelled("next attempt", next), drawing), known, trouble, rule, drawn, element("h2", "Official demonstrations"),
     official);
   if (!page.generators.rearc) {
-    root.append(element("p", "Re-ARC's generators are not here: `charm data rearc --pairs 1` fetches them.", "soft"));
+    root.append(element("p", "Re-ARC's generators are not here. To fetch them: charm data rearc --pairs 1", "soft"));
   }
   task.addEventListener("change", () => choose(task.value.trim()));
 
@@ -34,11 +36,12 @@ async function samplesPage(root, query) {
     rule.textContent = "";
     drawn.replaceChildren();
     official.replaceChildren();
-    remember("samples", { generator: generator.value, task: task.value });
-    const set = generator.value === "rearc" ? "arc1/training" : "arc2/training";
+    remember(root, "samples", { generator: generator.value, task: task.value });
+    const set = generator.value === "rearc" ? "arc1/training" : "arc2/training", id = task.value;
     await attempt(trouble, async () => {
-      const found = await ask("/api/task", { set, task: task.value });
-      found.demos.forEach(([before, after], n) => official.append(pairOf(before, after, "input " + (n + 1))));
+      const found = await ask("/api/task", { set, task: id });
+      if (task.value !== id) return;  // another has been chosen since
+      official.replaceChildren(...found.demos.map(([before, after], n) => pairOf(before, after, "input " + (n + 1))));
     });
   }
 
@@ -49,14 +52,15 @@ async function samplesPage(root, query) {
     await attempt(trouble, async () => {
       next.value = Number(next.value) + 1;  // also after a failure: that attempt will never give a pair
       const found = await ask("/api/sample", asked);
+      if (task.value !== asked.task || generator.value !== asked.generator) return;  // another has been chosen since
       const panel = element("div", "", "panel"), caption = element("p", "", "soft");
-      caption.append(found.generator + " " + found.task + ", seed " + found.seed + ", attempt " + found.attempt, element("br"));
-      caption.append(element("b", "\u2713 " + found.verdict, "ok"));
+      caption.append(found.generator + " " + found.task + ", seed " + found.seed + ", attempt " + found.attempt,
+        element("br"), element("b", "\u2713 " + found.verdict, "ok"));
       panel.append(caption, pairOf(found.pair[0], found.pair[1], "input"));
       drawn.prepend(panel);
       if (drawn.children.length > KEPT) drawn.lastChild.remove();
       rule.textContent = found.rule ? "Rule: " + found.rule : "";
-      remember("samples", { generator: asked.generator, task: asked.task, seed: asked.seed, attempt: asked.attempt });
+      remember(root, "samples", asked);
     });
     drawing.disabled = false;
     drawing.textContent = "draw a sample";

@@ -17,32 +17,38 @@ async function solvePage(root) {
     name.value = draft.name;
     text.value = "";
     pasting.open = false;
-    editing.replaceChildren(editorOf(draft, () => keepDraft(draft)));
+    editing.replaceChildren(editorOf(draft));
   }));
   const fresh = button("start anew", () => {
     sessionStorage.removeItem(DRAFT);
     Object.assign(draft, draftOf());
     name.value = draft.name;
-    editing.replaceChildren(editorOf(draft, () => keepDraft(draft)));
+    editing.replaceChildren(editorOf(draft));
   });
   pasting.append(element("summary", "Paste a task as JSON"), text, tools(use), refused);
   const editing = element("div");
-  editing.append(editorOf(draft, () => keepDraft(draft)));
+  editing.append(editorOf(draft));
 
   const { models, waiting } = await ask("/api/models");
   const model = selection("model", models.map((one) => [one, one]), models[0]);
   const budget = field("budget", "number", 60, { min: 1, max: 86400 });
-  const mode = selection("mode", page.modes.map((one) => [one, one]), "memory");
+  const mode = selection("mode", page.modes, "memory");
   const trouble = element("div"), result = element("div");
   const start = button("solve", () => attempt(trouble, async () => {
-    await ask("/api/solve", {}, { name: draft.name, task: { train: draft.train, test: draft.test },
-      model: model.value, budget: Number(budget.value), mode: mode.value });
+    start.disabled = true;  // at once: the second click of two would be refused
+    try {
+      await ask("/api/solve", {}, { name: draft.name, task: { train: draft.train, test: draft.test },
+        model: model.value, budget: Number(budget.value), mode: mode.value });
+    } catch (error) {
+      start.disabled = false;
+      throw error;
+    }
     await watch();
   }), "main");
   const cancel = button("cancel", () => attempt(trouble, async () => { await ask("/api/cancel", {}, {}); }));
   root.append(element("h2", "A task"), tools(labelled("name", name), fresh), pasting, editing, element("h2", "Solve it"));
   if (models.length) {
-    root.append(tools(labelled("model", model), labelled("seconds", budget), labelled("what learns", mode), start,
+    root.append(tools(labelled("model", model), labelled("budget, seconds", budget), labelled("what learns", mode), start,
       cancel));
   } else {
     root.append(element("p", waiting.length ? waiting[0] + " has no checkpoint yet." :
@@ -74,8 +80,7 @@ async function solvePage(root) {
 }
 
 function resultOf(status) {
-  const heading = element("h3", ""), parts = [heading];
-  heading.append(status.task + " with " + status.model);
+  const parts = [element("h3", status.task + " with " + status.model)];
   if (status.state === "working") {
     const bar = element("progress");
     bar.max = 1;

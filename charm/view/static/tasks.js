@@ -29,8 +29,8 @@ async function tasksPage(root, query) {
       card.hidden = !words.includes(wanted) || (only.value && !task.generators.includes(only.value));
       shown += !card.hidden;
     });
-    count.textContent = shown + " of " + plural(tasks.length, "task");
-    remember("tasks", { set, find: find.value, generator: only.value });
+    count.textContent = shown.toLocaleString("en") + " of " + plural(tasks.length, "task");
+    remember(root, "tasks", { set, find: find.value, generator: only.value });
   }
 
   await attempt(trouble, async () => {
@@ -51,8 +51,8 @@ async function tasksPage(root, query) {
 }
 
 function thumbnail(text) {
-  const canvas = element("canvas"), rows = tokensOf(text);
-  paint(canvas, rows, Math.max(2, Math.min(10, Math.floor(60 / Math.max(rows.length, rows[0].length)))));
+  const canvas = element("canvas"), rows = text.split("/");
+  paint(canvas, rows, page.palette, Math.max(2, Math.min(10, Math.floor(60 / Math.max(rows.length, rows[0].length)))));
   return canvas;
 }
 
@@ -62,15 +62,17 @@ async function taskPage(root, query) {
   let answers = false;
   const heading = element("h2"), named = element("p", "", "soft"), trouble = element("div"), body = element("div");
   heading.append(element("span", id, "mono"));
-  const neighbours = tools();
+  const actions = tools();
   const turn = selection("turn", page.turns.map((name, n) => [n, name]), state.turn, () => show({}));
   const colors = field("colors", "text", state.colors, { className: "digits", inputMode: "numeric", maxLength: 10 });
-  const seed = field("seed", "number", query.get("seed") || 0, { min: 0, step: 1 });
+  // The seed is there only while it is what drew the view.
+  const seed = field("seed", "number", query.get("seed") || "", { min: 0, step: 1, placeholder: "none" });
   colors.addEventListener("change", () => show({}));
-  seed.addEventListener("change", () => show({ seed: seed.value }));
-  const redraw = button("redraw", () => { seed.value = randomSeed(); show({ seed: seed.value }); });
+  const again = () => show(seed.value ? { seed: seed.value } : {});
+  seed.addEventListener("change", again);
+  const redraw = button("random view", () => { seed.value = randomSeed(); again(); });
   const original = button("original", () => { turn.value = 0; colors.value = "0123456789"; show({}); });
-  root.append(heading, neighbours, element("h3", "View"), tools(labelled("symmetry", turn),
+  root.append(heading, actions, element("h3", "View"), tools(labelled("symmetry", turn),
     labelled("colours 0 to 9 become", colors), labelled("seed", seed), redraw, original), named, trouble, body);
   const canvas = canvasPart(set, id, () => ({ ...state, answers: answers ? 1 : 0 }));
 
@@ -82,8 +84,9 @@ async function taskPage(root, query) {
       Object.assign(state, { turn: found.view.turn, colors: found.view.colors });
       turn.value = state.turn;
       colors.value = state.colors;
+      if (drawn.seed === undefined) seed.value = "";
       named.textContent = "This is view " + found.view.code.toLocaleString("en") + ": " + found.view.name + ".";
-      remember("task", { set, task: id, ...state });
+      remember(root, "task", { set, task: id, ...state });
       draw(found);
       await canvas.show(found);
     });
@@ -100,11 +103,11 @@ async function taskPage(root, query) {
     const known = found.tests.some((test) => test.known);
     const reveal = button(answers ? "hide the answers" : "show the answers", () => {
       answers = !answers;
-      show({});
+      again();
     });
     const heading = element("h3", found.tests.length > 1 ? "Tests " : "Test ");
     if (known) heading.append(reveal);
-    else heading.append(element("span", "(nobody told the answer)", "soft"));
+    else heading.append(element("span", "(the answer is not known)", "soft"));
     body.replaceChildren(element("h3", "Demonstrations"), demos, heading, tests, canvas.root);
     const links = found.generators.map((name) => {
       const link = element("a", "new samples (" + page.generators[name].title + ")");
@@ -115,10 +118,10 @@ async function taskPage(root, query) {
       keepDraft({ name: id, ...found.task });
       location.hash = "#solve";
     });
-    neighbours.replaceChildren(solve, ...links);
+    actions.replaceChildren(solve, ...links);
   }
 
-  await show(query.has("seed") ? { seed: query.get("seed") } : {});
+  await again();
 }
 
 // One pair as tokens. `view` tells the view in force.
@@ -131,16 +134,16 @@ function canvasPart(set, id, view) {
   const told = element("p", "", "soft");
   let room = [0, 0];
   for (const one of [top, left]) one.addEventListener("change", () => show());
-  const move = button("move", () => {
+  const move = button("random place", () => {
     top.value = randomSeed() % (room[0] + 1);
     left.value = randomSeed() % (room[1] + 1);
     show();
   });
   const origin = button("origin", () => { top.value = left.value = 0; show(); });
   const legend = element("p", "", "soft");
-  for (const [token, name] of [[0, "padding"], [1, "boundary"]]) {
+  for (const [token, name] of [["0", "padding"], ["1", "boundary"]]) {
     const swatch = element("canvas", "", "swatch");
-    paint(swatch, [[token]], 14);
+    paintTokens(swatch, token, 14);
     legend.append(swatch, name);
   }
   root.append(element("h2", "As the model sees it"), tools(labelled("pair", pair), labelled("canvas", side),
@@ -164,8 +167,8 @@ function canvasPart(set, id, view) {
       told.textContent = found.side + " \u00d7 " + found.side + " tokens, the grid begins at row " + found.top +
         ", column " + found.left + ". In training it may begin anywhere up to row " + room[0] + ", column " +
         room[1] + "; in evaluation it begins at the origin.";
-      grids.replaceChildren(tokenFigure(found.input, "input", cell));
-      if (found.output) grids.append(tokenFigure(found.output, "output", cell));
+      grids.replaceChildren(tokenFigure(found.input, "input", found.side, cell));
+      if (found.output) grids.append(tokenFigure(found.output, "output", found.side, cell));
       else grids.append(element("div", "answer hidden", "absent"));
     });
   }
