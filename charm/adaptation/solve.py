@@ -38,8 +38,8 @@ from charm.training.config import TrainConfig, read_config
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
 VOTE_MARGIN = 1.5  # times what the first votes let expect
-FEW_UPDATES = 100  # are too few: smaller batches then, down to the smallest
-SMALLEST_BATCH = 16
+FEW_UPDATES = 100  # are too few: smaller batches then
+SMALLEST_BATCH = 16  # also that of the first updates, which tell what one costs
 
 Mode = Literal["memory", "composition", "full"]
 SCOPES: dict[Mode, Scope] = {"memory": "rows", "composition": "composition", "full": "full"}
@@ -189,16 +189,16 @@ class Solver:
             solution = answered(Path(scratch, "first"), views)
             cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
             keep = voting_seconds(clock.seconds, cost, options.views)
-            adaptation = self.adaptation(task, data, options.batch)
+            trial = min(options.batch, SMALLEST_BATCH)
+            adaptation = self.adaptation(task, data, trial)
             while updates < options.steps and clock.left > keep:
                 began = clock.spent
                 adaptation.update()
                 updates += 1
                 if updates == 2:  # the first also warms up
-                    batch = fitting_batch(
-                        options.batch, clock.spent - began, clock.left - keep, options.steps - updates
-                    )
-                    if batch < options.batch:
+                    whole = (clock.spent - began) * options.batch / trial
+                    batch = fitting_batch(options.batch, whole, clock.left - keep, options.steps - updates)
+                    if batch != trial:
                         adaptation = self.adaptation(task, data, batch)
                 if updates % 10 == 0 or updates == options.steps:
                     loss, exact = adaptation.progress()

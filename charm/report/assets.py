@@ -265,7 +265,8 @@ function pick() {
     row.hidden = !fits(task, filter) || !task.id.toLowerCase().includes(wanted);
     shown += !row.hidden;
   }
-  document.getElementById("shown").textContent = shown.toLocaleString("en") + " of " + plural(page.tasks.length, "task");
+  document.getElementById("shown").textContent = shown.toLocaleString("en") + " of " +
+    plural(page.tasks.length, "task");
 }
 
 if (list) {

@@ -38,7 +38,6 @@ class Job:
     began: float = field(default_factory=time.monotonic)
     state: str = "working"  # then done, cancelled or failed
     text: str = "starting: loading the model"
-    used: float = 0.0  # share of the budget
     version: int = 0  # grows with every change
     answers: Mapping[Question, Sequence[Candidate]] = field(default_factory=dict)
     found: Json = field(default_factory=dict)  # how the newest answers were come by
@@ -93,7 +92,6 @@ class Solving:
                 "budget": job.options.budget,
                 "mode": job.options.mode,
                 "text": job.text,
-                "used": round(min(job.used, 1.0), 4),
                 "seconds": round(job.seconds or time.monotonic() - job.began, 1),
                 **job.found,
                 "inputs": [grid_text(pair.input) for pair in job.task.test],
@@ -121,7 +119,7 @@ class Solving:
                     continue  # what comes after a cancel is read, so that the sender is not held up, and dropped
                 job.version += 1
                 if kind == "said":
-                    job.used, job.text = content
+                    job.text = content
                 elif kind == "found":
                     job.answers = content.answers
                     job.found = _solution_json(content)
@@ -166,7 +164,7 @@ def _work(connection: Connection, task: Task, model: Path, options: SolveOptions
             model,
             options,
             solve_devices(device, 1),
-            lambda used, text: connection.send(("said", (used, text))),
+            lambda _, text: connection.send(("said", text)),
             lambda _, solution: connection.send(("found", solution)),
         )
         connection.send(("done", "done"))

@@ -338,7 +338,7 @@ def test_what_the_attack_would_do_without_escapes(tmp_path: Path, page: Page, er
 def test_dark_and_light_differ(report: Path, page: Page) -> None:
     open_file(page, report)
 
-    def colors() -> dict[str, list[int]]:
+    def colors() -> dict[str, str]:
         found = {}
         for where in ("body", ".card", ".task", ".outcome", ".curve text"):
             for name in ("color", "backgroundColor", "fill"):

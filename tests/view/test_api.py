@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from charm.errors import CharmError
+from charm.paths import released_model
 from charm.report import folder
 from charm.tasks.batch import Keys, PairBank, view_tokens
 from charm.tasks.canvas import BOUNDARY, FIT_SIDES
@@ -248,6 +249,7 @@ def test_a_request_to_solve_is_checked(library: Library, run: Path) -> None:
     for change, sentence in (
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
+        ({"name": "\ud800"}, "name"),
         ({"model": str(run)}, "no model"),
         ({"model": ["a run"]}, "no model"),
         ({"budget": "5"}, "seconds"),
@@ -261,12 +263,16 @@ def test_a_request_to_solve_is_checked(library: Library, run: Path) -> None:
             api.solve_request(library, {**good, **change})
 
 
-def test_what_is_opened_is_looked_at_first(run: Path, toy_tasks: Path, tmp_path: Path) -> None:
+def test_what_is_opened_is_looked_at_first(
+    run: Path, toy_tasks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     said: list[str] = []
     found = api.open_library([run], [run], [toy_tasks], tmp_path, said.append)
     assert said == []
     assert (list(found.runs), list(found.models)) == (["run"], ["run", "speedrun"])
     assert len(found.sources[str(toy_tasks)].tasks) == 4
+    monkeypatch.chdir(released_model().parent)  # the same folder by another path is the same model
+    assert list(api.open_library([Path("speedrun")], [], [], tmp_path, said.append).models) == ["speedrun"]
     with pytest.raises(CharmError, match="not a run folder"):
         api.open_library([tmp_path], [], [], tmp_path, said.append)
     with pytest.raises(CharmError, match="neither a saved model nor a run"):

@@ -19,7 +19,7 @@ from tests.browser import overflow
 from tests.view.test_api import TASK, write_run
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 TASK_2 = {"set": "arc2/training", "task": "00576224"}
 SAMPLES = {"generator": "rearc2", "task": "00576224"}
@@ -62,7 +62,7 @@ def test_every_page_fits_a_telephone(phone: Page, viewer: Viewer) -> None:
 
 def test_tasks_are_found_and_opened(page: Page, viewer: Viewer) -> None:
     show(page, viewer, f"#tasks?{urlencode({'set': 'arc2/training'})}", "a.thumb canvas")
-    assert "1000 of 1,000 tasks" in page.inner_text("#main")
+    assert "1,000 of 1,000 tasks" in page.inner_text("#main")
     page.fill("[name=find]", "00576")
     page.wait_for_selector("text=1 of 1,000 tasks")
     page.click("a.thumb:visible")
@@ -79,15 +79,19 @@ def test_a_view_is_redrawn_by_a_click_and_by_its_seed(page: Page, viewer: Viewer
     page.fill("[name=seed]", "5")
     page.press("[name=seed]", "Tab")
     page.wait_for_selector(f"text={api.view_of({'seed': '5'})}")
-    page.click("text=redraw")
+    page.click("text=random view")
     seed = page.input_value("[name=seed]")
     view = api.view_of({"seed": seed})
     page.wait_for_selector(f"text={view}")
+    page.click("text=show the answers")
+    page.wait_for_selector("text=hide the answers")
+    assert page.input_value("[name=seed]") == seed
     assert page.input_value("[name=turn]") == str(view.dihedral)
     page.reload()  # the address keeps the view
     page.wait_for_selector(f"text={view}")
     page.click("text=original")
     page.wait_for_selector("text=This is view 0")
+    assert page.input_value("[name=seed]") == ""  # no seed drew this one
 
 
 def test_answers_are_hidden_until_they_are_asked_for(page: Page, viewer: Viewer) -> None:
@@ -123,6 +127,28 @@ def test_samples_are_drawn_by_a_click(page: Page, viewer: Viewer) -> None:
     assert page.input_value("[name=attempt]") == "2"
 
 
+def test_an_answer_that_comes_late_changes_nothing(page: Page, viewer: Viewer) -> None:
+    held: list[Route] = []
+    page.route("**/api/tasks*", lambda route: held.append(route))
+    show(page, viewer, "#tasks", "text=id or concept")
+    page.click("nav >> text=Solve")
+    page.wait_for_selector(".board canvas")
+    with page.expect_response("**/api/tasks*"):
+        held.pop().continue_()
+    page.wait_for_timeout(100)  # for the script that awaited it
+    assert page.url.endswith("#solve")
+    page.route("**/api/sample*", lambda route: held.append(route))
+    show(page, viewer, f"#samples?{urlencode(SAMPLES)}", ".pair")
+    page.click("text=draw a sample")
+    page.fill("[name=task]", "007bbfb7")
+    page.press("[name=task]", "Tab")
+    page.wait_for_selector(".pair")
+    held.pop().continue_()
+    page.wait_for_selector("text=draw a sample", timeout=30_000)
+    assert page.locator(".panel").count() == 0  # it would be of the task before
+    assert page.url.endswith("&task=007bbfb7")
+
+
 def test_what_the_server_refuses_is_told(page: Page, viewer: Viewer, errors: list[str]) -> None:
     show(page, viewer, f"#task?{urlencode(TASK_2)}", "text=This is view 0")
     page.fill("[name=colors]", "1023456789")
@@ -139,15 +165,18 @@ def test_what_the_server_refuses_is_told(page: Page, viewer: Viewer, errors: lis
 def test_a_run_is_watched_while_it_trains(page: Page, tmp_path: Path) -> None:
     lines: list[object] = [{"step": n, "loss": 2.0, "time": 1.0 + n} for n in range(1, 6)]
     run = write_run(tmp_path / "young", {"steps": 4000}, lines)
+    page.clock.install()  # it looks every 3 seconds, which need not pass
     with serving(Library({}, {"young": run})) as viewer:
         show(page, viewer, "#run", "text=of 4,000, 0.1%")
         assert page.locator("svg.curve").count() == 1
         with (run / "metrics.jsonl").open("a") as file:
             file.write('{"step": 2000, "loss": 1.5, "evaluation/pass@2": 0.5, "time": 2001.0')
             file.flush()
-            page.wait_for_timeout(3500)  # it looks every 3 seconds
+            with page.expect_response("**/api/run*"):
+                page.clock.run_for(3000)
             assert "of 4,000, 0.1%" in page.inner_text("#main")
             file.write("}\n")
+        page.clock.run_for(3000)
         page.wait_for_selector("text=of 4,000, 50.0%")
         assert page.locator("svg.curve").count() == 2
         with page.context.expect_page() as opened:
@@ -210,7 +239,7 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer) -> N
     page.wait_for_selector("textarea", state="hidden")
     assert page.input_value("[name=name]") == "mine"
     page.fill("[name=budget]", "2")
-    page.click("button.main")
+    page.dblclick("button.main")  # the second click is not a second request, which would be refused
     page.wait_for_selector(".votes", timeout=60_000)
     assert re.search(r"\d+ views have voted after \d+ update", page.inner_text("#main"))
     page.wait_for_selector(".attempt", timeout=60_000)
@@ -246,6 +275,7 @@ def test_names_cannot_inject_markup(page: Page, tmp_path: Path, run: Path) -> No
         with page.context.expect_page() as opened:
             page.click("text=the page of this run")
         assert opened.value.inner_text("h1") == NASTY
+        opened.value.close()  # a page behind another draws once a second
         show(page, viewer, "#solve", ".board canvas")
         page.click("text=Paste a task")
         page.fill("textarea", json.dumps({NASTY: TASK}))
@@ -258,8 +288,9 @@ def test_names_cannot_inject_markup(page: Page, tmp_path: Path, run: Path) -> No
         assert page.evaluate("typeof hacked") == "undefined"
 
 
-def test_without_a_model_or_a_run_the_pages_say_what_to_do(page: Page, library: Library) -> None:
-    with serving(Library({"toys": library.sources["toys"]})) as viewer:
+def test_what_is_missing_is_told(page: Page, library: Library, run: Path, tmp_path: Path) -> None:
+    young = write_run(tmp_path / "young", {"steps": 4}, [])
+    with serving(Library(library.sources, {}, {"young": young, "a run": run})) as viewer:
         show(page, viewer, "#run", "text=No run is open")
-        show(page, viewer, "#solve", "text=No model is open")
-        assert page.locator("button.main").count() == 0
+        show(page, viewer, "#solve", "text=young has no checkpoint yet.")
+        assert page.locator("[name=model] option").all_inner_texts() == ["a run"]

@@ -19,6 +19,7 @@ from charm.view import api
 from charm.view.api import Library
 from charm.view.server import MAX_BODY, Viewer
 from tests.view.test_api import TASK
+from tests.view.test_solving import ends
 
 
 def send(
@@ -233,10 +234,7 @@ def test_ctrl_c_ends_the_command_and_what_it_solves(run: Path, toy_tasks: Path) 
     os.killpg(server.pid, signal.SIGINT)
     assert server.communicate(timeout=20) == ("stopped\n", "")
     assert server.returncode == 0
-    end = time.monotonic() + 10
-    while any(Path(f"/proc/{solver}").exists() for solver in solvers) and time.monotonic() < end:
-        time.sleep(0.1)
-    assert [solver for solver in solvers if Path(f"/proc/{solver}").exists()] == []
+    assert all(map(ends, solvers))
 
 
 def children(parent: int) -> list[int]:

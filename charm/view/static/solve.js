@@ -46,15 +46,10 @@ async function solvePage(root) {
     await watch();
   }), "main");
   const cancel = button("cancel", () => attempt(trouble, async () => { await ask("/api/cancel", {}, {}); }));
-  root.append(element("h2", "A task"), tools(labelled("name", name), fresh), pasting, editing, element("h2", "Solve it"));
-  if (models.length) {
-    root.append(tools(labelled("model", model), labelled("budget, seconds", budget), labelled("what learns", mode), start,
-      cancel));
-  } else {
-    root.append(element("p", waiting.length ? waiting[0] + " has no checkpoint yet." :
-      "No model is open. Start the server with a run or a saved model: charm view RUN, or --checkpoint MODEL."));
-  }
-  root.append(trouble, result);
+  root.append(element("h2", "A task"), tools(labelled("name", name), fresh), pasting, editing,
+    element("h2", "Solve it"),
+    tools(labelled("model", model), labelled("budget, seconds", budget), labelled("what learns", mode), start, cancel),
+    ...waiting.map((one) => element("p", one + " has no checkpoint yet.", "soft")), trouble, result);
 
   let watching = false;
   async function watch() {
@@ -69,6 +64,8 @@ async function solvePage(root) {
         if (status.state === "idle") break;
         if (status.version !== version) result.replaceChildren(...resultOf(status));
         version = status.version;
+        const bar = result.querySelector("progress");
+        if (bar) bar.value = status.seconds;
         if (status.state !== "working") break;
         await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN));
       }
@@ -83,9 +80,8 @@ function resultOf(status) {
   const parts = [element("h3", status.task + " with " + status.model)];
   if (status.state === "working") {
     const bar = element("progress");
-    bar.max = 1;
-    bar.value = status.used;
-    bar.setAttribute("aria-label", "share of the budget used");
+    bar.max = status.budget;
+    bar.setAttribute("aria-label", "seconds of the budget");
     parts.push(bar, element("p", status.text, "soft"));
   } else if (status.state === "failed") {
     parts.push(element("p", "It failed: " + status.text, "error"));
