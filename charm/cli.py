@@ -57,16 +57,17 @@ def main(args: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     args = list(sys.argv[1:] if args is None else args)
     try:
-        if args[:1] == ["train"]:  # its flags are the fields of the preset that its first word names
-            train.run_train(args[1:])
-            return
-        if args[:2] == ["car", "train"]:
-            car.run_train(args[2:])
-            return
-        if args[:2] == ["lm", "train"]:
-            lm.run_train(args[2:])
-            return
-        app().cli(prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,))
+        match args:  # the flags of training are the fields of the preset that comes before them
+            case ["train", name, *flags] if not name.startswith("-"):
+                train.run_train(name, flags)
+            case ["car", "train", name, *flags] if not name.startswith("-"):
+                car.run_train(name, flags)
+            case ["lm", "train", name, *flags] if not name.startswith("-"):
+                lm.run_train(name, flags)
+            case _:
+                app().cli(
+                    prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,)
+                )
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)
         sys.exit(2)

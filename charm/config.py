@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
 import typing
 from pathlib import Path
@@ -32,6 +33,15 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
     if unknown:
         raise CharmError(f"{where}: {kind.__name__} has no field '{unknown[0]}'")
     return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()})
+
+
+def read_run_config(run: Path, kind: type[T]) -> T:
+    """The configuration of a run folder; `kind` tells what such a run learns from."""
+    path = run / "config.json"
+    try:
+        return from_json(kind, json.loads(path.read_text()), str(path))
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:

@@ -63,6 +63,8 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "no task 00000000" in fails("data", "show", "00000000", capsys=capsys)
     assert "no such file" in fails("data", "audit", "nowhere", capsys=capsys)
     assert "there is no preset arc3" in fails("train", "arc3", capsys=capsys)
+    for command in (["train"], ["car", "train"], ["lm", "train"]):
+        assert "comes before its flags" in fails(*command, "--resume", "arc1", capsys=capsys)
     assert "not a run folder" in fails("eval", str(tmp_path), capsys=capsys)
     assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
     assert "concept-arc can" in fails("data", "fetch", "mnist", capsys=capsys)

@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from rich.table import Table
-from tyro.conf import arg
 
 from charm.automata.benchmark import Benchmark
 from charm.automata.dataset import (
@@ -24,6 +23,7 @@ from charm.automata.dataset import (
     question_set,
 )
 from charm.automata.rules import FAMILIES
+from charm.config import read_run_config
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.archive import passes
@@ -38,7 +38,7 @@ from charm.tasks.dataset import Dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 from charm.training.checkpoint import folder_of, steps_of
-from charm.training.config import RunConfig, read_run_config
+from charm.training.config import RunConfig
 from charm.training.loop import Trainer, train
 
 KS = (1, 2)  # attempts that the paper's tables count
@@ -57,17 +57,6 @@ class CarConfig(RunConfig):
             raise CharmError(
                 "a run on cellular automata needs a memory whose key is rule-horizon or rule+horizon"
             )
-
-
-@dataclass(frozen=True)
-class CarOptions:
-    """Train a preset on cellular automata; the defaults below are its own, and any of them can be given."""
-
-    config: Annotated[CarConfig, arg(name="")]
-    out: Path
-    """The run folder."""
-    resume: bool = False
-    """Go on from the newest whole checkpoint in the run folder."""
 
 
 def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:

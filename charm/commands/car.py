@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tyro
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
+
+from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
 
@@ -87,33 +88,15 @@ def train(preset: Positional[str], *, out: Path | None = None, resume: bool = Fa
         out: the run folder (default: runs/PRESET).
         resume: go on from the newest whole checkpoint in the run folder.
     """
-    raise AssertionError(
-        "the command line sends `charm car train` to run_train, which knows the preset's fields"
-    )
+    refuse_flags_first("charm car train", preset)
 
 
-def run_train(args: Sequence[str]) -> None:
-    """Parse `charm car train PRESET ...`: the preset decides the defaults of all the flags that follow it."""
-    if not args or args[0].startswith("-"):
-        tyro.cli(train, prog="charm car train", args=list(args), config=(tyro.conf.FlagCreatePairsOff,))
-        return
-    from charm.automata.run import CarOptions, train_car
-    from charm.devices import place
+def run_train(name: str, flags: Sequence[str]) -> None:
+    """`charm car train NAME ...`: the preset decides the defaults of all the flags that follow it."""
+    from charm.automata.run import train_car
     from charm.presets import car_preset
 
-    name = args[0]
-    options = tyro.cli(
-        CarOptions,
-        prog=f"charm car train {name}",
-        args=list(args[1:]),
-        default=CarOptions(car_preset(name), Path("runs") / name),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
-    with place(options.config.device) as here:
-        if here.is_main:
-            print(f"{name} -> {options.out} on {here.describe()}")
-        say = print if here.is_main else lambda text: None
-        train_car(options.config, options.out, here, options.resume, say)
+    train_preset("charm car train", name, car_preset(name), flags, train_car)
 
 
 @app.command(name="eval")

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import tyro
 from tyro.conf import Positional, arg
 from tyro.extras import SubcommandApp
+
+from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
 
@@ -134,34 +135,15 @@ def train(preset: Positional[str], *, out: Path | None = None, resume: bool = Fa
         out: the run folder (default: runs/PRESET).
         resume: go on from the newest whole checkpoint in the run folder.
     """
-    raise AssertionError(
-        "the command line sends `charm lm train` to run_train, which knows the preset's fields"
-    )
+    refuse_flags_first("charm lm train", preset)
 
 
-def run_train(args: Sequence[str]) -> None:
-    """Parse `charm lm train PRESET ...`: the preset decides the defaults of all the flags that follow it."""
-    if not args or args[0].startswith("-"):
-        tyro.cli(train, prog="charm lm train", args=list(args), config=(tyro.conf.FlagCreatePairsOff,))
-        return
-    from charm.devices import place
-    from charm.language.config import LMOptions
+def run_train(name: str, flags: Sequence[str]) -> None:
+    """`charm lm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
     from charm.language.presets import lm_preset
     from charm.language.run import train_lm
 
-    name = args[0]
-    options = tyro.cli(
-        LMOptions,
-        prog=f"charm lm train {name}",
-        args=list(args[1:]),
-        default=LMOptions(lm_preset(name), Path("runs") / name),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
-    with place(options.config.device) as here:
-        if here.is_main:
-            print(f"{name} -> {options.out} on {here.describe()}")
-        say = print if here.is_main else lambda text: None
-        train_lm(options.config, options.out, here, options.resume, say)
+    train_preset("charm lm train", name, lm_preset(name), flags, train_lm)
 
 
 @app.command(name="eval")

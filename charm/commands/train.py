@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import tyro
 from tyro.conf import Positional
+
+from charm.commands.presets import refuse_flags_first, train_preset
 
 
 def train(preset: Positional[str], *, out: Path | None = None, resume: bool = False) -> None:
@@ -20,30 +21,12 @@ def train(preset: Positional[str], *, out: Path | None = None, resume: bool = Fa
         out: the run folder (default: runs/PRESET).
         resume: go on from the newest whole checkpoint in the run folder.
     """
-    raise AssertionError("the command line sends `charm train` to run_train, which knows the preset's fields")
+    refuse_flags_first("charm train", preset)
 
 
-def run_train(args: Sequence[str]) -> None:
-    """Parse `charm train PRESET ...`: the preset decides the defaults of all the flags that follow it."""
-    if not args or args[0].startswith("-"):
-        tyro.cli(train, prog="charm train", args=list(args), config=(tyro.conf.FlagCreatePairsOff,))
-        return
+def run_train(name: str, flags: Sequence[str]) -> None:
+    """`charm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
     from charm.presets import preset
-    from charm.training.config import RunOptions
+    from charm.training.loop import train
 
-    name = args[0]
-    options = tyro.cli(
-        RunOptions,
-        prog=f"charm train {name}",
-        args=list(args[1:]),
-        default=RunOptions(preset(name), Path("runs") / name),
-        config=(tyro.conf.FlagCreatePairsOff,),
-    )
-    from charm.devices import place
-    from charm.training.loop import train as run
-
-    with place(options.config.device) as here:
-        if here.is_main:
-            print(f"{name} -> {options.out} on {here.describe()}")
-        say = print if here.is_main else lambda text: None
-        run(options.config, options.out, here, options.resume, say)
+    train_preset("charm train", name, preset(name), flags, train)

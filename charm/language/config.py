@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from tyro.conf import arg
-
-from charm.config import from_json
+from charm.config import read_run_config
 from charm.errors import CharmError
 
 Dtype = Literal["bfloat16", "float32"]
@@ -192,21 +189,6 @@ class LMConfig:
         self.ngram.layers_in(self.gpt.depth)
 
 
-@dataclass(frozen=True)
-class LMOptions:
-    """Train a preset; the defaults below are its own, and any of them can be given."""
-
-    config: Annotated[LMConfig, arg(name="")]
-    out: Path
-    """The run folder."""
-    resume: bool = False
-    """Go on from the newest whole checkpoint in the run folder."""
-
-
 def read_lm_config(run: Path) -> LMConfig:
     """The configuration of a run folder."""
-    path = run / "config.json"
-    try:
-        return from_json(LMConfig, json.loads(path.read_text()), str(path))
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
+    return read_run_config(run, LMConfig)

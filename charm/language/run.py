@@ -18,7 +18,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn, track
+from rich.progress import track
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
@@ -32,10 +32,9 @@ from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
 from charm.training import checkpoint
-from charm.training.loop import stop_on_signal
+from charm.training.logs import forget_later_lines, progress_line, write_line
+from charm.training.loop import STOP_CHECK_EVERY, compiles, stop_on_signal
 from charm.training.slots import to_device
-
-STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 
 # ids and what their tables gave and targets -> nats, as GPT.backbone; compiled or not
 Backbone = Callable[[Tensor, list[Tensor | None], Tensor], Tensor]
@@ -75,16 +74,7 @@ class LMTrainer:
         config = self.config
         self.prepare_backbone()
         self.plan = islice(self.plan, self.step * (config.batch // config.gpt.length), None)
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[shown]}"),
-            TimeRemainingColumn(),
-        )
-        with (
-            stop_on_signal() as stopped,
-            Progress(*columns, console=Console(stderr=True), disable=not self.place.is_main) as progress,
-        ):
+        with stop_on_signal() as stopped, progress_line(self.place.is_main) as progress:
             bar = progress.add_task("train", total=config.steps, completed=self.step, shown="")
             if self.step == 0 and config.evaluate_every:
                 self.evaluate()
@@ -151,26 +141,20 @@ class LMTrainer:
         self.write({f"evaluation/{name}": value for name, value in scores.items()})
         return scores
 
-    def write(self, values: dict[str, Any]) -> None:
+    def write(self, values: dict[str, float]) -> None:
         if self.place.is_main:
-            with (self.out / "metrics.jsonl").open("a") as file:
-                file.write(json.dumps({"step": self.step, **values, "time": round(time.time(), 3)}) + "\n")
+            write_line(self.out, self.step, values)
 
     def prepare_backbone(self) -> None:
         """Compile what follows the tables where that is asked for, and say so if it fails."""
-        wanted = self.config.compile
-        if wanted == "off" or (wanted == "auto" and self.place.device.type != "cuda"):
-            return
-        compiled: Backbone = torch.compile(self.model.backbone, dynamic=False)
-        ids = torch.zeros(self.part, self.config.gpt.length, dtype=torch.long, device=self.place.device)
-        try:
-            compiled(ids, self.model.retrieve(ids), ids).sum().backward()
-            self.backbone = compiled
-        except Exception as error:
-            if wanted == "on":
-                raise CharmError(f"torch.compile failed: {error}") from error
-            torch._dynamo.reset()
-            self.say(f"torch.compile failed ({type(error).__name__}); the model runs uncompiled")
+
+        def attempt() -> None:
+            self.backbone = torch.compile(self.model.backbone, dynamic=False)
+            ids = torch.zeros(self.part, self.config.gpt.length, dtype=torch.long, device=self.place.device)
+            self.backbone(ids, self.model.retrieve(ids), ids).sum().backward()
+
+        if not compiles(attempt, self.config.compile, self.place, self.say):
+            self.backbone = self.model.backbone
         self.model.zero_grad(set_to_none=True)
 
     def save(self) -> None:
@@ -218,21 +202,6 @@ class LMTrainer:
         self.loss_sum.fill_(record["metrics"]["loss_sum"])
         self.loss_count = record["metrics"]["loss_count"]
         return True
-
-    def forget_later_lines(self) -> None:
-        """Drop the metrics that a resumed run will write again, and a line cut short by a kill."""
-        path = self.out / "metrics.jsonl"
-        if self.step == 0:
-            path.unlink(missing_ok=True)
-            return
-        kept = []
-        for line in path.read_text().splitlines() if path.is_file() else []:
-            try:
-                if json.loads(line)["step"] <= self.step:
-                    kept.append(line)
-            except ValueError:
-                break
-        write_atomically(path, "".join(line + "\n" for line in kept))
 
 
 def inputs_and_targets(rows: list[Tokens], device: torch.device) -> tuple[Tensor, Tensor]:
@@ -302,7 +271,7 @@ def train_lm(
     if resume and trainer.restore():
         say(f"resumed at step {trainer.step}")
     if place.is_main:
-        trainer.forget_later_lines()
+        forget_later_lines(out, trainer.step)
     trainer.run()
     return trainer
 

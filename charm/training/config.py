@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Literal
 
-from tyro.conf import arg
-
-from charm.config import from_json
+from charm.config import read_run_config
 from charm.errors import CharmError
 from charm.model import MemoryConfig, ModelConfig
 from charm.reasoner.config import ReasonerConfig
@@ -118,29 +115,6 @@ class TrainConfig(RunConfig):
     data: DataConfig = field(default_factory=DataConfig)
 
 
-@dataclass(frozen=True)
-class RunOptions:
-    """Train a preset; the defaults below are its own, and any of them can be given."""
-
-    config: Annotated[TrainConfig, arg(name="")]
-    out: Path
-    """The run folder."""
-    resume: bool = False
-    """Go on from the newest whole checkpoint in the run folder."""
-
-
-Config = TypeVar("Config", bound=RunConfig)
-
-
 def read_config(run: Path) -> TrainConfig:
     """The configuration of the folder of a run on ARC's tasks."""
     return read_run_config(run, TrainConfig)
-
-
-def read_run_config(run: Path, kind: type[Config]) -> Config:
-    """The configuration of a run folder; `kind` tells what such a run learns from."""
-    path = run / "config.json"
-    try:
-        return from_json(kind, json.loads(path.read_text()), str(path))
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error

@@ -21,13 +21,15 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.training.config import RunConfig
 
+METRICS = "metrics.jsonl"
+
 
 class Logs:
     """Adds up metrics on the device between lines, so that logging costs no synchronisation."""
 
     def __init__(self, out: Path, config: RunConfig, enabled: bool, device: torch.device) -> None:
         self.device = device
-        self.path, self.config, self.enabled = out / "metrics.jsonl", config, enabled
+        self.out, self.config, self.enabled = out, config, enabled
         self._names: list[str] = []
         self._sums: Tensor | None = None  # one for each name
         self._count = 0
@@ -62,11 +64,7 @@ class Logs:
         self._since, self._since_step = now, step
         if not self.enabled:
             return
-        line = {"step": step, **means, "samples_per_second": round(rate, 1), "time": round(time.time(), 3)}
-        with self.path.open("a") as file:
-            file.write(json.dumps(line) + "\n")
-        for write in self._others:
-            write(step, {name: value for name, value in line.items() if name not in ("step", "time")})
+        self._write(step, {**means, "samples_per_second": round(rate, 1)})
         if self._progress is not None:
             shown = (
                 f"loss {means['loss']:.3f}  exact {means['exact_accuracy']:.1%}  "
@@ -77,13 +75,15 @@ class Logs:
     def evaluation(self, step: int, scores: dict[str, Any]) -> None:
         """The headline of an evaluation, beside the metrics."""
         flat = {f"evaluation/{name}": value for name, value in scores.items() if isinstance(value, float)}
-        with self.path.open("a") as file:
-            file.write(json.dumps({"step": step, **flat, "time": round(time.time(), 3)}) + "\n")
-        for write in self._others:
-            write(step, flat)
+        self._write(step, flat)
         if self._progress is not None:
             shown = ", ".join(f"{name.removeprefix('evaluation/')} {v:.2%}" for name, v in flat.items())
             self._progress.console.print(f"step {step}: {shown}")
+
+    def _write(self, step: int, values: dict[str, float]) -> None:
+        write_line(self.out, step, values)
+        for write in self._others:
+            write(step, values)
 
     @contextmanager
     def progress(self, step: int, steps: int) -> Iterator[None]:
@@ -92,13 +92,7 @@ class Logs:
         if not self.enabled:
             yield
             return
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[shown]}"),
-            TimeRemainingColumn(),
-        )
-        with Progress(*columns, console=Console(stderr=True)) as self._progress:
+        with progress_line() as self._progress:
             self._progress.add_task("train", total=steps, completed=step, shown="")
             yield
         self._progress = None
@@ -108,17 +102,35 @@ class Logs:
         sums = [] if self._sums is None else self._sums.tolist()
         return {"count": self._count, "sums": dict(zip(self._names, sums, strict=False))}
 
-    def restore(self, step: int, state: dict[str, Any]) -> None:
-        """Take up the line in the making, and forget lines that the resumed run will write again."""
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up the line in the making."""
         self._count = state["count"]
         self._names = list(state["sums"])
         self._sums = None
         if state["sums"]:
             self._sums = torch.tensor(list(state["sums"].values()), dtype=torch.float64, device=self.device)
-        if not self.enabled or not self.path.is_file():
-            return
-        lines = [line for line in self.path.read_text().splitlines() if _step_of(line) <= step]
-        write_atomically(self.path, "".join(line + "\n" for line in lines))
+
+
+def write_line(run: Path, step: int, values: dict[str, float]) -> None:
+    """Add a line to a run's metrics."""
+    with (run / METRICS).open("a") as file:
+        file.write(json.dumps({"step": step, **values, "time": round(time.time(), 3)}) + "\n")
+
+
+def forget_later_lines(run: Path, step: int) -> None:
+    """Drop what a run that goes on from this step will write again, and a line cut short by a kill."""
+    path = run / METRICS
+    if step == 0:  # it will also evaluate again before its first update
+        path.unlink(missing_ok=True)
+    elif path.is_file():
+        lines = [line for line in path.read_text().splitlines() if _step_of(line) <= step]
+        write_atomically(path, "".join(line + "\n" for line in lines))
+
+
+def progress_line(shown: bool = True) -> Progress:
+    """A bar, how many of how many, the field `shown` of the task, and an ETA."""
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[shown]}"), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), disable=not shown)
 
 
 def _step_of(line: str) -> float:

@@ -17,7 +17,7 @@ from types import FrameType
 import torch
 from torch import Tensor
 
-from charm.config import to_json
+from charm.config import read_run_config, to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.run import score_checkpoint, vote
@@ -27,9 +27,9 @@ from charm.reasoner.halting import halt_now, minimum_steps
 from charm.reasoner.losses import continue_loss, refinement_loss
 from charm.tasks.dataset import Dataset, assemble
 from charm.training import checkpoint
-from charm.training.config import RunConfig, TrainConfig, read_run_config
+from charm.training.config import RunConfig, TrainConfig
 from charm.training.graphs import UpdateGraphs
-from charm.training.logs import Logs
+from charm.training.logs import Logs, forget_later_lines
 from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.slots import Slots, pick_slots
 
@@ -170,23 +170,18 @@ class Trainer:
         self.logs.write(self.step, means, self.config.batch)
 
     def prepare_blocks(self) -> None:
-        """Compile the blocks where that is asked for, and say what was done."""
-        wanted = self.config.compile
-        if wanted == "off" or (wanted == "auto" and self.place.device.type != "cuda"):
-            return
-        self.model.reasoner.compile_blocks()
-        try:
-            side = min(self.slots)
-            state = self.slots[side].state_SBLD[:, :1].clone()
+        """Compile the blocks where that is asked for, and say so if it fails."""
+        side = min(self.slots)
+        slots = self.slots[side]
+
+        def attempt() -> None:
+            self.model.reasoner.compile_blocks()
             with torch.no_grad():
-                self.model(state, self.slots[side].inputs_BT[:1], self.slots[side].row_B[:1], side)
-        except Exception as error:
-            if wanted == "on":
-                raise CharmError(f"torch.compile failed: {error}") from error
-            torch._dynamo.reset()
+                self.model(slots.state_SBLD[:, :1].clone(), slots.inputs_BT[:1], slots.row_B[:1], side)
+
+        if not compiles(attempt, self.config.compile, self.place, self.say):
             for block in self.model.reasoner.blocks:
                 block._compiled_call_impl = None
-            self.say(f"torch.compile failed ({type(error).__name__}); the blocks run uncompiled")
 
     def save(self) -> None:
         """A checkpoint of everything, by all processes together."""
@@ -234,7 +229,7 @@ class Trainer:
             names_here = [name for name in parts[0] if name.startswith(f"{side}/")]
             group.restore({n.split("/")[1]: torch.cat([part[n] for part in parts])[mine] for n in names_here})
         self.step = step
-        self.logs.restore(step, record["metrics"])
+        self.logs.restore(record["metrics"])
         return True
 
     def evaluate(self) -> None:
@@ -277,6 +272,8 @@ def train(
     place.barrier()
     if resume and trainer.restore():
         say(f"resumed at step {trainer.step}")
+    if place.is_main:
+        forget_later_lines(out, trainer.step)
     trainer.run()
     return trainer
 
@@ -293,6 +290,21 @@ def _differences(old: RunConfig, new: RunConfig) -> list[str]:
     before["data"]["data"] = after["data"]["data"] = None
     before["reasoner"]["kernels"] = after["reasoner"]["kernels"] = None
     return [name for name in before if name not in _FREE and before[name] != after[name]]
+
+
+def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]) -> bool:
+    """Whether compiling is wanted ("auto": on CUDA) and an attempt succeeds; a failure is told, or raised if "on"."""
+    if wanted == "off" or (wanted == "auto" and place.device.type != "cuda"):
+        return False
+    try:
+        attempt()
+    except Exception as error:
+        if wanted == "on":
+            raise CharmError(f"torch.compile failed: {error}") from error
+        torch._dynamo.reset()
+        say(f"torch.compile failed ({type(error).__name__}); the model runs uncompiled")
+        return False
+    return True
 
 
 @contextmanager

@@ -10,7 +10,6 @@ import torch
 import tyro
 from rich.console import Console
 
-from charm.accounting import check_paper
 from charm.automata.benchmark import HELD_OUT, BenchmarkConfig, read_benchmark
 from charm.automata.dataset import Combination, answer_key
 from charm.automata.rules import parse_rule
@@ -32,6 +31,7 @@ from charm.evaluation.ballots import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.votes import collect
 from charm.model import MemoryConfig
+from charm.paper_counts import check_paper
 from charm.presets import CAR_PRESETS, car_preset
 from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark
 
@@ -216,7 +216,7 @@ def test_counts_of_the_paper_come_out() -> None:
 
 def command(*args: str) -> None:
     if args[0] == "train":
-        car.run_train(args[1:])
+        car.run_train(args[1], args[2:])
     else:
         car.app.cli(prog="charm car", args=list(args), config=(tyro.conf.FlagCreatePairsOff,))
 

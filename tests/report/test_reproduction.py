@@ -14,6 +14,7 @@ import pytest
 import tyro
 
 from charm.commands import adapt, bench, car, evaluate, params, rearc2, report
+from charm.commands.presets import parse_preset
 from charm.errors import CharmError
 from charm.language.presets import lm_preset
 from charm.presets import car_preset, preset
@@ -21,7 +22,6 @@ from charm.report.measurements import FIGURES
 from charm.report.paper import ARC1, SECTIONS, Row, Stream, Training
 from charm.report.records import Record, read_record, read_records
 from charm.report.reproduction import BEGIN, END, Speed, render, tell, updated
-from charm.training.config import RunOptions
 
 ROOT = Path(__file__).parents[2]
 ROWS = [row for rows in SECTIONS.values() for row in rows]
@@ -87,8 +87,7 @@ def test_commands_are_ones_that_exist(row: Row) -> None:
         words = ["charm", *words[words.index("charm") + 1 :]]
     assert words[0] == "charm"
     if words[1] == "train":
-        default = RunOptions(preset(words[2]), Path("out"))
-        found = tyro.cli(RunOptions, args=words[3:], default=default, config=(tyro.conf.FlagCreatePairsOff,))
+        default, found = (parse_preset("charm train", words[2], preset(words[2]), w) for w in ((), words[3:]))
         assert (len(words) == 3) == (found == default)
     elif words[1:3] == ["car", "train"]:
         car_preset(words[3])

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from charm.presets import PRESETS
 from charm.reasoner.config import ReasonerConfig
 from charm.training import checkpoint
 from charm.training.config import TrainConfig
-from charm.training.loop import Trainer, refine_slots, train
+from charm.training.loop import Trainer, compiles, refine_slots, train
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
@@ -84,6 +85,33 @@ def test_a_stop_in_the_middle_of_a_metrics_line_loses_nothing(config: TrainConfi
     (tmp_path / "parts" / "config.json").write_text((tmp_path / "whole" / "config.json").read_text())
     train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
+
+
+def test_a_run_killed_before_its_first_checkpoint_begins_again(config: TrainConfig, tmp_path: Path) -> None:
+    train(config, tmp_path / "run", HERE, say=quiet)
+    expected = metrics(tmp_path / "run")
+    shutil.rmtree(tmp_path / "run" / "checkpoints")
+    train(config, tmp_path / "run", HERE, resume=True, say=quiet)
+    assert metrics(tmp_path / "run") == expected
+
+
+def test_a_failure_to_compile_is_told_or_raised() -> None:
+    attempts, said = [], list[str]()
+
+    def attempt() -> None:
+        attempts.append(1)
+        raise RuntimeError("no compiler")
+
+    gpu = Place(torch.device("cuda"))
+    assert not compiles(attempt, "off", gpu, said.append)
+    assert not compiles(attempt, "auto", HERE, said.append)
+    assert (attempts, said) == ([], [])
+    assert not compiles(attempt, "auto", gpu, said.append)
+    assert said == ["torch.compile failed (RuntimeError); the model runs uncompiled"]
+    with pytest.raises(CharmError, match=r"torch\.compile failed: no compiler"):
+        compiles(attempt, "on", HERE, said.append)
+    assert compiles(attempts.clear, "on", HERE, said.append)
+    assert attempts == []
 
 
 def test_twenty_steps_match_the_stored_curve(tmp_path: Path) -> None:

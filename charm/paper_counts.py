@@ -1,0 +1,633 @@
+"""Every parameter count that the paper prints, beside ours; to add a table of it, add a `PaperTable` to `PAPER`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.table import Table
+
+from charm.accounting import Accounting, Size, account, account_car, drawn_size
+from charm.adaptation.streams import load_stream
+from charm.automata.keys import Sizes
+from charm.errors import CharmError
+from charm.language.gpt import components
+from charm.language.presets import lm_preset
+from charm.model import MemoryConfig, ModelConfig
+from charm.paths import data_dir
+from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
+from charm.synthesis.workbench import listed_ids
+from charm.tasks.augment import draw_views
+from charm.tasks.dataset import DataConfig
+from charm.tasks.pairs_file import read_manifest
+
+Count = int | Fraction  # a mean over tasks is a fraction
+
+# Data: how many puzzles and rows, in the paper and here.
+
+ARC1, ARC1_REARC = "ARC-AGI-1", "ARC-AGI-1 + Re-ARC"
+ARC2, ARC2_REARC2 = "ARC-AGI-2", "ARC-AGI-2 + Re-ARC2"
+TRAIN_STREAM, EVAL_STREAM = "ARC-AGI-2 training stream", "ARC-AGI-2 evaluation stream"
+CAR_SINGLE, CAR_ALL = "CAR single-horizon", "CAR all-horizons"
+TEXT = "text"
+
+PAPER_SIZES = {
+    ARC1: Size(960, 875_617),
+    ARC1_REARC: Size(960, 876_705),
+    ARC2: Size(1280, 1_190_624),
+    ARC2_REARC2: Size(1280, 1_289_151),
+    # The paper tells means, 976.42 and 996.28 rows for a puzzle; these are the whole numbers behind them.
+    TRAIN_STREAM: Size(233, 227_506),
+    EVAL_STREAM: Size(114, 113_576),
+    # Combinations of rule and horizon, each with a row for each of eight views; and a blank row.
+    CAR_SINGLE: Size(1500, 8 * 1500 + 1),
+    CAR_ALL: Size(6000, 8 * 6000 + 1),
+    TEXT: Size(0, 0),  # nothing in a language model is sized by its data
+}
+
+_ARC2_DATA = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
+DATASETS = {
+    ARC1: DataConfig(),
+    ARC1_REARC: DataConfig(synthetic=("rearc",)),
+    ARC2: _ARC2_DATA,
+    ARC2_REARC2: replace(_ARC2_DATA, synthetic=("rearc", "rearc2"), synthetic_views="own"),
+}
+STREAMS = {TRAIN_STREAM: "arc2-training", EVAL_STREAM: "arc2-evaluation"}  # as adaptation names them
+
+DRAWN_TOLERANCE = Fraction(2, 1000)  # views are drawn at random; nearly all of the paper's rows come back
+
+
+def paper_dataset(config: DataConfig) -> str | None:
+    """The paper's name for this data where the paper tells its size; repeats, canvases and seeds do not matter."""
+    same = replace(config, canvas="full", seed=0, evaluate_repeats=2, auxiliary_repeats=2, data=None)
+    candidates = [same]
+    if config.synthetic_views == "shared":  # then synthetic pairs bring no rows of their own
+        candidates.append(replace(same, synthetic=()))
+    for candidate in candidates:
+        for name, known in DATASETS.items():
+            if candidate == known:
+                return name
+    return None
+
+
+def stream_size(name: str) -> Size:
+    """Puzzles of a stream and their rows; there is no blank row."""
+    tasks = load_stream(name).tasks
+    return Size(len(tasks), sum(len(draw_views(task.blind(), 1000, seed=0)) for task in tasks))
+
+
+def drawn_sizes(
+    names: Iterable[str] = (*DATASETS, *STREAMS), data: Path | None = None
+) -> tuple[dict[str, Size], list[str]]:
+    """Sizes of our own data by the paper's names, and a sentence for each that cannot be drawn here."""
+    sizes, missing = {}, []
+    for name in names:
+        try:
+            if name in STREAMS:
+                sizes[name] = stream_size(STREAMS[name])
+            else:
+                if "rearc2" in DATASETS[name].synthetic:
+                    _check_rearc2(data)
+                sizes[name] = drawn_size(replace(DATASETS[name], data=data))
+        except CharmError as error:
+            missing.append(f"{name} is left out: {error}")
+    return sizes, missing
+
+
+def _check_rearc2(data: Path | None) -> None:
+    """The paper's Re-ARC2 is whole: a part of it has fewer rows."""
+    there, all_tasks = len(read_manifest(data_dir(data) / "rearc2").tasks), len(listed_ids())
+    if there < all_tasks:
+        raise CharmError(
+            f"only {there} of Re-ARC2's {all_tasks} tasks have pairs; `charm rearc2 build` makes them"
+        )
+
+
+# Claims: one for each count that the paper prints.
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One printed count and the function that counts it again."""
+
+    label: str
+    printed: str
+    """As the paper prints it, with its unit: "29.9M", "31.76k", "13,663,233"."""
+    data: str
+    """A name of PAPER_SIZES."""
+    count: Callable[[Size], Count]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class PaperTable:
+    label: str
+    reading: str
+    """How the counts come out, where the paper leaves that open."""
+    claims: list[Claim]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim, what we count at the paper's size, and what we count with the views that we draw."""
+
+    table: str
+    claim: Claim
+    count: Count
+    drawn: Count | None
+
+    @property
+    def ours(self) -> str:
+        return as_printed(self.count, self.claim.printed)
+
+    @property
+    def agrees(self) -> bool:
+        return self.ours == self.claim.printed
+
+    @property
+    def difference(self) -> float | None:
+        """Of the drawn count from the one at the paper's size, relative."""
+        if self.drawn is None:
+            return None
+        return float(Fraction(self.drawn - self.count) / max(self.count, 1))
+
+    @property
+    def passed(self) -> bool:
+        return self.agrees and (self.difference is None or abs(self.difference) <= DRAWN_TOLERANCE)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "table": self.table,
+            "label": self.claim.label,
+            "data": self.claim.data,
+            "paper": self.claim.printed,
+            "ours": self.ours,
+            "count": _number(self.count),
+            "agrees": self.agrees,
+            "drawn": None if self.drawn is None else _number(self.drawn),
+            "drawn_difference": self.difference,
+            "passed": self.passed,
+            "note": self.claim.note,
+        }
+
+
+UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
+
+
+def as_printed(count: Count, printed: str) -> str:
+    """The count written as `printed` is: in the same unit with as many decimals, halves rounded up."""
+    digits = printed.rstrip("kMB")
+    unit = printed[len(digits) :]
+    decimals = len(digits.partition(".")[2])
+    whole, rest = divmod(_round(Fraction(count) / UNITS[unit] * 10**decimals), 10**decimals)
+    return f"{whole:,}" + (f".{rest:0{decimals}}" if decimals else "") + unit
+
+
+def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None = None) -> list[Check]:
+    """Every claim counted again; `sizes` are those of our own data, by the paper's names."""
+    return [
+        Check(
+            table.label,
+            claim,
+            claim.count(PAPER_SIZES[claim.data]),
+            claim.count(sizes[claim.data]) if claim.data in sizes else None,
+        )
+        for table in (PAPER if tables is None else tables)
+        for claim in table.claims
+    ]
+
+
+Model = Callable[[Size], Accounting]
+Read = Callable[[Accounting], Count]
+
+
+def _arc(reasoner: ReasonerConfig | None = None, **memory: Any) -> Model:
+    config = ModelConfig(reasoner or charm(), MemoryConfig(**memory))
+    return lambda size: account(config, *size)
+
+
+def _car(**memory: Any) -> Model:
+    """CAR's model; its 1,500 rules and 4 horizons are the same in both splits."""
+    config = ModelConfig(car(), MemoryConfig(**memory))
+    return lambda size: account_car(config, Sizes(1500, 4, combinations=size.puzzles, rows=size.rows))
+
+
+FULL_TABLE = _arc(design="table", rank=512)
+RANK_32_TABLE = _arc(design="table", rank=32)
+COMPOSITION = _arc(rank=0)
+COSE = _arc(rank=32)
+GATED = _arc(rank=32, gate=True)
+COSE_512 = _arc(rank=512)
+URM = _arc(ReasonerConfig(prefix=1, halt_outputs=2), design="table", rank=512)
+TRM = _arc(trm(), design="table", rank=512)
+HRM = _arc(hrm(), design="table", rank=512)
+
+CAR = {
+    "full table": _car(key="rule-horizon", design="table", rank=256),
+    "low-rank table": _car(key="rule-horizon", design="table", rank=16),
+    "two-factor composition": _car(key="rule-horizon", rank=0),
+    "two-factor CoSE": _car(key="rule-horizon", rank=16),
+    "three-factor composition": _car(key="rule+horizon", rank=0),
+    "three-factor CoSE": _car(key="rule+horizon", rank=16),
+}
+
+STREAM_MODELS = {
+    "CoSE (r=0, t=32)": _arc(rank=0, task_width=32),
+    "CoSE (r=0)": COMPOSITION,
+    "CoSE (r=32, t=32)": _arc(rank=32, task_width=32),
+    "CoSE (r=32)": COSE,
+    "CoSE (r=512)": COSE_512,
+    "Table (r=32)": RANK_32_TABLE,
+    "Table (r=512)": FULL_TABLE,
+}
+
+# A line of a table: label, data, model, and what the paper prints in each column.
+Line = tuple[str, str, Model, *tuple[str, ...]]
+
+
+def _claim(label: str, printed: str, data: str, model: Model, read: Read, note: str = "") -> Claim:
+    return Claim(label, printed, data, lambda size: read(model(size)), note)
+
+
+def _table(label: str, reading: str, columns: Mapping[str, Read], *lines: Line) -> PaperTable:
+    claims = [
+        _claim(f"{row}: {column}", printed, data, model, read)
+        for row, data, model, *cells in lines
+        for (column, read), printed in zip(columns.items(), cells, strict=True)
+    ]
+    return PaperTable(label, reading, claims)
+
+
+def _streams(label: str, reading: str, *columns: tuple[str, str, Read, str]) -> PaperTable:
+    """A table over the seven base models; each column tells its data, its name, and a cell for each model."""
+    claims = [
+        _claim(f"{name}: {column}", printed, data, model, read)
+        for data, column, read, cells in columns
+        for (name, model), printed in zip(STREAM_MODELS.items(), cells.split(), strict=True)
+    ]
+    return PaperTable(label, reading, claims)
+
+
+# What is updated for a puzzle in continual learning, on average over a stream, by scope. The initial state never is.
+
+
+def _vector(model: Accounting) -> Count:
+    return Fraction(model.puzzles, model.size.puzzles)
+
+
+def _private(model: Accounting) -> Count:
+    return Fraction(model.private, model.size.puzzles)
+
+
+def _composition(model: Accounting) -> Count:
+    return model.shared + _private(model)
+
+
+def _full(model: Accounting) -> Count:
+    return model.reasoner + model.shared + _private(model)
+
+
+def _amortized(model: Accounting) -> Count:
+    return Fraction(model.reasoner + model.memory, model.size.puzzles)
+
+
+def _scaling(label: str, printed: Mapping[int, str], runs: Iterable[tuple[int, int, int]]) -> PaperTable:
+    """Backbones of U layers; R and the layer-level horizon are in the label only, as they change no count."""
+    claims = [
+        _claim(
+            f"U={unique} R={recurrences} H={horizon}",
+            printed[unique],
+            ARC1,
+            _arc(ReasonerConfig(layers=unique, ffn="swiglu"), design="table", rank=512),
+            lambda model: model.backbone,
+        )
+        for unique, recurrences, horizon in runs
+    ]
+    reading = "Backbones alone, with plain SwiGLU: a depthwise convolution would make the four layers 13.7M."
+    return PaperTable(label, reading, claims)
+
+
+@cache
+def _language(preset: str) -> Mapping[str, int]:
+    config = lm_preset(preset)
+    return components(config.gpt, config.ngram)
+
+
+def _ngram(label: str, reading: str, base: str, lines: Mapping[str, str]) -> PaperTable:
+    """Memories of a language model; a line is the end of a preset's name, and what is printed for each variant."""
+    claims = []
+    for line, cells in lines.items():
+        for variant, printed in zip(("engram", "cose", "mixture"), cells.split(), strict=False):
+            name = base if (line, variant) == ("x0", "engram") else f"{base}-{variant}-{line}"
+            claims.append(
+                Claim(f"{name}: memory", printed, TEXT, lambda size, name=name: _language(name)["memory"])  # type: ignore[misc]
+            )
+    return PaperTable(label, reading, claims)
+
+
+SCALING = {2: "6.8M", 3: "10.2M", 4: "13.6M", 6: "20.5M", 8: "27.3M", 12: "40.9M", 24: "81.8M"}
+ISO_FLOP = {12: (2, 3, 4, 6), 24: (2, 3, 4, 6, 8, 12), 48: (2, 4, 6, 8, 12, 24)}  # L -> U
+HORIZONS = {  # U -> layer-level horizons
+    2: (6, 12, 18, 24),
+    3: (3, 6, 12, 18, 24),
+    4: (4, 8, 12),
+    6: (6, 12, 18, 24),
+    12: (12, 16, 20, 24),
+}
+
+EXACT: dict[str, Read] = {  # the columns of the two exact tables
+    "reasoning": lambda m: m.backbone,
+    "compositional": lambda m: m.composition,
+    "table": lambda m: m.table,
+    "total": lambda m: m.total,
+}
+
+PAPER = (
+    _table(
+        "embedding-params",
+        "The initial state and one blank row count.",
+        {"rows": lambda m: m.size.rows, "task memory": lambda m: m.memory, "total": lambda m: m.total},
+        ("URM, full table", ARC1, URM, "0.876M", "448.3M", "462.0M"),
+        ("URM, full table", ARC1_REARC, FULL_TABLE, "0.877M", "448.9M", "462.5M"),
+        ("CHARM (r=32 + gate)", ARC1_REARC, GATED, "0.877M", "29.9M", "43.5M"),
+        ("URM, full table", ARC2, URM, "1.191M", "609.6M", "623.3M"),
+        ("CHARM (r=32)", ARC2, COSE, "1.191M", "39.8M", "53.5M"),
+        ("CHARM (r=32)", ARC2_REARC2, COSE, "1.289M", "43.0M", "56.6M"),
+    ),
+    PaperTable(
+        "param-decomp-arc1",
+        "The initial state counts; the halt head has one output, also under the full table.",
+        [
+            _claim("URM backbone", "13,663,233", ARC1_REARC, GATED, lambda m: m.backbone),
+            _claim("full instance table", "448,872,960", ARC1_REARC, FULL_TABLE, lambda m: m.table),
+            _claim("compositional branch", "1,545,728", ARC1_REARC, GATED, lambda m: m.factors + m.composer),
+            _claim("residual table", "28,054,560", ARC1_REARC, GATED, lambda m: m.table),
+            _claim("residual up-projection", "16,384", ARC1_REARC, GATED, lambda m: m.up_projection),
+            _claim("optional gate", "262,656", ARC1_REARC, GATED, lambda m: m.gate),
+            _claim("URM + full table", "462,536,193", ARC1_REARC, FULL_TABLE, lambda m: m.total),
+            _claim("CHARM without gate", "43,279,905", ARC1_REARC, COSE, lambda m: m.total),
+            _claim("CHARM with gate", "43,542,561", ARC1_REARC, GATED, lambda m: m.total),
+        ],
+    ),
+    _table(
+        "param-arc1-exact",
+        "The initial states count (two of them in TRM); the halt heads of TRM and URM without Re-ARC have two outputs.",
+        EXACT,
+        ("TRM task table", ARC1, TRM, "6,830,082", "0", "448,315,904", "455,145,986"),
+        ("URM task table", ARC1, URM, "13,663,746", "0", "448,315,904", "461,979,650"),
+        ("composition only", ARC1_REARC, COMPOSITION, "13,663,233", "1,545,728", "0", "15,208,961"),
+        ("URM task table", ARC1_REARC, FULL_TABLE, "13,663,233", "0", "448,872,960", "462,536,193"),
+        ("rank-32 table only", ARC1_REARC, RANK_32_TABLE, "13,663,233", "16,384", "28,054,560", "41,734,177"),
+        ("CoSE, rank 32", ARC1_REARC, COSE, "13,663,233", "1,562,112", "28,054,560", "43,279,905"),
+        ("CoSE, rank 32, gate", ARC1_REARC, GATED, "13,663,233", "1,824,768", "28,054,560", "43,542,561"),
+        ("CoSE, rank 512", ARC1_REARC, COSE_512, "13,663,233", "1,545,728", "448,872,960", "464,081,921"),
+    ),
+    _table(
+        "param-arc2-exact",
+        "As ARC-AGI-1's.",
+        EXACT,
+        ("URM task table", ARC2, URM, "13,663,746", "0", "609,599,488", "623,263,234"),
+        ("CoSE, rank 32", ARC2, COSE, "13,663,233", "1,725,952", "38,099,968", "53,489,153"),
+        ("CoSE, rank 32", ARC2_REARC2, COSE, "13,663,233", "1,725,952", "41,252,832", "56,642,017"),
+    ),
+    _table(
+        "full-cose-ablation",
+        "The rank-32 table counts with its up-projection.",
+        {"embedding": lambda m: m.memory},
+        ("full task table", ARC1_REARC, FULL_TABLE, "448.9M"),
+        ("rank-32 task table only", ARC1_REARC, RANK_32_TABLE, "28.1M"),
+        ("compositional branch only", ARC1_REARC, COMPOSITION, "1.5M"),
+        ("CoSE, rank 32", ARC1_REARC, COSE, "29.6M"),
+        ("CoSE, rank 32, gate", ARC1_REARC, GATED, "29.9M"),
+        ("CoSE, rank 512", ARC1_REARC, COSE_512, "450.4M"),
+    ),
+    _table(
+        "full-cose-ablation-no-rearc",
+        "As with Re-ARC; the rows are those without it, so the full table is 448.3M and the gated CoSE 29.8M.",
+        {"embedding": lambda m: m.memory},
+        ("full task table", ARC1, FULL_TABLE, "448.3M"),
+        ("rank-32 task table only", ARC1, RANK_32_TABLE, "28.0M"),
+        ("compositional branch only", ARC1, COMPOSITION, "1.5M"),
+        ("CoSE, rank 32", ARC1, COSE, "29.6M"),
+        ("CoSE, rank 32, gate", ARC1, GATED, "29.8M"),
+    ),
+    PaperTable(
+        "component-grid",
+        "CoSE is counted without the gate in all four lines.",
+        [
+            _claim("full table", "462M", ARC1, FULL_TABLE, lambda m: m.total),
+            _claim(
+                "CoSE",
+                "43M",
+                ARC1,
+                COSE,
+                lambda m: m.total,
+                "the accuracy in this line is the gated run's, which has 43,507,745 parameters: 44M",
+            ),
+            _claim("full table", "463M", ARC1_REARC, FULL_TABLE, lambda m: m.total),
+            _claim("CoSE", "43M", ARC1_REARC, COSE, lambda m: m.total),
+            _claim("full table", "623M", ARC2, FULL_TABLE, lambda m: m.total),
+            _claim("CoSE", "53M", ARC2, COSE, lambda m: m.total),
+            _claim("full table", "674M", ARC2_REARC2, FULL_TABLE, lambda m: m.total),
+            _claim("CoSE", "57M", ARC2_REARC2, COSE, lambda m: m.total),
+        ],
+    ),
+    PaperTable(
+        "overall-arc-performance",
+        'The column "ARC-1 all" comes out as the backbone in whole millions plus the task memory. '
+        "VARC is not a model of this project.",
+        [
+            claim
+            for name, data, model, backbone, everything, note in (
+                ("HRM", ARC1, HRM, "27M", "475M", "exactly 475,593,218, which would print as 476M"),
+                ("TRM", ARC1, TRM, "7M", "455M", ""),
+                ("URM", ARC1, URM, "14M", "462M", ""),
+                ("CHARM, gated", ARC1_REARC, GATED, "14M", "44M", ""),
+            )
+            for claim in (
+                _claim(f"{name}: backbone", backbone, data, model, lambda m: m.backbone),
+                _claim(
+                    f"{name}: ARC-1 all",
+                    everything,
+                    data,
+                    model,
+                    lambda m: 10**6 * _round(Fraction(m.backbone, 10**6)) + m.memory,
+                    note,
+                ),
+            )
+        ],
+    ),
+    PaperTable(
+        "sec:task-memory",
+        "The sizes that the text gives.",
+        [
+            _claim("task table on ARC-AGI-1", "448M", ARC1, FULL_TABLE, lambda m: m.memory),
+            _claim("task table on ARC-AGI-2", "610M", ARC2, FULL_TABLE, lambda m: m.memory),
+        ],
+    ),
+    _scaling("scaling", SCALING, [(u, depth // u, depth // 2) for depth, us in ISO_FLOP.items() for u in us]),
+    _scaling(
+        "scaling-tbptt", SCALING, [(u, 24 // u, h) for u, horizons in HORIZONS.items() for h in horizons]
+    ),
+    _table(
+        "car-single-horizon",
+        "Initial state not counted; rows with a blank one; rules and horizons without.",
+        {
+            "backbone": lambda m: m.reasoner,
+            "total": lambda m: m.reasoner + m.memory,
+            "memory": lambda m: m.memory,
+        },
+        ("full table", CAR_SINGLE, CAR["full table"], "1.710M", "4.783M", "3.072M"),
+        ("low-rank table", CAR_SINGLE, CAR["low-rank table"], "1.710M", "1.906M", "0.196M"),
+        (
+            "three-factor composition",
+            CAR_SINGLE,
+            CAR["three-factor composition"],
+            "1.710M",
+            "2.229M",
+            "0.519M",
+        ),
+        ("three-factor CoSE", CAR_SINGLE, CAR["three-factor CoSE"], "1.710M", "2.425M", "0.715M"),
+    ),
+    _table(
+        "car-all-horizons",
+        "As single-horizon.",
+        {"memory": lambda m: m.memory},
+        *(
+            line
+            for name, single, every in (
+                ("full table", "3.072M", "12.288M"),
+                ("low-rank table", "0.196M", "0.772M"),
+                ("two-factor composition", "0.518M", "1.670M"),
+                ("two-factor CoSE", "0.714M", "2.442M"),
+                ("three-factor composition", "0.519M", "0.519M"),
+                ("three-factor CoSE", "0.715M", "1.291M"),
+            )
+            for line in ((name, CAR_SINGLE, CAR[name], single), (name, CAR_ALL, CAR[name], every))
+        ),
+    ),
+    PaperTable(
+        "app:lm",
+        "Backbones of the language models.",
+        [
+            Claim("lm-d12", "286M", TEXT, lambda size: _language("lm-d12")["backbone"]),
+            Claim("lm-d20", "896.5M", TEXT, lambda size: _language("lm-d20")["backbone"]),
+        ],
+    ),
+    _ngram(
+        "nanochat-d12",
+        "Two memories with a composer each, half as wide as the model; no prime is the size of two tables.",
+        "lm-d12",
+        {"x0": "0 3.5M", "x5": "254M 258M", "x10": "506M 510M", "x20": "1.01B 1.01B", "x40": "2.02B 2.02B"},
+    ),
+    _ngram(
+        "nanochat-d12-width",
+        "As above; the composer's width does not follow that of the look-ups.",
+        "lm-d12",
+        {"x5-w24": "15.9M 19.4M 19.3M", "x5-w48": "31.8M 35.3M 35.1M", "x5-w96": "63.6M 67.1M 66.7M"},
+    ),
+    _ngram(
+        "nanochat-d20",
+        "As above.",
+        "lm-d20",
+        {"x5": "426M 436M", "x10": "846M 856M", "x20": "1.68B 1.69B"},
+    ),
+    PaperTable(
+        "cose-cl-params, caption",
+        "The mean number of rows of a puzzle.",
+        [
+            Claim("rows of a puzzle", "976.42", TRAIN_STREAM, lambda size: Fraction(size.rows, size.puzzles)),
+            Claim("rows of a puzzle", "996.28", EVAL_STREAM, lambda size: Fraction(size.rows, size.puzzles)),
+        ],
+    ),
+    _streams(
+        "cose-cl-params",
+        "A puzzle's vector and its rows; a mean over the stream.",
+        (TRAIN_STREAM, "task embedding row", _vector, "32 512 32 512 512 0 0"),
+        (TRAIN_STREAM, "train params/task", _private, "32 512 31.28k 31.76k 500.44k 31.25k 499.93k"),
+        (EVAL_STREAM, "eval params/task", _private, "32 512 31.91k 32.39k 510.61k 31.88k 510.10k"),
+    ),
+    _streams(
+        "cose-cl-core",
+        "The initial state is not updated, so it is not counted.",
+        (TRAIN_STREAM, "memory-only", _private, "32 512 31.28k 31.76k 500.44k 31.25k 499.93k"),
+        (TRAIN_STREAM, "oracle", _full, "14.733M 14.717M 14.781M 14.765M 15.217M 13.710M 14.163M"),
+        (EVAL_STREAM, "memory-only", _private, "32 512 31.91k 32.39k 510.61k 31.88k 510.10k"),
+        (EVAL_STREAM, "oracle", _full, "14.733M 14.717M 14.782M 14.766M 15.228M 13.711M 14.173M"),
+    ),
+    _streams(
+        "cose-cl-joint",
+        "Shared weights without the initial state, and all private rows, over the puzzles of the stream.",
+        (TRAIN_STREAM, "joint", _amortized, "63.27k 63.67k 94.58k 94.99k 563.60k 89.95k 558.57k"),
+        (EVAL_STREAM, "joint", _amortized, "129.27k 129.61k 161.30k 161.63k 639.70k 151.87k 629.94k"),
+    ),
+    PaperTable(
+        "cose-cl-baselines",
+        "A scope is what is updated beside the puzzle's vector and its rows.",
+        [
+            _claim(f"{method}, {scope}", printed, TRAIN_STREAM, COSE, read)
+            for scope, printed, read, methods in (
+                ("full, per-task", "14.765M", _full, ("fine-tuning oracle",)),
+                ("private rows", "31.76k", _private, ("memory-only",)),
+                ("composition", "1.102M", _composition, ("L2-SP", "rehearsal", "EWC", "naive")),
+                ("full model", "14.765M", _full, ("L2-SP", "rehearsal", "EWC", "naive")),
+            )
+            for method in methods
+        ],
+    ),
+    PaperTable(
+        "fig:cl-baseline-param-efficiency",
+        "The caption's numbers.",
+        [
+            _claim("memory-only", "31.8k", TRAIN_STREAM, COSE, _private),
+            _claim("composition", "1.10M", TRAIN_STREAM, COSE, _composition),
+            _claim("full model", "14.77M", TRAIN_STREAM, COSE, _full),
+        ],
+    ),
+)
+
+
+# To look at.
+
+
+def paper_tables(checks: list[Check]) -> list[Table]:
+    """Every count of the paper beside ours, a table for each of the paper's."""
+    readings = {table.label: table.reading for table in PAPER}
+    tables = []
+    for label, some in groupby(checks, key=lambda check: check.table):
+        table = Table(title=label, caption=readings.get(label), box=box.SIMPLE_HEAD)
+        table.title_justify = table.caption_justify = "left"
+        table.add_column("count")
+        for column in ("paper", "ours", "", "our views"):
+            table.add_column(column, justify="right", no_wrap=True)
+        for data, same_data in groupby(some, key=lambda check: check.claim.data):
+            table.add_row(f"[bold]{data}[/bold]")
+            for check in same_data:
+                note = f"\n  [dim]{check.claim.note}[/dim]" if check.claim.note else ""
+                tick = "[green]✓[/green]" if check.passed else "[bold red]✗[/bold red]"
+                drawn = "" if check.drawn is None else _text(check.drawn)
+                name = f"  {check.claim.label}{note}"
+                table.add_row(name, check.claim.printed, _text(check.count), tick, drawn)
+        tables.append(table)
+    return tables
+
+
+def _text(count: Count) -> str:
+    number = _number(count)
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.2f}"
+
+
+def _number(count: Count) -> int | float:
+    return int(count) if count == int(count) else float(count)
+
+
+def _round(value: Fraction) -> int:
+    """To the nearest whole number, halves up."""
+    return math.floor(value + Fraction(1, 2))
