@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Test files that run side by side.
+JOBS ?= 2
 APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
 
 .PHONY: test quickstart lint types unit browser format clean
@@ -25,7 +27,7 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP) browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 browser:  ## Chromium for the tests of pages, where it is missing and may be installed; they are skipped without
 	@{ command -v chromium || command -v google-chrome \

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -82,8 +82,12 @@ def measure_lm(
     table_updates: Sequence[Literal["dense", "rows"]] = ("dense",),
     data: Path | None = None,
     seconds: float = 5.0,
+    say: Callable[[str], None] = lambda text: None,
 ) -> list[LMSpeed]:
-    """Times updates of the presets one after the other; 0 takes the preset's own batch or rows at once."""
+    """Times updates of the presets one after the other; 0 takes the preset's own batch or rows at once.
+
+    `say` is told of every step: compiling a deep model takes a minute, and what was measured shall not be lost.
+    """
     wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
     found: list[LMSpeed] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -97,6 +101,7 @@ def measure_lm(
                 ceiling = product_tflops(place.device, config.gpt.compute_dtype, wait)
                 if place.device.type == "cuda":
                     torch.cuda.reset_peak_memory_stats(place.device)
+                say(f"{name}, {update} tables: weights and compilation")
                 try:
                     trainer = LMTrainer(config, Path(scratch), place)
                     trainer.prepare_backbone()
@@ -123,6 +128,7 @@ def measure_lm(
                         machine=f"{place.describe()}, torch {torch.__version__}",
                     )
                 )
+                say(f"{name}, {update} tables: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
                 del trainer
                 gc.collect()  # so that the next one has the memory to itself
                 torch._dynamo.reset()

@@ -147,8 +147,11 @@ def lm(
     with place(device) as here:
         if here.world > 1:
             raise CharmError("charm bench measures one process; start it without torchrun")
-        with Console(stderr=True).status(f"timing {', '.join(presets)}"):
-            found = measure_lm(presets, here, batch, device_rows, table_updates, data, seconds)
+        messages = Console(stderr=True, highlight=False)
+        with messages.status(f"timing {', '.join(presets)}"):
+            found = measure_lm(
+                presets, here, batch, device_rows, table_updates, data, seconds, messages.print
+            )
     if json:
         print(jsonlib.dumps([asdict(speed) for speed in found], indent=2))
         return
