@@ -37,4 +37,5 @@ def quickstart(
     else:
         console.print(results_table(found))
     console.print(f"look at it: {found['report']}")
-    console.print(f"try an unseen task: charm solve TASK.json --checkpoint {out}")
+    console.print("try an unseen task: charm solve TASK.json (by a larger model that comes with CHARM)")
+    console.print(f"look around: charm view {out}")
