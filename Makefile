@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Test files that run side by side.
 JOBS ?= 2
-APT := DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
+APT := env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
 
 .PHONY: test quickstart lint types unit browser format clean
 
@@ -31,7 +31,7 @@ unit: $(STAMP) browser
 
 browser:  ## Chromium for the tests of pages, where it is missing and may be installed; they are skipped without
 	@{ command -v chromium || command -v google-chrome \
-	|| { $(APT) update && $(APT) install --no-install-recommends chromium fonts-liberation; }; } > /dev/null 2>&1 \
+	|| { timeout 60 $(APT) update && timeout 240 $(APT) install --no-install-recommends chromium fonts-liberation; }; } > /dev/null 2>&1 \
 	|| echo "no Chromium here, and no right to install it: tests of pages in a browser will be skipped"
 
 format: $(STAMP)
