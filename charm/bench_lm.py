@@ -86,7 +86,7 @@ def measure_lm(
 ) -> list[LMSpeed]:
     """Times updates of the presets one after the other; 0 takes the preset's own batch or rows at once.
 
-    `say` is told of every step: compiling a deep model takes a minute, and what was measured shall not be lost.
+    `say` is told of every step: compiling a deep model takes long, and what was measured shall not be lost.
     """
     wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
     found: list[LMSpeed] = []

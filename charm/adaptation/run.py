@@ -51,7 +51,7 @@ from charm.evaluation.scoring import Scores
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, assemble, load_roles
-from charm.training.checkpoint import folder_of, read_tensors, steps_of, write_tensors
+from charm.training.checkpoint import newest_checkpoint, read_tensors, write_tensors
 from charm.training.config import read_config
 
 
@@ -91,16 +91,6 @@ class StreamOptions:
 
 
 Advance = Callable[[int, int, str], None]
-
-
-def newest_checkpoint(run: Path) -> Path:
-    """The newest checkpoint of a run, or the folder itself where it is a saved model."""
-    if (run / "model.safetensors").is_file():
-        return run
-    steps = steps_of(run)
-    if not steps:
-        raise CharmError(f"{run} holds neither a saved model nor a run with a checkpoint")
-    return folder_of(run, steps[-1])
 
 
 def task_data(config: DataConfig, tasks: Path, views: int) -> DataConfig:

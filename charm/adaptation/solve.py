@@ -19,7 +19,7 @@ from typing import Any, Literal
 import torch
 
 from charm.adaptation.loop import Adaptation, Recipe, Scope, shared_parameters
-from charm.adaptation.run import newest_checkpoint, task_data
+from charm.adaptation.run import task_data
 from charm.adaptation.streams import TaskStream, read_tasks
 from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
@@ -32,7 +32,7 @@ from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.checkpoint import steps_of
+from charm.training.checkpoint import newest_checkpoint, steps_of
 from charm.training.config import TrainConfig, read_config
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
@@ -195,7 +195,7 @@ class Solver:
                 began = clock.spent
                 adaptation.update()
                 updates += 1
-                if updates == 2:  # the first also warms up
+                if updates == 2 < options.steps:  # the first also warms up
                     whole = (clock.spent - began) * options.batch / trial
                     batch = fitting_batch(options.batch, whole, clock.left - keep, options.steps - updates)
                     if batch != trial:

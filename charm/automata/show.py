@@ -11,7 +11,6 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from charm.adaptation.solve import newest_checkpoint
 from charm.automata.benchmark import HELD_OUT
 from charm.automata.dataset import Combination, answer_key, question_set
 from charm.automata.rules import Rule
@@ -28,6 +27,7 @@ from charm.report.draw import LIGHT_INK, PALETTE, grid_text
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
+from charm.training.checkpoint import newest_checkpoint
 
 
 class Prediction(NamedTuple):

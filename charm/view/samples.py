@@ -10,9 +10,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from charm.errors import CharmError
-from charm.paths import data_dir
 from charm.synthesis.build import Rejected, Sample
-from charm.synthesis.rearc import WHEEL_SHA256, ReArc
+from charm.synthesis.rearc import ReArc, package_folder
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, package_ids
 from charm.tasks.task import Pair, as_grid
 from charm.view import worker
@@ -35,7 +34,7 @@ class Generators:
 
 def available(package: Path | None = None, root: Path = ROOT) -> dict[str, Generators]:
     """Re-ARC2, and Re-ARC where its generators have been fetched; `package` is the folder they are in."""
-    package = package or data_dir() / "cache" / f"rearc_utils-{WHEEL_SHA256[:12]}"
+    package = package or package_folder()
     found = {}
     if package.is_dir():
         rearc = ReArc(package)

@@ -16,12 +16,13 @@ from charm.adaptation.loop import (
     updated_parameters,
 )
 from charm.adaptation.methods import diagonal_fisher, method_named
-from charm.adaptation.run import newest_checkpoint, task_data
+from charm.adaptation.run import task_data
 from charm.errors import CharmError
 from charm.model import CharmModel, MemoryConfig, ModelConfig
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.instances import Instances
+from charm.training.checkpoint import newest_checkpoint
 from charm.training.config import read_config
 from tests.adaptation.conftest import HERE
 

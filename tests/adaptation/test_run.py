@@ -12,11 +12,12 @@ from charm.adaptation import run as run_module
 from charm.adaptation.loop import Adaptation, Recipe
 from charm.adaptation.methods import METHODS
 from charm.adaptation.results import read_json, summarize
-from charm.adaptation.run import StreamOptions, newest_checkpoint, run_stream
+from charm.adaptation.run import StreamOptions, run_stream
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.model import CharmModel, MemoryConfig
 from charm.tasks.sources import load_source
+from charm.training.checkpoint import newest_checkpoint
 from tests.adaptation.conftest import HERE, toy_run
 
 RECIPE = Recipe(steps=3, batch=4, warmup=2, shared_lr=1e-2)

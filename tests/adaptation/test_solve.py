@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from charm.adaptation.drift import changed_values, snapshot
-from charm.adaptation.loop import private_rows
-from charm.adaptation.run import newest_checkpoint
+from charm.adaptation.loop import Adaptation, private_rows
 from charm.adaptation.solve import (
     Clock,
     Mode,
@@ -24,7 +23,9 @@ from charm.adaptation.solve import (
 from charm.errors import CharmError
 from charm.evaluation.submission import Submission, attempts
 from charm.model import MemoryConfig
+from charm.tasks.dataset import Dataset
 from charm.tasks.task import Task
+from charm.training.checkpoint import newest_checkpoint
 from tests.adaptation.conftest import HERE, toy_run
 
 OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
@@ -217,6 +218,24 @@ def test_the_plan_by_hand() -> None:
     assert fitting_batch(128, 1.0, 30.0, 20) == 128  # no more than 20 are wanted
     assert fitting_batch(128, 1.0, 0.1, 1000) == 16
     assert fitting_batch(8, 1.0, 0.1, 1000) == 8
+
+
+@pytest.mark.parametrize(("batch", "steps", "made"), [(32, 3, [16, 32]), (32, 2, [16]), (8, 3, [8])])
+def test_small_updates_come_first_and_then_those_that_the_time_allows(
+    batch: int, steps: int, made: list[int], base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    solver = Solver(base, replace(OPTIONS, batch=batch, steps=steps), HERE)
+    make, found = solver.adaptation, []
+
+    def noted(task: Task, data: Dataset, batch: int) -> Adaptation:
+        found.append(batch)
+        return make(task, data, batch)
+
+    monkeypatch.setattr(solver, "adaptation", noted)
+    solution = solver.solve(one(unseen), Clock(600.0))
+    assert found == made
+    assert solution.updates == steps
+    assert np.isfinite(solution.loss)
 
 
 def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:

@@ -1,5 +1,6 @@
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -74,10 +75,19 @@ def library(toy_tasks: Path, run: Path, rearc_package: Path) -> Library:
     )
 
 
+@contextmanager
+def serving(library: Library) -> Iterator[Viewer]:
+    """A server at work while the block runs."""
+    viewer = Viewer(library, device="cpu")
+    threading.Thread(target=viewer.serve_forever, daemon=True).start()
+    try:
+        yield viewer
+    finally:
+        viewer.shutdown()
+        viewer.close()
+
+
 @pytest.fixture(scope="module")
 def viewer(library: Library) -> Iterator[Viewer]:
-    made = Viewer(library, device="cpu")
-    threading.Thread(target=made.serve_forever, daemon=True).start()
-    yield made
-    made.shutdown()
-    made.close()
+    with serving(library) as made:
+        yield made

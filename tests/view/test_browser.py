@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -16,6 +13,7 @@ from charm.view import api
 from charm.view.api import Library
 from charm.view.server import Viewer
 from tests.browser import overflow
+from tests.view.conftest import serving
 from tests.view.test_api import TASK, write_run
 
 if TYPE_CHECKING:
@@ -36,15 +34,6 @@ def show(page: Page, viewer: Viewer, place: str, awaited: str) -> None:
     page.goto("about:blank")  # a change of the hash alone would not load the page anew
     page.goto(viewer.url + place)
     page.wait_for_selector(awaited)
-
-
-@contextmanager
-def serving(library: Library) -> Iterator[Viewer]:
-    viewer = Viewer(library, device="cpu")
-    threading.Thread(target=viewer.serve_forever, daemon=True).start()
-    yield viewer
-    viewer.shutdown()
-    viewer.close()
 
 
 def test_every_page_opens_on_a_desktop_in_the_dark_too(page: Page, viewer: Viewer) -> None:
