@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -82,6 +83,9 @@ def place(wanted: str = "auto") -> Iterator[Place]:
     backend = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}.get(device.type)
     if backend is None:
         raise CharmError(f"torch has no way to run several processes on {device.type}")
+    # Imported while a group lives, this module keeps it for ever as the default of its functions' arguments:
+    # gloo's threads would then outlive the group and, now and then, abort the interpreter as it ends.
+    importlib.import_module("torch.distributed.nn")
     dist.init_process_group(backend, device_id=device if device.type != "cpu" else None)
     try:
         yield Place(device, dist.get_rank(), dist.get_world_size())
