@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before a group lives, see charm.devices.place
 import torch.multiprocessing as mp
 
 from charm.errors import CharmError
