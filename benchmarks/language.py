@@ -72,7 +72,7 @@ def choose_steps(data: Prepared, options: argparse.Namespace, here: Place) -> in
     config = configure(data, options, slowest, max(options.capacities), 0, 1000, here.device.type)
     with tempfile.TemporaryDirectory() as scratch:
         trainer = LMTrainer(config, Path(scratch), here)
-        trainer.prepare_backbone()
+        trainer.compile()
         for _ in range(WARM_UP):
             trainer.update()
         began = _now(here)
@@ -89,7 +89,7 @@ def run(config: LMConfig, here: Place) -> dict[str, Any]:
     curve, seconds = {}, 0.0
     with tempfile.TemporaryDirectory() as scratch:
         trainer = LMTrainer(config, Path(scratch), here)
-        trainer.prepare_backbone()
+        trainer.compile()
         for mark in range(1, MARKS + 1):
             began = _now(here)
             while trainer.step < config.steps * mark // MARKS:

@@ -103,8 +103,8 @@ def measure_lm(
                     torch.cuda.reset_peak_memory_stats(place.device)
                 say(f"{name}, {update} tables: weights and compilation")
                 try:
-                    trainer = LMTrainer(config, Path(scratch), place)
-                    trainer.prepare_backbone()
+                    trainer = LMTrainer(config, Path(scratch), place, say)
+                    trainer.compile()
                     each = seconds_each(trainer.update, seconds, wait)
                 except torch.OutOfMemoryError as error:
                     raise CharmError(

@@ -168,7 +168,7 @@ class LMConfig:
     device: str = "auto"
     """cuda, xpu, mps, cpu, or the best there is."""
     compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile the backbone: on CUDA by default."""
+    """torch.compile the model: on CUDA by default."""
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "device_rows", "checkpoint_every", "log_every"):

@@ -5,7 +5,8 @@ Shapes: B rows, T tokens, D width, H heads, K head width, V vocabulary, E what a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -148,6 +149,8 @@ class GPT(nn.Module):
             }
         )
         cos, sin = rotary(config.length, config.head_width)
+        self.layer: Callable[..., Tensor] = layer
+        self.output: Callable[..., Tensor] = output
         self.register_buffer("cos", cos, persistent=False)
         self.register_buffer("sin", sin, persistent=False)
         if seed is not None:
@@ -187,43 +190,70 @@ class GPT(nn.Module):
         return [memory.tables.rows for memory in self.ngram_memories() if memory.tables is not None]
 
     def forward(self, ids_BT: Tensor, targets_BT: Tensor | None = None) -> Tensor:
-        return self.backbone(ids_BT, self.retrieve(ids_BT), targets_BT)
-
-    def retrieve(self, ids_BT: Tensor) -> list[Tensor | None]:
-        """What the tables of each memory give, [B, T, E]; apart from the rest, which a compiler takes as a whole."""
-        dtype = getattr(torch, self.config.compute_dtype)
-        tables = [memory.tables for memory in self.ngram_memories()]
-        return [None if one is None else one(ids_BT).to(dtype) for one in tables]
-
-    def backbone(
-        self, ids_BT: Tensor, reads: Sequence[Tensor | None], targets_BT: Tensor | None = None
-    ) -> Tensor:
-        """Everything after the tables."""
         dtype, length = getattr(torch, self.config.compute_dtype), ids_BT.shape[1]
-        cos, sin = self.cos[:length].to(dtype), self.sin[:length].to(dtype)
-        read_of = dict(zip(self.memories, reads, strict=True))
+        turn = self.cos[:length].to(dtype), self.sin[:length].to(dtype)
         tokens_BTD = self.embedding(ids_BT).to(dtype)
         x = norm(tokens_BTD)
         smear_BT1 = self.smear.to(dtype) * torch.sigmoid(self.smear_gate(x[..., :SMEAR_GATE]))
-        x = first = x + smear_BT1 * back(x, 1)
-        kept = x
-        residual_scale, input_scale = self.residual_scale.to(dtype), self.input_scale.to(dtype)
+        x = kept = x + smear_BT1 * back(x, 1)
+        first = x.view_as(x)  # not x itself, or the first layer were of a kind of its own to the compiler
+        tokens_BTD = tokens_BTD.detach()  # memories send no gradient into the embeddings they compose
+        residual_scale, input_scale = (s.to(dtype).unbind() for s in (self.residual_scale, self.input_scale))
+        memories = dict(zip(self.memories, self.ngram_memories(), strict=True))
         for i, block in enumerate(self.blocks):
-            x = residual_scale[i] * x + input_scale[i] * first
-            if str(i) in self.memories:
-                x = x + self.memories[str(i)](x, read_of[str(i)], tokens_BTD.detach())
+            memory = memories.get(str(i))
+            read = (
+                memory.tables(ids_BT).to(dtype) if memory is not None and memory.tables is not None else None
+            )
             values = self.values[str(i)](ids_BT).to(dtype) if str(i) in self.values else None
-            x = block(x, values, cos, sin)
+            mixed = residual_scale[i], x, input_scale[i], first
+            x = self.layer(block, memory, *mixed, read, tokens_BTD, values, *turn)
             if i == self.config.depth // 2:
                 kept = x
-        x = norm(x - self.backout.to(dtype) * kept)
-        logits_BTV = self.head(x).float()
-        logits_BTV = SOFTCAP * torch.tanh(logits_BTV / SOFTCAP)
-        if targets_BT is None:
-            return logits_BTV
-        return F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten(), reduction="none").view_as(
-            targets_BT
-        )
+        return self.output(self.head, x, self.backout.to(dtype), kept, targets_BT)
+
+    def compile_parts(self, **options: Any) -> None:
+        """Compile in place all but the look-ups in tables; layers of a kind share their code, so that a deep model
+        compiles about as fast as a shallow one. `options` are torch.compile's."""
+        # A layer has up to six kinds (window, values, memory), to train and to evaluate; torch's limit is 8.
+        torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
+        self.layer = torch.compile(layer, dynamic=False, **options)
+        self.output = torch.compile(output, dynamic=False, **options)
+
+    def uncompile(self) -> None:
+        self.layer, self.output = layer, output
+
+
+def layer(
+    block: Block,
+    memory: NgramMemory | None,
+    residual_scale: Tensor,
+    x_BTD: Tensor,
+    input_scale: Tensor,
+    first_BTD: Tensor,
+    read_BTE: Tensor | None,
+    tokens_BTD: Tensor,
+    values_BTD: Tensor | None,
+    cos: Tensor,
+    sin: Tensor,
+) -> Tensor:
+    """One layer: the stream with some of its beginning mixed in, what the memory adds, then the block."""
+    x_BTD = residual_scale * x_BTD + input_scale * first_BTD
+    if memory is not None:
+        x_BTD = x_BTD + memory(x_BTD, read_BTE, tokens_BTD)
+    return block(x_BTD, values_BTD, cos, sin)
+
+
+def output(
+    head: Linear, x_BTD: Tensor, backout: Tensor, kept_BTD: Tensor, targets_BT: Tensor | None
+) -> Tensor:
+    """The logits, or the nats of the targets; some of the middle layer is taken out again before."""
+    logits_BTV = head(norm(x_BTD - backout * kept_BTD)).float()
+    logits_BTV = SOFTCAP * torch.tanh(logits_BTV / SOFTCAP)
+    if targets_BT is None:
+        return logits_BTV
+    nats = F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.flatten(), reduction="none")
+    return nats.view_as(targets_BT)
 
 
 def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:

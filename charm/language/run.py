@@ -36,9 +36,6 @@ from charm.training.logs import forget_later_lines, progress_line, write_line
 from charm.training.loop import STOP_CHECK_EVERY, compiles, stop_on_signal
 from charm.training.slots import to_device
 
-# ids and what their tables gave and targets -> nats, as GPT.backbone; compiled or not
-Backbone = Callable[[Tensor, list[Tensor | None], Tensor], Tensor]
-
 
 class LMTrainer:
     """A run in progress."""
@@ -62,7 +59,6 @@ class LMTrainer:
         if config.shard_tables and place.world > 1:
             shard_tables(self.model, place)
         self.model.to(place.device)
-        self.backbone: Backbone = self.model.backbone
         self.optimizers = LMOptimizers(self.model, config)
         self.documents = self.data.documents("train")
         self.plan: Iterator[list[Piece]] = training_rows(self.documents, config.gpt.length, config.tails)
@@ -72,7 +68,7 @@ class LMTrainer:
     def run(self) -> None:
         """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
         config = self.config
-        self.prepare_backbone()
+        self.compile()
         self.plan = islice(self.plan, self.step * (config.batch // config.gpt.length), None)
         with stop_on_signal() as stopped, progress_line(self.place.is_main) as progress:
             bar = progress.add_task("train", total=config.steps, completed=self.step, shown="")
@@ -112,7 +108,7 @@ class LMTrainer:
         for at in range(first, last, self.part):
             part = [self.documents.row(pieces) for pieces in rows[at : at + self.part]]
             ids, targets = inputs_and_targets(part, self.place.device)
-            loss = self.backbone(ids, self.model.retrieve(ids), targets).sum() / config.batch
+            loss = self.model(ids, targets).sum() / config.batch
             loss.backward()
             total += loss.detach()
         self.optimizers.step(self.step)
@@ -136,7 +132,7 @@ class LMTrainer:
         """Bits per byte on the first tokens of the validation shard, written beside the metrics."""
         config = self.config
         scores = bits_per_byte(
-            self.model, self.data, config.evaluate_tokens, config.tails, self.place, self.part, self.backbone
+            self.model, self.data, config.evaluate_tokens, config.tails, self.place, self.part
         )
         self.write({f"evaluation/{name}": value for name, value in scores.items()})
         return scores
@@ -145,16 +141,16 @@ class LMTrainer:
         if self.place.is_main:
             write_line(self.out, self.step, values)
 
-    def prepare_backbone(self) -> None:
-        """Compile what follows the tables where that is asked for, and say so if it fails."""
+    def compile(self) -> None:
+        """Compile the model where that is asked for, and say so if it fails."""
 
         def attempt() -> None:
-            self.backbone = torch.compile(self.model.backbone, dynamic=False)
+            self.model.compile_parts()
             ids = torch.zeros(self.part, self.config.gpt.length, dtype=torch.long, device=self.place.device)
-            self.backbone(ids, self.model.retrieve(ids), ids).sum().backward()
+            self.model(ids, ids).sum().backward()
 
         if not compiles(attempt, self.config.compile, self.place, self.say):
-            self.backbone = self.model.backbone
+            self.model.uncompile()
         self.model.zero_grad(set_to_none=True)
 
     def save(self) -> None:
@@ -218,7 +214,6 @@ def bits_per_byte(
     tails: Tails,
     place: Place,
     at_once: int,
-    backbone: Backbone | None = None,
     show: bool = False,
 ) -> dict[str, float]:
     """Nats over ln 2 times bytes, both over the targets that are text; specials are neither.
@@ -227,14 +222,13 @@ def bits_per_byte(
     """
     rows = validation_rows(data.documents("validation"), model.config.length, tails, tokens)
     first, last = place.share(len(rows))
-    compute = backbone or model.backbone
     bytes_of_V = torch.from_numpy(data.token_bytes).to(place.device)
     sums = torch.zeros(3, dtype=_sum_dtype(place), device=place.device)
     console = Console(stderr=True)
     parts = range(first, last, at_once)
     for at in track(parts, "evaluating", console=console, transient=True, disable=not show):
         ids, targets = inputs_and_targets(list(rows[at : min(at + at_once, last)]), place.device)
-        nats = compute(ids, model.retrieve(ids), targets)
+        nats = model(ids, targets)
         sizes = bytes_of_V[targets]
         is_text = sizes > 0
         sums += torch.stack([(nats.to(sums.dtype) * is_text).sum(), sizes.sum(), is_text.sum()])

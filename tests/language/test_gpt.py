@@ -223,3 +223,24 @@ def test_default_layers_are_those_of_the_spec() -> None:
     assert NgramConfig("engram").layers_in(20) == (1, 9)
     assert NgramConfig("engram", 0).layers_in(12) == ()
     assert NgramConfig("cose", 0).layers_in(12) == (1, 5)
+
+
+def test_layers_of_a_kind_are_compiled_once() -> None:
+    """However deep the model: short windows without values, with them, with a memory too, long ones; the output."""
+    ids = torch.arange(24)[None]
+    for depth in (8, 12):
+        model = GPT(replace(TOY_GPT, depth=depth), MEMORIES["engram"], 0, canonical(), 5)
+        expected = model(ids, ids)
+        compiled: list[torch.fx.GraphModule] = []
+
+        def keep(
+            graph: torch.fx.GraphModule, inputs: object, compiled: list = compiled
+        ) -> torch.fx.GraphModule:
+            compiled.append(graph)
+            return graph
+
+        torch._dynamo.reset()
+        model.compile_parts(backend=keep, fullgraph=True)
+        assert torch.equal(model(ids, ids), expected)
+        # The memory of layer 1 stands before a layer with values, that of layer 2 before one without.
+        assert len(compiled) == 6

@@ -148,10 +148,10 @@ def test_sampling_follows_the_likeliest_token_and_the_seed(data: Path, tmp_path:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_the_compiled_backbone_learns_the_same(
+def test_the_compiled_model_learns_the_same(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Traced whole, without generating code, which needs no compiler; and without the libraries that prepare text."""
+    """Traced, without generating code, which needs no compiler; and without the libraries that prepare text."""
     shallow = replace(TOY_GPT, depth=2)
     config = toy_config(data, steps=2, gpt=shallow, ngram=replace(MEMORIES["cose"], layers=(1,)))
     train_lm(config, tmp_path / "plain", HERE, say=quiet)
