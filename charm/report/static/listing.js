@@ -1,0 +1,86 @@
+// A list of tasks to open and to filter; what a filter means and what a task shows are each page's `fits` and `answers`.
+const list = document.getElementById("tasks");
+
+function difference(text, truth) {
+  if (!text || !truth) return "";
+  const rows = text.split("/"), wanted = truth.split("/");
+  if (size(rows) !== size(wanted)) return size(rows) + " instead of " + size(wanted);
+  let wrong = 0;
+  for (let i = 0; i < text.length; i++) wrong += text[i] !== truth[i];
+  return wrong ? plural(wrong, "cell") + " differ" + (wrong === 1 ? "s" : "") : "right";
+}
+
+// To open; the lines are made when that happens, since there may be a thousand.
+function listOf(summary, lines) {
+  const made = element("details"), inside = element("div", "", "voters");
+  made.append(element("summary", summary), inside);
+  made.addEventListener("toggle", () => { inside.textContent = lines().join("\n"); }, { once: true });
+  return made;
+}
+
+// Ten digits of each view: its symmetry, and what colours 1 to 9 become.
+function viewsOf(candidate, views) {
+  const found = candidate.which.map((n) => views.slice(10 * n, 10 * n + 10));
+  const turns = page.turns.map((name, n) => [name, found.filter((view) => view[0] === String(n)).length]);
+  return turns.filter(([, count]) => count).map(([name, count]) => name + ": " + plural(count, "view"))
+    .concat(["—"], found.map((view) => page.turns[view[0]] + ", colours 0" + view.slice(1)));
+}
+
+// `steps` are the checkpoints that voted, newest first; `views` is undefined where they are only counted.
+function candidateOf(candidate, truth, steps, views) {
+  const told = difference(candidate.grid, truth);
+  const lines = [told, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
+    candidate.weight === null ? "" : "weight " + candidate.weight,
+    "confidence " + candidate.confidence.toFixed(3)];
+  const made = figure(candidate.grid, "candidate " + candidate.rank.toLocaleString("en"), "", truth);
+  const caption = made.lastChild;
+  for (const text of lines) if (text) caption.append(element("br"), text);
+  const voted = candidate.by.filter((count) => count > 0).length;
+  caption.append(listOf("from " + voted + " of " + plural(steps.length, "checkpoint"), () => candidate.by
+    .map((count, n) => count && "step " + steps[n].toLocaleString("en") + ": " + plural(count, "vote"))
+    .filter(Boolean)));
+  const counted = "from " + plural(candidate.views, "view");
+  caption.append(views ? listOf(counted, () => viewsOf(candidate, views)) : counted);
+  if (told === "right") made.className = "right";
+  return made;
+}
+
+// Grids are drawn when a task is opened for the first time: the page itself opens at once.
+function fill(details) {
+  if (details.lastElementChild.tagName !== "SUMMARY") return;
+  const task = page.tasks[details.dataset.n], body = element("div", "", "body");
+  body.append(element("h3", "Demonstrations"));
+  const demos = element("div", "", "grids");
+  task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
+  body.append(demos);
+  answers(task, body);
+  details.append(body);
+}
+
+function pick() {
+  const filter = document.querySelector("[data-filter][aria-pressed=true]").dataset.filter;
+  const wanted = document.getElementById("find").value.trim().toLowerCase();
+  let shown = 0;
+  for (const row of list.children) {
+    const task = page.tasks[row.dataset.n];
+    row.hidden = !fits(task, filter) || !task.id.toLowerCase().includes(wanted);
+    shown += !row.hidden;
+  }
+  document.getElementById("shown").textContent = shown.toLocaleString("en") + " of " +
+    plural(page.tasks.length, "task");
+}
+
+if (list) {
+  list.addEventListener("toggle", (event) => {
+    if (event.target.open && event.target.classList.contains("task")) fill(event.target);
+  }, true);  // toggle does not bubble
+  for (const button of document.querySelectorAll("[data-filter]")) {
+    button.addEventListener("click", () => {
+      for (const other of document.querySelectorAll("[data-filter]")) {
+        other.setAttribute("aria-pressed", other === button);
+      }
+      pick();
+    });
+  }
+  document.getElementById("find").addEventListener("input", pick);
+}

@@ -1,0 +1,86 @@
+// The page of one run: every task with its candidates, and the film of its refinement.
+function filmOf(test) {
+  const made = element("div", "", "film"), tools = element("div", "", "film-tools");
+  const slider = element("input"), back = element("button", "\u2039"), on = element("button", "\u203a");
+  const label = element("span", "", "soft"), screen = element("div");
+  slider.type = "range";
+  slider.min = 1;
+  slider.max = test.film.length;
+  slider.setAttribute("aria-label", "refinement step");
+  back.setAttribute("aria-label", "one step back");
+  on.setAttribute("aria-label", "one step on");
+  function show(step) {
+    slider.value = Math.max(1, Math.min(test.film.length, step));
+    const grid = test.film[slider.value - 1];
+    label.textContent = "step " + slider.value + " of " + test.film.length;
+    screen.replaceChildren(figure(grid, "after " + plural(Number(slider.value), "step"),
+      difference(grid, test.truth), test.truth));
+  }
+  slider.addEventListener("input", () => show(Number(slider.value)));
+  back.addEventListener("click", () => show(Number(slider.value) - 1));
+  on.addEventListener("click", () => show(Number(slider.value) + 1));
+  tools.append(back, slider, on, label);
+  made.append(element("h3", "Refinement, the original view"), tools, screen);
+  show(test.film.length);
+  return made;
+}
+
+const FIRST = 5;  // candidates drawn at once, and the right one
+
+function testOf(test, number, count) {
+  const made = element("section"), title = count > 1 ? "Test " + (number + 1) : "Test";
+  const none = test.none ? ", " + plural(test.none, "vote") + " without a grid" : "";
+  const more = test.more ? ", " + test.more.toLocaleString("en") + " of them not kept on this page" : "";
+  const heading = element("h3", title + ": ");
+  heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")));
+  made.append(heading);
+  const rank = test.rank ? ", the right one is number " + test.rank : "";
+  made.append(element("p", plural(test.candidates.length + test.more, "candidate") + rank + more + none, "soft"));
+  const grids = element("div", "", "grids");
+  grids.append(figure(test.input, "input", size(test.input.split("/"))));
+  if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
+  const draw = (candidate) => candidateOf(candidate, test.truth, page.steps, test.views);
+  const first = test.candidates.filter((one) => one.rank <= FIRST || one.rank === test.rank);
+  const drawn = first.map(draw);
+  grids.append(...drawn);
+  made.append(grids);
+  const rest = test.candidates.length - first.length;
+  if (rest) {
+    const button = element("button", "draw " + plural(rest, "more candidate"), "more");
+    button.addEventListener("click", () => {
+      drawn.forEach((one) => one.remove());
+      grids.append(...test.candidates.map(draw));
+      button.remove();
+    });
+    made.append(button);
+  }
+  if (test.film) made.append(filmOf(test));
+  return made;
+}
+
+function answers(task, body) {
+  task.tests.forEach((test, n) => body.append(testOf(test, n, task.tests.length)));
+}
+
+// A filter is "all", or outcomes of which any will do.
+function fits(task, filter) {
+  return filter === "all" || filter.split("|").includes(task.outcome);
+}
+
+function order(button) {
+  const way = button.dataset.way === "1" ? -1 : 1, key = button.dataset.sort;
+  for (const other of document.querySelectorAll("[data-sort]")) delete other.dataset.way;
+  button.dataset.way = way;
+  const value = (row) => key === "id" ? page.tasks[row.dataset.n].id : page.tasks[row.dataset.n].keys[key];
+  const rows = [...list.children].sort((a, b) => {
+    const x = value(a), y = value(b);
+    if (x === y) return a.dataset.n - b.dataset.n;
+    if (x === null || y === null) return x === null ? 1 : -1;  // what is not known comes last either way
+    return x < y ? -way : way;
+  });
+  list.append(...rows);
+}
+
+for (const button of document.querySelectorAll("[data-sort]")) {
+  button.addEventListener("click", () => order(button));
+}
