@@ -147,7 +147,7 @@ def rearc(
     from charm.synthesis.rearc import build_rearc
 
     summary = build_rearc(
-        data_dir(data) / "rearc", seed, pairs, workers or os.cpu_count() or 1, tasks or None, wheel
+        data_dir(data) / "rearc", seed, pairs, workers or os.cpu_count() or 1, tasks or None, wheel, data
     )
     if json:
         print(jsonlib.dumps(summary.as_json(), indent=2))

@@ -336,7 +336,7 @@ def quarantine(
 
     home = data_dir(data)
     checked = len(tasks) or len(read_manifest(home / "rearc").tasks)
-    package = fetch_package(home / "cache", wheel)
+    package = fetch_package(home, wheel)
     found = find(home / "rearc", package, workers or os.cpu_count() or 1, tasks)
     write_atomically(out, quarantine_page(found, checked))
     if json:

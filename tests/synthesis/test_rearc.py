@@ -31,22 +31,22 @@ Build = Callable[..., Summary]
 
 
 @pytest.fixture(scope="module")
-def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture(scope="module")
-def package(toy_wheel: Wheel, cache_folder: Path) -> Path:
-    return fetch_package(cache_folder, *toy_wheel)
+def package(toy_wheel: Wheel, data_folder: Path) -> Path:
+    return fetch_package(data_folder, *toy_wheel)
 
 
 @pytest.fixture(scope="module")
-def build(toy_wheel: Wheel, cache_folder: Path) -> Build:
+def build(toy_wheel: Wheel, data_folder: Path) -> Build:
     def call(
         folder: Path, tasks: list[str], workers: int = 1, seed: int = 0, time_limit: float = 5.0
     ) -> Summary:
         return build_rearc(
-            folder, seed, 60, workers, tasks, toy_wheel[0], cache_folder, time_limit, toy_wheel[1]
+            folder, seed, 60, workers, tasks, toy_wheel[0], data_folder, time_limit, toy_wheel[1]
         )
 
     return call
@@ -97,7 +97,7 @@ def test_wheel_with_another_hash_is_refused(tmp_path: Path, toy_wheel: Wheel) ->
         CharmError, match=f"{WHEEL}: SHA-256 is {toy_wheel[1]}, but reasoning-gym==0.1.25 must have"
     ):
         fetch_package(tmp_path, toy_wheel[0])
-    assert list(tmp_path.iterdir()) == []
+    assert list((tmp_path / "cache").iterdir()) == []
 
 
 def test_missing_wheel_file_is_named(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_pip_fetches_the_wheel_by_name(
 ) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")  # pip itself, but from a folder instead of the network
     monkeypatch.setenv("PIP_FIND_LINKS", str(toy_wheel[0].parent))
-    package = fetch_package(tmp_path / "cache", sha256=toy_wheel[1])
-    assert list((tmp_path / "cache").iterdir()) == [package]
+    package = fetch_package(tmp_path / "data", sha256=toy_wheel[1])
+    assert list((tmp_path / "data" / "cache").iterdir()) == [package]
     assert len(ReArc(package).tasks) == 5
 
 
@@ -121,7 +121,7 @@ def test_no_network_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(
         CharmError, match=r"^pip could not fetch reasoning-gym==0\.1\.25 \(.*No matching"
     ) as caught:
-        fetch_package(tmp_path / "cache")
+        fetch_package(tmp_path / "data")
     assert "\n" not in str(caught.value)
 
 
@@ -225,13 +225,13 @@ def test_unknown_task_is_named(build: Build, tmp_path: Path) -> None:
 
 
 def test_killed_build_is_resumed(
-    built: Path, build: Build, toy_wheel: Wheel, cache_folder: Path, tmp_path: Path
+    built: Path, build: Build, toy_wheel: Wheel, data_folder: Path, tmp_path: Path
 ) -> None:
     code = f"""
 from pathlib import Path
 from charm.synthesis.rearc import build_rearc
 build_rearc(Path({str(tmp_path)!r}), 0, 60, 2, {[*FAST, SLOW]!r}, Path({str(toy_wheel[0])!r}),
-            Path({str(cache_folder)!r}), 5.0, {toy_wheel[1]!r})
+            Path({str(data_folder)!r}), 5.0, {toy_wheel[1]!r})
 """
     # Its own session makes the build and its workers one process group, which can be watched as a whole.
     process = subprocess.Popen(
