@@ -220,6 +220,28 @@ def test_a_finger_paints_too(phone: Page, viewer: Viewer) -> None:
     assert draft["train"][0]["input"] == [[0, 0, 0], [0, 1, 0], [0, 0, 0]]
 
 
+def test_keys_paint_too(page: Page, viewer: Viewer) -> None:
+    show(page, viewer, "#solve", ".board canvas")
+    page.locator(".board canvas").first.focus()
+    for key in (
+        "ArrowRight",
+        "3",
+        "ArrowDown",
+        " ",
+        "ArrowLeft",
+        "ArrowLeft",
+        "5",
+        "ArrowUp",
+        "ArrowUp",
+        "Enter",
+    ):
+        page.keyboard.press(key)
+    draft = json.loads(page.evaluate("sessionStorage.getItem('charm draft')"))
+    # The cursor goes round at the edges; a digit also chooses its colour.
+    assert draft["train"][0]["input"] == [[0, 3, 0], [0, 3, 5], [0, 0, 5]]
+    assert page.get_attribute("[aria-label='colour 5']", "aria-pressed") == "true"
+
+
 def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer) -> None:
     show(page, viewer, "#solve", ".board canvas")
     page.click("text=Paste a task")

@@ -16,11 +16,12 @@ function keepDraft(draft) { sessionStorage.setItem(DRAFT, JSON.stringify(draft))
 function editorOf(draft) {
   const root = element("div"), colours = element("div", "", "colours"), pairs = element("div", "", "flow");
   let color = 1;
+  const choose = (n) => {
+    color = n;
+    [...colours.children].forEach((one, m) => one.setAttribute("aria-pressed", m === n));
+  };
   page.palette.forEach((shade, n) => {
-    const made = button("", () => {
-      color = n;
-      [...colours.children].forEach((one, m) => one.setAttribute("aria-pressed", m === n));
-    });
+    const made = button("", () => choose(n));
     made.style.background = shade;
     made.setAttribute("aria-label", "colour " + n);
     made.setAttribute("aria-pressed", n === color);
@@ -64,34 +65,58 @@ function editorOf(draft) {
     const width = field("width", "number", grid()[0].length, { min: 1, max: 30 });
     height.setAttribute("aria-label", which + " height");
     width.setAttribute("aria-label", which + " width");
-    canvas.setAttribute("aria-label", which + " grid, to paint on");
+    canvas.setAttribute("aria-label", which + " grid, to paint on; arrow keys move, 0 to 9 and space paint");
+    canvas.tabIndex = 0;
+    let at = [0, 0]; // the cell that keys paint
     const longest = Math.min(300, window.innerWidth - 70);
-    const draw = () => paint(canvas, grid(), page.palette,
-      Math.max(8, Math.min(32, Math.floor(longest / Math.max(grid().length, grid()[0].length)))));
+    const draw = () => {
+      const cell = Math.max(8, Math.min(32, Math.floor(longest / Math.max(grid().length, grid()[0].length))));
+      const pen = paint(canvas, grid(), page.palette, cell);
+      if (canvas.matches(":focus-visible")) mark(pen, at, cell);
+    };
     const resize = () => {
       const rows = within(height.value), columns = within(width.value);
       pair[which] = Array.from({ length: rows }, (_, r) =>
         Array.from({ length: columns }, (_, c) => (grid()[r] || [])[c] || 0));
       [height.value, width.value] = [rows, columns];
+      at = [Math.min(at[0], rows - 1), Math.min(at[1], columns - 1)];
       draw();
       keepDraft(draft);
     };
     for (const one of [height, width]) one.addEventListener("change", resize);
-    const put = (event) => {
-      const box = canvas.getBoundingClientRect();
-      const r = Math.floor((event.clientY - box.top) / box.height * grid().length);
-      const c = Math.floor((event.clientX - box.left) / box.width * grid()[0].length);
-      if (grid()[r] === undefined || grid()[r][c] === undefined || grid()[r][c] === color) return;
+    const put = (r, c) => {
+      if (grid()[r] === undefined || grid()[r][c] === undefined) return;
+      at = [r, c];
       grid()[r][c] = color;
       draw();
       keepDraft(draft);
     };
+    const putBelow = (event) => {
+      const box = canvas.getBoundingClientRect();
+      put(Math.floor((event.clientY - box.top) / box.height * grid().length),
+        Math.floor((event.clientX - box.left) / box.width * grid()[0].length));
+    };
     canvas.addEventListener("pointerdown", (event) => {
       event.preventDefault();
       canvas.setPointerCapture(event.pointerId);
-      put(event);
+      putBelow(event);
     });
-    canvas.addEventListener("pointermove", (event) => { if (event.buttons) put(event); });
+    canvas.addEventListener("pointermove", (event) => { if (event.buttons) putBelow(event); });
+    canvas.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's
+      const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+      if (move) {
+        const rows = grid().length, columns = grid()[0].length;
+        at = [(at[0] + move[0] + rows) % rows, (at[1] + move[1] + columns) % columns];
+        draw();
+      } else if (event.key === " " || event.key === "Enter") put(...at);
+      else if (/^[0-9]$/.test(event.key)) {
+        choose(Number(event.key));
+        put(...at);
+      } else return;
+      event.preventDefault(); // the page does not scroll as well
+    });
+    for (const name of ["focus", "blur"]) canvas.addEventListener(name, draw);
     const clear = button("clear", () => {
       pair[which] = grid().map((row) => row.map(() => 0));
       draw();
@@ -105,6 +130,15 @@ function editorOf(draft) {
 
   show();
   return root;
+}
+
+// A frame around a cell that shows on every colour.
+function mark(pen, at, cell) {
+  pen.lineWidth = 2;
+  for (const [shade, inset] of [["#000", 1], ["#fff", 3]]) {
+    pen.strokeStyle = shade;
+    pen.strokeRect(at[1] * cell + inset, at[0] * cell + inset, cell - 2 * inset, cell - 2 * inset);
+  }
 }
 
 function within(text) { return Math.max(1, Math.min(30, Math.round(Number(text)) || 1)); }
