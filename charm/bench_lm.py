@@ -69,7 +69,7 @@ def random_text(folder: Path, vocab: int, tokens: int, seed: int = 0) -> Path:
 
     sizes = np.full(vocab, 4)
     sizes[bos] = 0
-    shards = {"train": documents(tokens), "validation": documents(tokens // 10)}
+    shards = [("train", documents(tokens)), ("validation", documents(tokens // 10))]
     write_prepared(folder, sizes, np.arange(vocab) * 3 // 4, bos, shards, {"kind": "random"})
     return folder
 
@@ -94,7 +94,7 @@ def measure_lm(
         for name in presets:
             base = lm_preset(name)
             folder = data or Path(scratch) / str(base.gpt.vocab)
-            if not folder.exists():
+            if data is None and not folder.exists():
                 random_text(folder, base.gpt.vocab, 4 * (batch or base.batch))
             for update in table_updates if base.ngram.active and base.ngram.rows else ("dense",):
                 config = _config(base, folder, batch, device_rows, update, place)

@@ -82,7 +82,7 @@ def prepare(
     Example: charm lm prepare --python --vocab 2048
 
     Args:
-        sources: parquet files, text files, or folders of either.
+        sources: parquet files, text files, or folders of either; of a folder with parquet files, only those.
         out: the folder to write (default: lm in CHARM_DATA or the user's cache folder).
         python: also take Python's own documentation and licence, which need no download.
         vocab: tokens, 9 specials included.
@@ -95,7 +95,7 @@ def prepare(
     from rich.console import Console
     from rich.progress import Progress
 
-    from charm.language.corpus import gather
+    from charm.language.corpus import LEFT_OUT, gather
     from charm.language.data import default_folder
     from charm.language.data import prepare as write
 
@@ -122,6 +122,10 @@ def prepare(
         split = "validation" if number == len(manifest["shards"]) - 1 else "training"
         sizes = f"{shard['documents']:,} documents, {shard['tokens']:,} tokens, {shard['bytes'] / 1e6:.1f} MB of text"
         print(f"{shard['name']} ({split}): {sizes}")
+    left_out = {name: count for name in LEFT_OUT if (count := manifest["source"].get(name))}
+    if left_out:
+        counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in left_out.items())
+        print(f"left out of {manifest['source']['files']:,} files: {counts}")
 
 
 @app.command

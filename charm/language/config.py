@@ -76,6 +76,8 @@ class NgramConfig:
                 f"ngram: {self.rows} rows, width {self.width} and {self.heads} heads are not a table; rows must not "
                 f"be negative and heads must divide the width"
             )
+        if self.seed < 0:
+            raise CharmError(f"ngram.seed must not be negative, as {self.seed} is")
         if self.variant == "mixture" and not self.rows:
             raise CharmError("ngram: a mixture without tables mixes nothing; rows must be at least 1")
 
@@ -130,8 +132,11 @@ class LMOptimizerConfig:
     """Learning rates at the end, as a share of their full size."""
 
     def __post_init__(self) -> None:
-        if self.warmup < 0 or not 0 <= self.warmdown <= 1 or not 0 <= self.final_lr <= 1:
-            raise CharmError("optimizer: warmup must not be negative; warmdown and final_lr lie in 0..1")
+        for name, value in vars(self).items():
+            if isinstance(value, int | float) and not value >= 0:
+                raise CharmError(f"optimizer.{name} must not be negative, as {value} is")
+        if self.warmdown > 1 or self.final_lr > 1:
+            raise CharmError("optimizer: warmdown and final_lr lie in 0..1")
 
 
 @dataclass(frozen=True)
@@ -174,6 +179,9 @@ class LMConfig:
         for name in ("steps", "batch", "device_rows", "checkpoint_every", "log_every"):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("evaluate_every", "keep_checkpoints"):
+            if getattr(self, name) < 0:
+                raise CharmError(f"{name} must not be negative, as {getattr(self, name)} is")
         for name in ("batch", "evaluate_tokens"):
             if getattr(self, name) % self.gpt.length or getattr(self, name) < self.gpt.length:
                 raise CharmError(

@@ -18,6 +18,7 @@ from charm.errors import CharmError
 
 SUFFIXES = (".txt", ".md", ".rst", ".py")
 SHORTEST = 64  # characters; shorter files are empty `__init__.py`s and the like
+LEFT_OUT = ("not_utf8", "unreadable", "short", "duplicate")  # reasons why a file is not taken
 EXTRA = "pip install 'charm-arc[language]'"
 
 
@@ -39,12 +40,15 @@ class ParquetText:
             raise CharmError(f"{path.name}: reading parquet needs pyarrow; {EXTRA}") from error
         self.path = path
         try:
-            names = pyarrow.parquet.read_schema(path).names
+            schema = pyarrow.parquet.read_schema(path)
             self.rows = pyarrow.parquet.read_metadata(path).num_rows
         except (OSError, ValueError) as error:
             raise CharmError(f"{path} is not a readable parquet file ({error})") from error
-        if "text" not in names:
-            raise CharmError(f"{path} has no column 'text', only {', '.join(names)}")
+        if "text" not in schema.names:
+            raise CharmError(f"{path} has no column 'text', only {', '.join(schema.names)}")
+        kind = schema.field("text").type
+        if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
+            raise CharmError(f"the column 'text' of {path} holds {kind}, not strings")
 
     def __len__(self) -> int:
         return int(self.rows)
@@ -52,9 +56,13 @@ class ParquetText:
     def __iter__(self) -> Iterator[str]:
         import pyarrow.parquet
 
-        with pyarrow.parquet.ParquetFile(self.path) as file:
-            for batch in file.iter_batches(columns=["text"]):
-                yield from (text for text in batch.column("text").to_pylist() if text)
+        try:
+            with pyarrow.parquet.ParquetFile(self.path) as file:
+                for batch in file.iter_batches(columns=["text"]):
+                    yield from (text for text in batch.column("text").to_pylist() if text)
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())  # Arrow breaks lines
+            raise CharmError(f"{self.path} is damaged ({reason})") from error
 
 
 def python_documents(limit: int | None = None) -> list[str]:
@@ -83,15 +91,15 @@ def _python_texts() -> Iterator[str]:
 def folder_documents(
     roots: Iterable[Path], suffixes: Sequence[str] = SUFFIXES
 ) -> tuple[list[str], dict[str, int]]:
-    """Every text file under the roots, and how many were left out: not UTF-8, not readable, short, double."""
+    """Every file given, every text file in the folders given, and how many were left out: not UTF-8, short, ..."""
     kept: list[str] = []
-    counts = {"files": 0, "not_utf8": 0, "unreadable": 0, "short": 0, "duplicate": 0}
+    counts = {"files": 0, **dict.fromkeys(LEFT_OUT, 0)}
     for root in roots:
-        if not root.exists():
-            raise CharmError(f"there is no folder or file {root}")
-        for path in sorted(root.rglob("*")) if root.is_dir() else [root]:
-            if path.suffix not in suffixes or path.is_symlink() or not path.is_file():
-                continue
+        paths = [root]
+        if root.is_dir():
+            inside = (path for path in sorted(root.rglob("*")) if path.suffix in suffixes)
+            paths = [path for path in inside if path.is_file() and not path.is_symlink()]
+        for path in paths:
             counts["files"] += 1
             try:
                 text = path.read_text("utf-8")
@@ -120,8 +128,13 @@ def mixed(documents: Iterable[str]) -> list[str]:
 
 def split_validation(documents: Sequence[str], share: float) -> tuple[list[str], list[str]]:
     """Documents to train on, and the last ones, at least one, that hold `share` of all characters."""
-    if len(documents) < 2 or not 0 < share < 1:
-        raise CharmError(f"{len(documents)} documents cannot be split with a share of {share} for validation")
+    if not 0 < share < 1:
+        raise CharmError(f"the share that validates must lie between 0 and 1, not {share}")
+    if len(documents) < 2:
+        raise CharmError(
+            f"there is text for {len(documents)} of at least 2 documents, one to train on and one to validate; a file "
+            f"is one document, if it has {SHORTEST} characters or more"
+        )
     wanted, held, first = share * sum(map(len, documents)), 0, len(documents)
     while held < wanted and first > 1:
         first -= 1
@@ -140,12 +153,20 @@ def gather(
 
     Parquet files (given, or in a given folder) are shards as they are; everything else is gathered into two.
     """
-    parquet = [path for source in sources for path in _parquet_files(source)]
+    for source in sources:
+        if not source.exists():
+            raise CharmError(f"there is no folder or file {source}")
+    if limit is not None and limit < 1:
+        raise CharmError(f"the limit must be at least 1 character, not {limit}")
+    by_source = [_parquet_files(source) for source in sources]
+    parquet = [path for found in by_source for path in found]
     if parquet:
-        if len(parquet) < 2 or python:
+        if len(parquet) < 2 or python or not all(by_source):
             raise CharmError(
                 "parquet shards come two or more and alone: all train but the last, which validates"
             )
+        if len({path.resolve() for path in parquet}) < len(parquet):
+            raise CharmError("a parquet file is given twice: what validates must not be trained on")
         shards = [Shard(path.stem, ParquetText(path)) for path in parquet]
         return shards, {"kind": "parquet", "files": [path.name for path in parquet]}
     if not sources and not python:

@@ -12,9 +12,10 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import cycle
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
@@ -54,6 +55,8 @@ def prepare(
     """
     from charm.language import tokenizer as bpe
 
+    if out.exists() and not out.is_dir():
+        raise CharmError(f"{out} is not a folder")
     if (out / MANIFEST).is_file():
         raise CharmError(f"{out} already holds prepared data; give another folder, or remove it first")
     if tokenizer is None:
@@ -75,7 +78,7 @@ def prepare(
         np.array([len(token) for token in raw]),
         bpe.canonical_ids(raw, specials),
         bpe.bos_id(model),
-        {shard.name: tokenised(shard) for shard in shards},
+        [(shard.name, tokenised(shard)) for shard in shards],
         record,
         model.to_str(),
     )
@@ -86,51 +89,59 @@ def write_prepared(
     token_bytes: npt.NDArray[np.int64],
     canonical: npt.NDArray[np.int64],
     bos: int,
-    shards: Mapping[str, Iterable[Sequence[int] | Tokens]],
+    shards: Iterable[tuple[str, Iterable[Sequence[int] | Tokens]]],
     record: dict[str, Any],
     tokenizer: str = "",
 ) -> dict[str, Any]:
-    """Write the folder `out` from documents as token ids (without BOS), and its manifest last, which is returned."""
-    write_atomically(out / "tokenizer.json", tokenizer)
-    for name, array in (
-        ("token_bytes.npy", token_bytes.astype(np.uint16)),
-        ("canonical.npy", canonical.astype(np.int32)),
-    ):
-        write_atomically(out / name, lambda file, array=array: np.save(file, array))  # type: ignore[misc]
+    """Write the folder `out` and its manifest, which is returned, from shards: a name and documents as token ids
+    (without BOS). If anything fails, what was written goes again."""
     described: list[dict[str, Any]] = []
-    for number, (source, documents) in enumerate(shards.items()):
-        counts = {"documents": 0, "tokens": 0, "bytes": 0}
+    hashes: dict[str, str] = {}
+    with ExitStack() as undo:
 
-        def write(
-            file: BinaryIO,
-            documents: Iterable[Sequence[int] | Tokens] = documents,
-            counts: dict[str, int] = counts,
-        ) -> None:
-            for ids in documents:
-                if len(ids):
-                    tokens = np.array([bos, *ids], dtype="<u2")
-                    file.write(tokens.tobytes())
-                    counts["documents"] += 1
-                    counts["tokens"] += len(tokens)
-                    counts["bytes"] += int(token_bytes[tokens].sum())
+        def put(name: str, content: str | Callable[[BinaryIO], object]) -> None:
+            write_atomically(out / name, content)
+            undo.callback((out / name).unlink)
+            hashes[name] = _digest(out / name)
 
-        name = f"shard_{number:05d}.bin"
-        write_atomically(out / name, write)
-        if not counts["documents"]:
-            raise CharmError(f"the shard {source} has no text in it")
-        described.append({"name": name, "source": source, **counts})
-    names = ["tokenizer.json", "token_bytes.npy", "canonical.npy", *(one["name"] for one in described)]
-    manifest = {
-        "format": FORMAT,
-        "vocab": len(token_bytes),
-        "bos": bos,
-        "canonical_ids": int(canonical.max()) + 1,
-        "source": record,
-        "shards": described,
-        "sha256": {name: _digest(out / name) for name in names},
-    }
-    write_atomically(out / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+        put("tokenizer.json", tokenizer)
+        put("token_bytes.npy", lambda file: np.save(file, token_bytes.astype(np.uint16)))
+        put("canonical.npy", lambda file: np.save(file, canonical.astype(np.int32)))
+        for number, (source, documents) in enumerate(shards):
+            counts = {"documents": 0, "tokens": 0, "bytes": 0}
+            name = f"shard_{number:05d}.bin"
+            put(name, partial(_write_documents, documents, bos, token_bytes, counts))
+            if not counts["documents"]:
+                raise CharmError(f"the shard {source} has no text in it")
+            described.append({"name": name, "source": source, **counts})
+        manifest = {
+            "format": FORMAT,
+            "vocab": len(token_bytes),
+            "bos": bos,
+            "canonical_ids": int(canonical.max()) + 1,
+            "source": record,
+            "shards": described,
+            "sha256": hashes,
+        }
+        write_atomically(out / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+        undo.pop_all()
     return manifest
+
+
+def _write_documents(
+    documents: Iterable[Sequence[int] | Tokens],
+    bos: int,
+    token_bytes: npt.NDArray[np.int64],
+    counts: dict[str, int],
+    file: BinaryIO,
+) -> None:
+    for ids in documents:
+        if len(ids):
+            tokens = np.array([bos, *ids], dtype="<u2")
+            file.write(tokens.tobytes())
+            counts["documents"] += 1
+            counts["tokens"] += len(tokens)
+            counts["bytes"] += int(token_bytes[tokens].sum())
 
 
 @dataclass(frozen=True)
@@ -143,12 +154,12 @@ class Prepared:
     @classmethod
     def read(cls, folder: Path | None) -> Prepared:
         folder = folder or default_folder()
+        if not (folder / MANIFEST).is_file():
+            raise CharmError(f"{folder} holds no prepared text; `charm lm prepare` makes some")
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
         except (OSError, ValueError) as error:
-            raise CharmError(
-                f"{folder} holds no prepared text ({MANIFEST}: {error}); `charm lm prepare` makes some"
-            ) from error
+            raise CharmError(f"{folder / MANIFEST} is not readable ({error})") from error
         if manifest.get("format") != FORMAT:
             raise CharmError(f"{folder} was prepared in another format; prepare it again")
         for name, digest in manifest["sha256"].items():
@@ -271,7 +282,7 @@ def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int
     if len(rows) * length < tokens:
         raise CharmError(
             f"the validation shard fills {len(rows)} rows, {len(rows) * length:,} tokens, of the {tokens:,} asked for; "
-            f"lower evaluate_tokens"
+            f"ask for fewer (--evaluate-tokens, and --tokens of `charm lm eval`)"
         )
     return np.stack(rows)
 

@@ -120,7 +120,7 @@ class GPT(nn.Module):
     ) -> None:
         """Without a seed weights are not drawn: for counting, and for weights that are about to be loaded."""
         super().__init__()
-        self.config, self.ngram = config, ngram
+        self.config = config
         width, depth = config.model_width, config.depth
         self.embedding = Rows(config.vocab, width, sparse=False)
         self.head = Linear(width, config.vocab)
@@ -178,6 +178,8 @@ class GPT(nn.Module):
             assert isinstance(block, Block)
             block.draw(generator)
         self.smear_gate.weight.uniform_(0, 0.02, generator=generator)
+        for rows in self.ngram_tables():  # before the maps: equal seeds give equal tables in every variant
+            rows.weight.normal_(0, 0.02, generator=generator)
         for memory in self.ngram_memories():
             memory.draw(generator)
 

@@ -80,7 +80,6 @@ class NgramTables(nn.Module):
         bos: int,
     ) -> None:
         super().__init__()
-        self.layer = layer
         self.before = int(canonical[bos])  # stands where there is no token yet
         flat = np.array(sizes, dtype=np.int64)
         offsets = flat.cumsum().reshape(flat.shape) - flat
@@ -205,10 +204,8 @@ class NgramMemory(nn.Module):
 
     @torch.no_grad()
     def draw(self, generator: torch.Generator) -> None:
-        """Initial weights. The value map is zero, so the model begins as the stock one; the tables are not, or
-        neither of the two would ever get a gradient."""
-        if self.tables is not None:  # first, so that equal seeds give equal tables in every variant
-            self.tables.rows.weight.normal_(0, 0.02, generator=generator)
+        """Initial weights of all but the tables. The value map is zero, so the model begins as the stock one; the
+        tables must then not be zero, or neither of the two would ever get a gradient."""
         for part in self.modules():
             if isinstance(part, Linear):
                 uniform(part, generator)

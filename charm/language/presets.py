@@ -11,11 +11,15 @@ lm-tiny, lm-tiny-engram... a model for a CPU and the text that Python ships with
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import replace
+
+import numpy as np
 
 from charm.errors import CharmError
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import components
+from charm.language.ngram import table_sizes
 
 VOCAB = 32_768
 CAPACITIES = {12: (5, 10, 20, 40), 20: (5, 10, 20)}
@@ -58,13 +62,19 @@ def tiny() -> LMConfig:
 
 
 def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
-    """Rows with which Engram has at least the parameters that CoSE has with these tables."""
+    """The fewest rows with which Engram has at least the parameters that CoSE has with these tables."""
+    modules, columns = len(ngram.layers_in(gpt.depth)), ngram.width // ngram.heads
     missing = (
         components(gpt, replace(ngram, variant="cose"))["memory"]
         - components(gpt, replace(ngram, variant="engram"))["memory"]
     )
-    tables = 2 * len(ngram.layers_in(gpt.depth)) * ngram.heads
-    return ngram.rows + -(-missing // (tables * (ngram.width // ngram.heads)))
+
+    def total(rows: int) -> int:
+        return int(np.sum(table_sizes(replace(ngram, rows=rows), modules)))
+
+    wanted = total(ngram.rows) + -(-missing // columns)
+    choices = range(ngram.rows, ngram.rows + missing + 1)
+    return choices[bisect_left(choices, wanted, key=total)]
 
 
 def _named() -> dict[str, tuple[str, NgramConfig]]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import torch.distributed as dist
 from rich.console import Console
@@ -27,7 +30,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.language.config import LMConfig, read_lm_config
-from charm.language.data import Piece, Prepared, Tails, Tokens, training_rows, validation_rows
+from charm.language.data import Piece, Prepared, Tokens, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
@@ -68,6 +71,8 @@ class LMTrainer:
     def run(self) -> None:
         """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
         config = self.config
+        # An evaluation that cannot be made is told now, not after the last update.
+        self.place.share(len(self.validation))
         self.compile()
         self.plan = islice(self.plan, self.step * (config.batch // config.gpt.length), None)
         with stop_on_signal() as stopped, progress_line(self.place.is_main) as progress:
@@ -116,11 +121,7 @@ class LMTrainer:
 
     def record(self, rate: float) -> float:
         """A line of metrics; the mean loss since the last one, over all processes."""
-        mean = self.loss_sum / self.loss_count
-        if self.place.world > 1:
-            dist.all_reduce(mean)
-            mean = mean / self.place.world
-        loss = float(mean)
+        loss = self.mean_loss_sum() / self.loss_count
         self.loss_sum, self.loss_count = torch.zeros_like(self.loss_sum), 0
         if not math.isfinite(loss):
             raise CharmError(f"step {self.step}: the loss is {loss}; the last checkpoint is unharmed")
@@ -128,12 +129,22 @@ class LMTrainer:
         self.write({"loss": loss, "lr": share, "momentum": momentum, "tokens_per_second": round(rate, 1)})
         return loss
 
+    @cached_property
+    def validation(self) -> Tokens:
+        """The rows of every evaluation."""
+        config, documents = self.config, self.data.documents("validation")
+        return validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
+
+    def mean_loss_sum(self) -> float:
+        """The sum of losses since the last line of metrics, mean over all processes, which must ask together."""
+        total = self.loss_sum.clone()
+        if self.place.world > 1:
+            dist.all_reduce(total)
+        return float(total / self.place.world)
+
     def evaluate(self) -> dict[str, float]:
         """Bits per byte on the first tokens of the validation shard, written beside the metrics."""
-        config = self.config
-        scores = bits_per_byte(
-            self.model, self.data, config.evaluate_tokens, config.tails, self.place, self.part
-        )
+        scores = bits_per_byte(self.model, self.validation, self.data.token_bytes, self.place, self.part)
         self.write({f"evaluation/{name}": value for name, value in scores.items()})
         return scores
 
@@ -161,7 +172,9 @@ class LMTrainer:
         tensors |= {f"optimizer/{k}": v for k, v in checkpoint.optimizer_tensors(self.optimizers.all).items()}
         own = {name: value.to_local() for name, value in tensors.items() if isinstance(value, DTensor)}
         if own:
-            checkpoint.write_tensors(writer.path / f"rows_{self.place.rank:04d}.safetensors", own)
+            with checkpoint.told_if_unwritten(self.step):
+                checkpoint.write_tensors(writer.path / f"rows_{self.place.rank:04d}.safetensors", own)
+        metrics = {"loss_sum": self.mean_loss_sum(), "loss_count": self.loss_count}
         self.place.barrier()
         if self.place.is_main:
             whole = {name: value for name, value in tensors.items() if name not in own}
@@ -171,7 +184,6 @@ class LMTrainer:
                         n.removeprefix(f"{part}/"): v for n, v in whole.items() if n.startswith(f"{part}/")
                     }
                     checkpoint.write_tensors(writer.path / f"{part}.safetensors", chosen)
-                metrics = {"loss_sum": float(self.loss_sum), "loss_count": self.loss_count}
                 writer.commit({"step": self.step, "metrics": metrics, "world": self.place.world})
             checkpoint.prune(self.out, self.config.keep_checkpoints)
         self.place.barrier()
@@ -209,20 +221,18 @@ def inputs_and_targets(rows: list[Tokens], device: torch.device) -> tuple[Tensor
 @torch.no_grad()
 def bits_per_byte(
     model: GPT,
-    data: Prepared,
-    tokens: int,
-    tails: Tails,
+    rows: Tokens,
+    token_bytes: npt.NDArray[np.int64],
     place: Place,
     at_once: int,
     show: bool = False,
 ) -> dict[str, float]:
-    """Nats over ln 2 times bytes, both over the targets that are text; specials are neither.
+    """Nats over ln 2 times bytes, both over the targets of the rows [N, T + 1] that are text; specials are neither.
 
     All processes share the work and get the same answer; `show` draws a progress bar.
     """
-    rows = validation_rows(data.documents("validation"), model.config.length, tails, tokens)
     first, last = place.share(len(rows))
-    bytes_of_V = torch.from_numpy(data.token_bytes).to(place.device)
+    bytes_of_V = torch.from_numpy(token_bytes).to(place.device)
     sums = torch.zeros(3, dtype=_sum_dtype(place), device=place.device)
     console = Console(stderr=True)
     parts = range(first, last, at_once)
@@ -242,6 +252,8 @@ def train_lm(
     config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> LMTrainer:
     """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
+    if out.exists() and not out.is_dir():
+        raise CharmError(f"{out} is not a folder")
     existing = checkpoint.steps_of(out)
     if existing and not resume:
         raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")
@@ -253,7 +265,7 @@ def train_lm(
         if differing:
             raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
     trainer = LMTrainer(config, out, place, say)
-    if resume and json.loads((out / "data.json").read_text()) != trainer.data.manifest:
+    if resume and read_manifest(out) != trainer.data.manifest:
         raise CharmError(f"{out} was started with other data than {trainer.data.folder} holds now")
     if place.is_main:
         out.mkdir(parents=True, exist_ok=True)
@@ -280,13 +292,12 @@ _FREE = {
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
     """The model of a run's newest whole checkpoint, and its step."""
     config = read_lm_config(run)
-    found = checkpoint.last_good(run, print)
+    found = checkpoint.last_good(run, lambda text: print(text, file=sys.stderr))
     if found is None:
-        raise CharmError(f"{run} holds no checkpoint")
+        raise CharmError(f"{run} holds no whole checkpoint")
     weights = read_part(checkpoint.folder_of(run, found[0]), "model")
     canonical = next((v.numpy() for name, v in weights.items() if name.endswith(".canonical")), None)
-    bos = json.loads((run / "data.json").read_text())["bos"]
-    model = GPT(config.gpt, config.ngram, None, canonical, bos)
+    model = GPT(config.gpt, config.ngram, None, canonical, read_manifest(run)["bos"])
     model.load_state_dict(weights)
     return model.to(device).eval(), found[0]
 
@@ -301,11 +312,9 @@ def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None,
     tokens = tokens or config.evaluate_tokens
     if tokens % config.gpt.length:
         raise CharmError(f"{tokens} tokens are not a whole number of rows of {config.gpt.length}")
-    found = {
-        "step": step,
-        "tokens": tokens,
-        **bits_per_byte(model, prepared, tokens, config.tails, place, rows, show=place.is_main),
-    }
+    text = validation_rows(prepared.documents("validation"), config.gpt.length, config.tails, tokens)
+    scores = bits_per_byte(model, text, prepared.token_bytes, place, rows, show=place.is_main)
+    found = {"step": step, "tokens": tokens, **scores}
     if place.is_main:
         write_atomically(run / "eval" / f"step_{step:09d}.json", json.dumps(found, indent=2) + "\n")
     return found
@@ -329,6 +338,15 @@ def sample_tokens(
             chosen = int(best.indices[torch.multinomial(shares, 1, generator=generator)])
         ids.append(chosen)
         yield chosen
+
+
+def read_manifest(run: Path) -> dict[str, Any]:
+    """What a run learns from."""
+    try:
+        manifest: dict[str, Any] = json.loads((run / "data.json").read_text())
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{run} is not a run folder: data.json is not readable ({error})") from error
+    return manifest
 
 
 def read_part(folder: Path, part: str) -> dict[str, Tensor]:

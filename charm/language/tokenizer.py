@@ -22,6 +22,7 @@ BOS = "<|bos|>"
 SPECIALS = (BOS, *(f"<|reserved_{number}|>" for number in range(1, 9)))
 # GPT-4's way to cut text before merging, with numbers in groups of one or two digits.
 SPLIT = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
+MOST_TOKENS = 2**16  # ids are stored as uint16
 LONGEST_DOCUMENT = 10_000  # characters of a document that the tokenizer learns from
 MOST_CHARACTERS = 2_000_000_000  # that it learns from in all
 
@@ -35,8 +36,8 @@ def train_tokenizer(documents: Iterable[str], vocab: int, characters: int = MOST
     from tokenizers.pre_tokenizers import ByteLevel, Sequence, Split
     from tokenizers.trainers import BpeTrainer
 
-    if not 256 + len(SPECIALS) <= vocab <= 2**16:
-        raise CharmError(f"a vocabulary of {vocab} is outside {256 + len(SPECIALS)}..{2**16}")
+    if not 256 + len(SPECIALS) <= vocab <= MOST_TOKENS:
+        raise CharmError(f"a vocabulary of {vocab} is outside {256 + len(SPECIALS)}..{MOST_TOKENS}")
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = Sequence(
         [Split(Regex(SPLIT), "isolated"), ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -75,9 +76,17 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     """The raw bytes of each token by id; none for specials."""
     byte_of = {character: byte for byte, character in byte_characters().items()}
     specials = set(SPECIALS)
-    found = [b""] * tokenizer.get_vocab_size()
-    for token, number in tokenizer.get_vocab().items():
+    vocabulary = tokenizer.get_vocab()
+    if sorted(vocabulary.values()) != list(range(len(vocabulary))) or len(vocabulary) > MOST_TOKENS:
+        raise CharmError(f"the tokenizer's ids must be 0, 1, 2, ..., at most {MOST_TOKENS:,} of them")
+    found = [b""] * len(vocabulary)
+    for token, number in vocabulary.items():
         if token not in specials:
+            if not set(token) <= byte_of.keys():
+                raise CharmError(
+                    f"the tokenizer's token {token!r} is neither bytes, as byte-level BPE writes them, "
+                    f"nor one of our special tokens"
+                )
             found[number] = bytes(byte_of[character] for character in token)
     return found
 

@@ -1,6 +1,7 @@
 """What `charm bench lm` counts and times, on the CPU."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from charm import bench_lm
 from charm.devices import Place
+from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
 from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, toy_config
@@ -35,7 +37,7 @@ def test_flops_are_those_that_torch_counts(name: str) -> None:
     )
 
 
-def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def preset(name: str) -> LMConfig:
         return replace(toy_config(None), ngram=MEMORIES[name])  # type: ignore[arg-type]
 
@@ -47,6 +49,8 @@ def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch) -> 
         ("engram", "dense"),
         ("engram", "rows"),
     ]
+    with pytest.raises(CharmError, match="holds no prepared text"):
+        bench_lm.measure_lm(["stock"], here, data=tmp_path / "nowhere", seconds=0.05)
     for one in found:
         assert one.cost == pytest.approx(one.update_seconds / found[0].update_seconds)
         assert one.tokens_per_second == pytest.approx(8 * TOY_GPT.length / one.update_seconds)

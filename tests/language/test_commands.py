@@ -1,6 +1,7 @@
 """The commands, from text to a sample."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_from_text_to_a_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert 0 < scores["bpb"] < 10
     charm("lm", "sample", str(run), "--prompt", "This is", "--tokens", "5", "--device", "cpu")
     assert capsys.readouterr().out.startswith("This is")
+    # A damaged checkpoint is told of, but not to the program that reads JSON.
+    shutil.copytree(run, tmp_path / "damaged")
+    weights = tmp_path / "damaged" / "checkpoints" / "step_000000004" / "model.safetensors"
+    shutil.copytree(weights.parent, weights.parent.with_name("step_000000005"))
+    (weights.parent.with_name("step_000000005") / weights.name).write_bytes(b"")
+    charm("lm", "eval", str(tmp_path / "damaged"), "--json")
+    shown = capsys.readouterr()
+    assert json.loads(shown.out) == scores
+    assert "truncated or damaged" in shown.err
     charm("lm", "train", "lm-tiny-cose", "--data", str(data), "--out", str(run), "--resume", *SMALL.split())
     assert "resumed at step 4" in capsys.readouterr().out
 

@@ -9,6 +9,7 @@ import pytest
 
 from charm.errors import CharmError
 from charm.language.corpus import (
+    ParquetText,
     _docstrings,
     folder_documents,
     gather,
@@ -59,6 +60,14 @@ def test_folders_are_read_deduplicated_and_counted(tmp_path: Path) -> None:
     assert documents == mixed(reversed(documents))  # the order is the content's, not the folder's
 
 
+def test_a_file_that_is_named_is_taken_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "one.text").write_text("x" * 64)
+    (tmp_path / "link").symlink_to(tmp_path / "one.text")
+    assert folder_documents([tmp_path])[0] == []
+    for name in ("one.text", "link"):
+        assert folder_documents([tmp_path / name])[0] == ["x" * 64]
+
+
 def test_the_last_documents_validate() -> None:
     documents = ["x" * 100] * 10
     assert [len(part) for part in split_validation(documents, 0.25)] == [7, 3]
@@ -80,6 +89,26 @@ def test_parquet_shards_are_taken_as_they_are(tmp_path: Path) -> None:
     parquet.write_table(pyarrow.table({"body": ["x"]}), tmp_path / "shard_00003.parquet")
     with pytest.raises(CharmError, match="no column 'text', only body"):
         gather([tmp_path])
+    parquet.write_table(pyarrow.table({"text": [1, 2]}), tmp_path / "shard_00003.parquet")
+    with pytest.raises(CharmError, match="holds int64, not strings"):
+        gather([tmp_path])
+
+
+def test_parquet_shards_are_not_mixed_up_with_other_text(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        parquet.write_table(pyarrow.table({"text": [name]}), tmp_path / name / "same.parquet")
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "one.txt").write_text("x" * 100)
+    shards, _ = gather([tmp_path / "a", tmp_path / "b"])
+    assert [list(shard.documents) for shard in shards] == [["a"], ["b"]]
+    with pytest.raises(CharmError, match="two or more and alone"):
+        gather([tmp_path / "texts", tmp_path / "a", tmp_path / "b"])
+    with pytest.raises(CharmError, match="given twice"):
+        gather([tmp_path / "a", tmp_path / "b", tmp_path / "a" / "same.parquet"])
 
 
 @pytest.mark.parametrize(
@@ -87,8 +116,9 @@ def test_parquet_shards_are_taken_as_they_are(tmp_path: Path) -> None:
     [
         (lambda folder: gather([]), "name parquet files"),
         (lambda folder: gather([folder / "nowhere"]), "no folder or file"),
-        (lambda folder: gather([folder]), "0 documents cannot be split"),
-        (lambda folder: split_validation(["a", "b"], 0), "share of 0"),
+        (lambda folder: gather([folder]), "text for 0 of at least 2 documents"),
+        (lambda folder: gather([], python=True, limit=0), "at least 1 character, not 0"),
+        (lambda folder: split_validation(["a", "b"], 0), "between 0 and 1, not 0"),
     ],
 )
 def test_bad_sources_are_named(tmp_path: Path, make: object, sentence: str) -> None:
@@ -102,3 +132,16 @@ def test_a_broken_parquet_file_is_named(tmp_path: Path) -> None:
         (tmp_path / f"{name}.parquet").write_bytes(b"not parquet at all")
     with pytest.raises(CharmError, match=r"a\.parquet is not a readable parquet file"):
         gather([tmp_path])
+
+
+def test_parquet_that_is_damaged_inside_is_named(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    parquet.write_table(pyarrow.table({"text": ["hello world " * 20] * 3}), path)
+    raw = bytearray(path.read_bytes())
+    raw[10:60] = b"\xff" * 50
+    path.write_bytes(raw)
+    with pytest.raises(CharmError, match=r"a\.parquet is damaged"):
+        list(ParquetText(path))

@@ -129,6 +129,20 @@ def test_text_that_spells_a_special_token_is_text(tmp_path: Path) -> None:
     assert len(Prepared.read(tmp_path).documents("train").lengths) == 2
 
 
+def test_shards_of_one_name_are_all_written_and_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    shards = [Shard("same", [f"a document with the number {n}"]) for n in range(3)]
+    manifest = prepare(shards, {}, tmp_path / "whole", 280)
+    assert [shard["name"] for shard in manifest["shards"]] == [f"shard_0000{n}.bin" for n in range(3)]
+    assert len(Prepared.read(tmp_path / "whole").documents("train").lengths) == 2
+    with pytest.raises(CharmError, match="the shard empty has no text"):
+        prepare([*shards, Shard("empty", [])], {}, tmp_path / "failed", 280)
+    assert list((tmp_path / "failed").iterdir()) == []
+    (tmp_path / "file").touch()
+    with pytest.raises(CharmError, match="not a folder"):
+        prepare(shards, {}, tmp_path / "file", 280)
+
+
 def test_damage_and_misuse_are_named(data: Path, tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="charm lm prepare"):
         Prepared.read(tmp_path)
@@ -141,8 +155,11 @@ def test_damage_and_misuse_are_named(data: Path, tmp_path: Path) -> None:
     shard.write_bytes(shard.read_bytes()[:-2] + b"\1\0")
     with pytest.raises(CharmError, match=r"shard_00000\.bin is missing or damaged"):
         Prepared.read(tmp_path)
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(CharmError, match=r"manifest\.json is not readable"):
+        Prepared.read(tmp_path)
     documents = Prepared.read(data).documents("validation")
-    with pytest.raises(CharmError, match="lower evaluate_tokens"):
+    with pytest.raises(CharmError, match="ask for fewer"):
         validation_rows(documents, 24, "keep", 24 * 10**6)
 
 

@@ -79,10 +79,11 @@ def test_controls(base: str) -> None:
     assert memory("cose-x0")["memory tables"] == 0
     width = lm_preset(base).gpt.model_width
     assert memory("cose-one-row")["memory tables"] == 32 * width // 2 // 8
-    # Matched: never fewer parameters than CoSE, and hardly more.
-    extra = memory("engram-x5-matched")["memory"] - memory("cose-x5")["memory"]
-    assert 0 <= extra < 0.002 * memory("cose-x5")["memory"]
-    assert memory("engram-x5")["memory"] < memory("cose-x5")["memory"]
+    for name in (name.removeprefix(f"{base}-engram-") for name in LM_PRESETS if name.startswith(base)):
+        if name.endswith("-matched"):  # never fewer parameters than CoSE, and hardly more
+            cose = memory(f"cose-{name.removesuffix('-matched')}")["memory"]
+            assert 0 <= memory(f"engram-{name}")["memory"] - cose < 0.002 * cose
+            assert memory(f"engram-{name.removesuffix('-matched')}")["memory"] < cose
 
 
 def test_an_unknown_preset_is_named() -> None:

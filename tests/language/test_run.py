@@ -119,7 +119,7 @@ def test_bits_per_byte_by_hand(data: Path, tmp_path: Path) -> None:
             size += len(token)  # byte-level BPE writes a character for each byte
     assert skipped > 0
     for at_once in (3, 8):
-        found = bits_per_byte(model, prepared, 8 * TOY_GPT.length, "keep", HERE, at_once)
+        found = bits_per_byte(model, rows, prepared.token_bytes, HERE, at_once)
         assert found["bpb"] == pytest.approx(nats / math.log(2) / size, rel=1e-5)
 
 
@@ -197,7 +197,7 @@ def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path:
     """Rows divided among processes, or repeated: the same weights, moments and bits per byte, but for rounding."""
     # At low rates: Muon makes each update as large as the last, however small the gradient, and rounding with it.
     slow = LMOptimizerConfig(warmup=2, matrix_lr=0.1)
-    config = toy_config(data, steps=4, checkpoint_every=2, device_rows=2, optimizer=slow)
+    config = toy_config(data, steps=4, checkpoint_every=2, log_every=4, device_rows=2, optimizer=slow)
     train_lm(config, tmp_path / "one", HERE, say=quiet)
     sharded = replace(config, shard_tables=True)
     two_processes((sharded, tmp_path / "two", "new"), (config, tmp_path / "repeated", "new"))
@@ -218,10 +218,16 @@ def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path:
     )
     # Resumed in two processes it is bit for bit what it was.
     before = {part: weights_of(tmp_path / "two", 4, part) for part in ("model", "optimizer")}
+    metrics = lines(tmp_path / "two")
     (folder / "checkpoint.json").unlink()
     assert "resumed at step 2" in two_processes((sharded, tmp_path / "two", "resume"))
     for part, tensors in before.items():
         assert same(tensors, weights_of(tmp_path / "two", 4, part))
+    again = lines(tmp_path / "two")
+    assert [one["step"] for one in again] == [one["step"] for one in metrics]
+    assert again[0]["loss"] == pytest.approx(
+        metrics[0]["loss"], rel=1e-12
+    )  # of steps on both sides of the kill
     # And one process can read what two wrote.
     evaluated = evaluate_run(tmp_path / "two", HERE, None, None, rows=16)
     assert evaluated["bpb"] == pytest.approx(lines(tmp_path / "one")[-1]["evaluation/bpb"], rel=1e-4)
@@ -235,7 +241,9 @@ def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path:
         ({"data": Path("nowhere")}, "charm lm prepare"),
         ({"batch": 100}, "whole number of rows"),
         ({"steps": 0}, "at least 1"),
-        ({"evaluate_tokens": 24 * 10**6}, "lower evaluate_tokens"),
+        ({"evaluate_tokens": 24 * 10**6, "evaluate_every": 0}, "ask for fewer"),
+        ({"evaluate_every": -1}, "evaluate_every must not be negative"),
+        ({"keep_checkpoints": -1}, "keep_checkpoints must not be negative"),
         (
             {
                 "gpt": replace(TOY_GPT, table_dtype="bfloat16"),
@@ -251,6 +259,21 @@ def test_impossible_runs_are_refused(
 ) -> None:
     with pytest.raises(CharmError, match=sentence):
         train_lm(replace(toy_config(data, evaluate_every=3), **changes), tmp_path, HERE, say=quiet)
+    assert not (tmp_path / "metrics.jsonl").exists()  # before anything was computed
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: LMOptimizerConfig(matrix_lr=-1), "matrix_lr must not be negative"),
+        (lambda: LMOptimizerConfig(weight_decay=math.nan), "weight_decay must not be negative"),
+        (lambda: LMOptimizerConfig(warmdown=2), "lie in 0..1"),
+        (lambda: replace(MEMORIES["cose"], seed=-1), "seed must not be negative"),
+    ],
+)
+def test_impossible_settings_are_refused(make: Any, sentence: str) -> None:
+    with pytest.raises(CharmError, match=sentence):
+        make()
 
 
 def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Path) -> None:
@@ -262,3 +285,13 @@ def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Pa
         train_lm(config, tmp_path, HERE, say=quiet)
     with pytest.raises(CharmError, match="another seed"):
         train_lm(replace(config, seed=1), tmp_path, HERE, resume=True, say=quiet)
+    (tmp_path / "data.json").unlink()
+    for use in (
+        lambda: train_lm(config, tmp_path, HERE, resume=True, say=quiet),
+        lambda: evaluate_run(tmp_path, HERE, None, None, rows=16),
+    ):
+        with pytest.raises(CharmError, match=r"data\.json is not readable"):
+            use()
+    (tmp_path / "file").touch()
+    with pytest.raises(CharmError, match="not a folder"):
+        train_lm(config, tmp_path / "file", HERE, say=quiet)

@@ -185,6 +185,15 @@ def test_training_is_deterministic_and_bounds_are_told(tmp_path: Path) -> None:
         load_tokenizer(tmp_path / "bad.json")
 
 
+def test_tokenizers_of_another_kind_are_refused() -> None:
+    words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"one": 0, "two three": 1}, unk_token="one"))
+    with pytest.raises(CharmError, match="'two three' is neither bytes"):
+        token_bytes(words)
+    gap = tokenizers.Tokenizer(tokenizers.models.WordLevel({"one": 0, "two": 2}, unk_token="one"))
+    with pytest.raises(CharmError, match="ids must be 0, 1, 2"):
+        token_bytes(gap)
+
+
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(CharmError, match=r"charm-arc\[language\]"):
