@@ -5,6 +5,7 @@ Command modules import nothing heavy at the top, so that `charm --help` answers 
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -76,3 +77,9 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)  # the reader of our output went away, as `| head` does
+    except OSError as error:
+        if error.filename is None and error.errno != errno.ENOSPC:
+            raise  # neither about a file of the user's nor a full disk: a fault of ours
+        place = "" if error.filename is None else f"{error.filename}: "
+        print(f"charm: {place}{error.strerror}", file=sys.stderr)
+        sys.exit(2)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+
+from charm.errors import CharmError
 
 
 def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], object]) -> None:
@@ -13,9 +16,9 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
 
     A reader, or a kill at any moment, sees the old file or the new one, never a part. Folders are made as needed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
             if callable(content):
                 content(file)
@@ -24,5 +27,8 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+    except OSError as error:
+        raise CharmError(f"{path} cannot be written ({error.strerror or error})") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where not even its folder could be made
+            temporary.unlink(missing_ok=True)

@@ -72,6 +72,9 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     assert "broken.json" in fails("data", "audit", str(broken), capsys=capsys)
+    assert "broken.json is a file" in fails("train", "quickstart", "--out", str(broken), capsys=capsys)
+    inside = str(broken / "run")
+    assert f"{inside}: Not a directory" in fails("train", "quickstart", "--out", inside, capsys=capsys)
     assert "not a time" in fails("solve", str(broken), "--checkpoint", "x", "--budget", "soon", capsys=capsys)
 
 

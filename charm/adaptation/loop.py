@@ -6,7 +6,9 @@ memory's shared weights, "full" adds the reasoner. Rows of other tasks never mov
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -160,7 +162,7 @@ class Adaptation:
         self.graphs = None
         if place.device.type == "cuda":
             put_rates_on(self.optimizers, place.device)
-            self.graphs = UpdateGraphs(self._update_prepared)
+            self.graphs = UpdateGraphs(self._update_prepared, partial(print, file=sys.stderr))
         self.slots = fill_slots(model, data, self.config, place)
         self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, self.config, place)
         self.updates = 0
@@ -205,7 +207,7 @@ class Adaptation:
         return float(measured[:, 0].mean()), float(measured[-1, 1])
 
     def state(self) -> dict[str, Tensor]:
-        """All that going on later needs, the weights excepted."""
+        """All that going on later needs, the weights and rehearsal excepted."""
         tensors = {f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizers).items()}
         for side, group in self.slots.items():
             tensors |= {f"slots/{side}/{name}": value for name, value in group.state().items()}

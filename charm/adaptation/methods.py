@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from charm.adaptation.loop import Anchor, Scope, fill_slots, pick_slots, shared_parameters
+from charm.adaptation.loop import Anchor, Scope, fill_slots, shared_parameters
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.model import CharmModel
 from charm.tasks.dataset import Dataset
 from charm.training.config import TrainConfig
 from charm.training.loop import refine_slots
+from charm.training.slots import pick_slots
 
 L2SP_STRENGTH = 0.1
 EWC_STRENGTH = 0.01

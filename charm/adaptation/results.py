@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 
 from charm.errors import CharmError
-from charm.evaluation.archive import write_atomically
+from charm.files import write_atomically
 from charm.report import figures
 from charm.report.figures import Point, Series
 
@@ -116,7 +116,17 @@ def runs_in(folder: Path) -> list[Path]:
 
 def rows_of(groups: Sequence[Sequence[Summary]]) -> list[list[str]]:
     """The cells of the table, a header first."""
-    header = ["Memory", "Method", "Scope", "w_h", "Params/task", *COLUMNS.values(), "Changed values", "Seeds"]
+    header = [
+        "Memory",
+        "Method",
+        "Scope",
+        "w_h",
+        "Params/task",
+        *COLUMNS.values(),
+        "Changed values",
+        "Tasks",
+        "Seeds",
+    ]
     lines = [header]
     for runs in groups:
         one = runs[0]
@@ -126,7 +136,7 @@ def rows_of(groups: Sequence[Sequence[Summary]]) -> list[list[str]]:
                 *(one["memory"], one["method"], one["scope"], f"{one['halt_weight']:g}"),
                 short_count(_mean(runs, "updated_parameters")),
                 *(spread(runs, name) for name in COLUMNS),
-                *(f"{changed:,}", str(len(runs))),
+                *(f"{changed:,}", str(one["tasks"]), str(len(runs))),
             ]
         )
     return lines
@@ -172,18 +182,24 @@ def results_table(groups: Sequence[Sequence[Summary]]) -> Table:
 
 
 def write_results(folders: Sequence[Path], out: Path) -> list[Path]:
-    """table.md, results.json and the two figures over finished runs; returns what was written."""
+    """table.md, results.json and the two figures over finished runs; returns what was written.
+
+    Where nothing was scored, since the tasks came without answers, there is nothing to draw.
+    """
     groups = gather(folders)
     if not groups:
         raise CharmError(f"{out}: there is no finished run to compare")
     header, *lines = rows_of(groups)
     text = [header, ["---"] * len(header), *lines]
-    content = "".join(f"| {' | '.join(cells)} |\n" for cells in text).encode()
-    written = [out / "table.md", out / "results.json", out / "parameters.png", out / "retained.png"]
-    write_atomically(written[0], lambda file: file.write(content))
+    written = [out / "table.md", out / "results.json"]
+    write_atomically(written[0], "".join(f"| {' | '.join(cells)} |\n" for cells in text))
     write_json(written[1], [run for runs in groups for run in runs])
-    figures.save(figures.cl_tradeoff(tradeoff(groups), hollow_labels(groups)), written[2])
-    figures.save(figures.cl_retained(retained(groups)), written[3])
+    if series := tradeoff(groups):
+        written.append(out / "parameters.png")
+        figures.save(figures.cl_tradeoff(series, hollow_labels(groups)), written[-1])
+    if series := retained(groups):
+        written.append(out / "retained.png")
+        figures.save(figures.cl_retained(series), written[-1])
     return written
 
 
@@ -233,8 +249,7 @@ def _mean(runs: Sequence[Summary], name: str) -> float:
 
 
 def write_json(path: Path, value: Any) -> None:
-    content = (json.dumps(value, indent=2) + "\n").encode()
-    write_atomically(path, lambda file: file.write(content))
+    write_atomically(path, json.dumps(value, indent=2) + "\n")
 
 
 def read_json(path: Path) -> Any:

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors.torch import save
 from torch import Tensor
 
 from charm.adaptation.drift import changed_values, distance, snapshot
@@ -40,7 +41,7 @@ from charm.adaptation.loop import (
 )
 from charm.adaptation.methods import Base, method_named
 from charm.adaptation.results import read_json, summarize, write_json
-from charm.adaptation.streams import load_stream
+from charm.adaptation.streams import left_out, load_stream
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
@@ -48,10 +49,11 @@ from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_votes
 from charm.evaluation.scoring import Scores
+from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, assemble, load_roles
-from charm.training.checkpoint import newest_checkpoint, read_tensors, write_tensors
+from charm.training.checkpoint import newest_checkpoint, read_tensors
 from charm.training.config import read_config
 
 
@@ -129,8 +131,7 @@ def run_stream(
         raise CharmError(
             "a stream is learned by one process; run several methods or seeds side by side instead"
         )
-    stream_run = StreamRun(run, out, options, place, say, advance)
-    stream_run.go()
+    StreamRun(run, out, options, place, say, advance).go()
     return summarize(out)
 
 
@@ -153,7 +154,9 @@ class StreamRun:
         checkpoint = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(checkpoint, place.device)
         known = self.model.instances
-        self.stream = load_stream(options.stream, options.recipe.seed, known, options.tasks, options.data)
+        self.stream = load_stream(
+            options.stream, options.recipe.seed, known, options.tasks, self.config.data.data
+        )
         views = options.views or self.config.data.views
         self._open(checkpoint, views)
         # All rows of the stream are there from the start, at zero: a task not learned yet can be asked, too.
@@ -170,6 +173,7 @@ class StreamRun:
         self.rehearsal = base.pretraining() if self.method.rehearses else None
         self.joint = self._adaptation(self.stream_data, 0) if self.method.joint else None
         self.stage = self._restore()
+        self.before = snapshot(self.model)  # as the last stage left everything
 
     def go(self) -> None:
         """Make the stages that are missing, and the rechecks that are due."""
@@ -192,28 +196,20 @@ class StreamRun:
     def _stage(self, task_id: str) -> None:
         number, recipe = self.stage + 1, self.options.recipe
         began = time.monotonic()
-        self.restore_base()
         learned = self.stream.ids if self.joint else (task_id,)
-        before = snapshot(self.model)
         data = self.stream_data if self.joint else self._assemble(replace(self.data_config, tasks=(task_id,)))
         adaptation = self.joint or self._adaptation(data, keyed.key_of(task_id))
         for done in range(recipe.steps):
             adaptation.update()
             if done % 10 == 9:
                 self._tell(done + 1, f"stage {number}, {task_id}")
-        rows = private_rows(self.model, learned)
-        drifted = changed_values(self.model, before, rows)
-        forbidden = {name: count for name, count in drifted.items() if name not in self.shared}
-        if forbidden:
-            name, count = next(iter(forbidden.items()))
-            raise CharmError(
-                f"stage {number}, task {task_id}: {count} values of {name} changed that must not"
-            )
         loss, exact = adaptation.progress()
         if not math.isfinite(loss):
             raise CharmError(
                 f"stage {number}, task {task_id}: the loss is {loss}; earlier stages are unharmed"
             )
+        scores = None if self.joint else self._score(data, self.options.evaluate_views)
+        changed = self._changed(learned, f"stage {number}, task {task_id}")
         private, shared = updated_parameters(self.model, self.scope, task_id)
         record: dict[str, Any] = {
             "stage": number,
@@ -224,13 +220,14 @@ class StreamRun:
             "private_parameters": private,
             "shared_parameters": shared,
             "views": len(self.model.instances.rows(task_id)),
-            "changed_values": sum(drifted.values()),
+            "changed_values": changed,
             "distance": distance(self.base, self.shared),
         }
-        if not self.joint:
-            scores = self._score(data, self.options.evaluate_views)
+        if scores is not None:
             record |= {"pass@1": scores.metrics.get("pass@1"), "pass@2": scores.metrics.get("pass@2")}
         self._save(number, learned)
+        self.restore_base()
+        self.before = snapshot(self.model)
         record["seconds"] = round(time.monotonic() - began, 3)
         write_json(_json(self.out / "stages", number), record)  # from here on the stage counts
         self.stage = number
@@ -239,6 +236,14 @@ class StreamRun:
                 old.unlink()
         answered = "" if record.get("pass@2") is None else f", pass@2 {record['pass@2']:.0%}"
         self.say(f"stage {number}, {task_id}: loss {loss:.3f}{answered}")
+
+    def _changed(self, learned: tuple[str, ...], when: str) -> int:
+        """How many shared values differ from what the last stage left; if anything else does, that is an error."""
+        drifted = changed_values(self.model, self.before, private_rows(self.model, learned))
+        for name, count in drifted.items():
+            if name not in self.shared:
+                raise CharmError(f"{when}: {count} values of {name} changed that must not")
+        return sum(drifted.values())
 
     def restore_base(self) -> None:
         """For the oracle: every shared weight as it was before the stream."""
@@ -251,6 +256,7 @@ class StreamRun:
         self._tell(0, f"recheck after {self.stage} stages")
         stream = self._score(self.stream_data, self.options.evaluate_views)
         base = self._score(self.base_data, self.options.base_views)
+        self._changed((), f"recheck after {self.stage} stages")  # to ask must not change a thing
         learned = set(self.stream.ids if self.joint else self.stream.ids[: self.stage])
         record = {
             "stage": self.stage,
@@ -313,8 +319,8 @@ class StreamRun:
         else:
             self.stream.save(self.out / "stream.json")
             write_json(path, settings)
-        for what, reason in self.stream.skipped.items():
-            self.say(f"left out: {what} ({reason})")
+        for line in left_out(self.stream.skipped):
+            self.say(line)
 
     def _save(self, number: int, learned: tuple[str, ...]) -> None:
         """What sets the model apart from the base: rows learned in this stage, and shared weights."""
@@ -376,7 +382,6 @@ def _tensors(folder: Path, number: int) -> Path:
 
 
 def _write(path: Path, tensors: dict[str, Tensor]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    write_tensors(temporary, tensors)
-    os.replace(temporary, path)
+    write_atomically(
+        path, save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    )

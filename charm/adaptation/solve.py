@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -189,23 +190,34 @@ class Solver:
             solution = answered(Path(scratch, "first"), views)
             cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
             keep = voting_seconds(clock.seconds, cost, options.views)
-            trial = min(options.batch, SMALLEST_BATCH)
-            adaptation = self.adaptation(task, data, trial)
-            while updates < options.steps and clock.left > keep:
+            trial = batch = min(options.batch, SMALLEST_BATCH)
+            adaptation = self.adaptation(task, data, batch)
+            took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
+            while updates < options.steps and clock.left - took >= keep:
                 began = clock.spent
-                adaptation.update()
+                if not _updated(adaptation):
+                    if batch == 1:
+                        break  # the first answers stay
+                    batch //= 2
+                    del adaptation  # its memory goes to the next
+                    adaptation = self.adaptation(task, data, batch)
+                    continue
                 updates += 1
-                if updates == 2 < options.steps:  # the first also warms up
-                    whole = (clock.spent - began) * options.batch / trial
-                    batch = fitting_batch(options.batch, whole, clock.left - keep, options.steps - updates)
-                    if batch != trial:
-                        adaptation = self.adaptation(task, data, batch)
-                if updates % 10 == 0 or updates == options.steps:
-                    loss, exact = adaptation.progress()
+                took = clock.spent - began
+                if updates == 2 or updates % 10 == 0:
+                    told, (loss, exact) = updates, adaptation.progress()
                     text = f"update {updates}: loss {loss:.3f}, {exact:.0%} of the demonstrations exact"
                     say(clock.used, f"{task.id}: {text}")
+                if updates == 2 < options.steps:  # the first also warms up
+                    whole = took * options.batch / batch
+                    fitting = fitting_batch(options.batch, whole, clock.left - keep, options.steps - updates)
+                    if batch == trial != fitting:
+                        batch = fitting
+                        adaptation = self.adaptation(task, data, batch)
             if not updates:
                 return solution
+            if told < updates:
+                loss, exact = adaptation.progress()
             more = views
             voted = 0
             while more > voted:
@@ -221,6 +233,16 @@ class Solver:
         questions, ballots = load_ballots(folder, replace(protocol_named("continual"), loops=loops))
         ranking = rank(ballots, questions)
         return {question: ranking.top(number, 10) for number, question in enumerate(ranking.questions)}
+
+
+def _updated(adaptation: Adaptation) -> bool:
+    """Whether an update could be made: False where the device's memory is too small for it."""
+    try:
+        adaptation.update()
+    except torch.OutOfMemoryError:
+        adaptation.model.zero_grad(set_to_none=True)  # what a part of the update may have left
+        return False
+    return True
 
 
 def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
@@ -245,7 +267,7 @@ def solve(
     """Answer tasks with a trained model; each device takes every so many-th of them and shares out its time.
 
     `say(share of the budget used, what is going on)` is told of progress, `publish` of every answer that replaces an
-    earlier one. A task whose process died is not in the result.
+    earlier one. A task whose process died is not in the result; it is an error if all of them did.
     """
     clock = Clock(options.budget)
     found: dict[str, Solution] = {}
@@ -262,6 +284,7 @@ def solve(
     queue: Any = context.Queue()
     deadline = time.monotonic() + clock.left
     workers = []
+    errors: list[CharmError] = []
     for number, device in enumerate(devices):
         share = list(enumerate(tasks))[number :: len(devices)]
         workers.append(
@@ -277,6 +300,8 @@ def solve(
                     message = queue.get(timeout=0.5 if working else 0.1)
                     if isinstance(message, str):
                         say(clock.used, message)
+                    elif isinstance(message, CharmError):
+                        errors.append(message)
                     else:
                         received(*message)
             except Empty:
@@ -285,6 +310,8 @@ def solve(
         for worker in workers:
             worker.terminate()
             worker.join()
+    if not found:
+        raise errors[0] if errors else CharmError(f"all processes on {', '.join(devices)} ended early")
     return found
 
 
@@ -316,6 +343,15 @@ def _worker(
     queue: Any,
 ) -> None:
     """One process on one device; it sends what it says and finds. The monotonic clock is the machine's."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
+    parent = multiprocessing.parent_process()
+
+    def send(message: object) -> None:
+        if parent is not None and not parent.is_alive():  # killed: nobody reads this any more
+            queue.cancel_join_thread()
+            raise SystemExit(1)
+        queue.put(message)
+
     try:
         with place(device) as here:
             clock = Clock(max(deadline - time.monotonic(), 1e-3))
@@ -325,11 +361,11 @@ def _worker(
                 options,
                 here,
                 clock,
-                lambda used, text: queue.put(text),
-                lambda number, solution: queue.put((number, solution)),
+                lambda used, text: send(text),
+                lambda number, solution: send((number, solution)),
             )
     except CharmError as error:
-        queue.put(f"{device}: {error}")
+        send(CharmError(f"{device}: {error}"))
 
 
 def solve_devices(wanted: str, tasks: int) -> list[str]:

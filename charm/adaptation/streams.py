@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from charm.errors import CharmError
-from charm.evaluation.archive import write_atomically
+from charm.files import write_atomically
 from charm.tasks.keyed import key_of
 from charm.tasks.sources import SOURCE_NAMES, load_source
 from charm.tasks.task import Task, task_to_json
@@ -38,8 +38,7 @@ class TaskStream:
 
     def save(self, path: Path) -> None:
         """One JSON file {id: task} that any source can be: its order is the stream's."""
-        content = json.dumps({task.id: task_to_json(task) for task in self.tasks}).encode()
-        write_atomically(path, lambda file: file.write(content))
+        write_atomically(path, json.dumps({task.id: task_to_json(task) for task in self.tasks}))
 
 
 def load_stream(
@@ -89,13 +88,25 @@ def read_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     return list(tasks.values()), skipped
 
 
+def left_out(skipped: dict[str, str]) -> list[str]:
+    """What was skipped and why, a line for each."""
+    return [
+        f"left out: {reason}" if what in reason else f"left out: {what} ({reason})"
+        for what, reason in skipped.items()
+    ]
+
+
 def _files(paths: Iterable[Path]) -> list[Path]:
-    files = []
+    files: list[Path] = []
     for path in paths:
         inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
-        solutions = {_solutions_of(file) for file in inside}
-        files += [file for file in inside if file not in solutions]
-    return files
+        files += [file for file in inside if file == path or _visible(file, path)]
+    solutions = {_solutions_of(file) for file in files}
+    return [file for file in files if file not in solutions]
+
+
+def _visible(file: Path, folder: Path) -> bool:
+    return not any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
 def _solutions_of(file: Path) -> Path | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as jsonlib
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -49,7 +50,8 @@ def adapt(
         views: views of each task that are learned (default: as many as the base had).
         recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
         device: cuda, xpu, mps, cpu, or the best there is.
-        out: folder of the comparison (default: RUN/adapt/STREAM); this run gets a folder of its own inside.
+        out: folder of the comparison, of several bases as well (default: RUN/adapt/STREAM); this run gets a folder of
+            its own inside.
         json: print JSON for a program to read.
         data: where downloaded and generated data lie (default: as in training).
     """
@@ -58,19 +60,23 @@ def adapt(
 
     from charm.adaptation.loop import Recipe
     from charm.adaptation.methods import method_named
-    from charm.adaptation.results import gather, results_table, runs_in, write_results
+    from charm.adaptation.results import gather, memory_name, results_table, runs_in, write_results
     from charm.adaptation.run import StreamOptions, run_stream
+    from charm.config import to_json
     from charm.devices import place
+    from charm.training.config import read_config
 
     _, chosen = method_named(method, scope)
     recipe = Recipe(steps, batch, halt_weight=halt_weight, seed=seed)
     options = StreamOptions(
         stream, method, chosen, recipe, tasks, views, recheck_every=recheck_every, data=data
     )
-    name = Path(stream).stem if Path(stream).exists() else stream.replace("/", "-")
+    name = Path(stream).resolve().stem if Path(stream).exists() else stream.replace("/", "-")
     compared = out or run / "adapt" / name
-    folder = compared / f"{method}-{chosen}-h{halt_weight:g}-s{seed}"
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    memory = memory_name(to_json(read_config(run).memory)).lower().replace("=", "")
+    parts = (*re.findall(r"\w+", memory), method, chosen, f"h{halt_weight:g}", f"s{seed}")
+    folder = compared / "-".join(parts)
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with place(device) as here, Progress(*columns, console=Console(stderr=True)) as progress:
         bar = progress.add_task("preparing", total=None)
         found = run_stream(
@@ -78,7 +84,7 @@ def adapt(
             folder,
             options,
             here,
-            lambda text: progress.console.print(text, highlight=False),
+            lambda text: progress.console.print(text, highlight=False, markup=False),
             lambda done, total, text: progress.update(bar, completed=done, total=total, description=text),
         )
     written = write_results(runs_in(compared), compared)

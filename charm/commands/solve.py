@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import re
+import time
 from pathlib import Path
 from typing import Literal
 
@@ -52,26 +53,35 @@ def solve(
         out: where the submission goes (default: TASK.submission.json for one task, submission.json for several).
         json: print the submission instead of pictures.
     """
+    began = time.monotonic()  # importing torch takes seconds of the budget, too
+    from dataclasses import replace
+
     from rich.console import Console
+    from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from charm.adaptation.solve import Solution, SolveOptions, load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
+    from charm.adaptation.streams import left_out
     from charm.errors import CharmError
     from charm.evaluation.submission import Submission, attempts, write_submission
     from charm.paths import released_model
     from charm.report.draw import grid_text
     from charm.tasks.questions import questions_of
     from charm.tasks.task import Task
+    from charm.training.checkpoint import newest_checkpoint
 
     options = SolveOptions(seconds_of(budget), steps, views, batch, mode, halt_weight, seed)
     if not tasks:
         raise CharmError("name at least one task file")
     loaded, skipped = load_tasks(tasks)
+    model = checkpoint or released_model()
+    newest_checkpoint(model)  # a wrong name must not cost an earlier submission
     messages = Console(stderr=True)
-    for what, reason in skipped.items():
-        messages.print(f"left out: {what} ({reason})", highlight=False)
-    path = out or Path(f"{tasks[0].stem}.submission.json" if len(loaded) == 1 else "submission.json")
+    for line in left_out(skipped):
+        messages.print(line, highlight=False, markup=False, soft_wrap=True)
+    one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
+    path = out or Path(f"{one}submission.json")
     devices = solve_devices(device, len(loaded))
     each = options.budget * len(devices) / len(loaded)
     messages.print(
@@ -80,45 +90,49 @@ def solve(
     submission: Submission = {}
     for task in loaded:  # complete from the start: what has no answer yet has an empty one
         submission |= attempts({question: [] for question in questions_of([task])})
-    write_submission(path, submission)
 
     def publish(task: Task, solution: Solution) -> None:
         submission.update(attempts(solution.answers))
         write_submission(path, submission)
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    write_submission(path, submission)
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=messages, transient=True) as progress:
         bar = progress.add_task("preparing", total=1.0)
         found = run(
             loaded,
-            checkpoint or released_model(),
-            options,
+            model,
+            replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
             devices,
             lambda used, text: progress.update(bar, completed=min(used, 1.0), description=text),
             publish,
         )
     for task in loaded:
         if task.id not in found:
-            messages.print(f"{task.id}: no answer, its process ended early")
+            messages.print(f"{task.id}: no answer, its process ended early", markup=False)
     if json:
         print(jsonlib.dumps(submission))
         return
     console = Console()
     for task_id, solution in found.items():
+        exact = (
+            f", {solution.exact_accuracy:.0%} of the last demonstrations exact" if solution.updates else ""
+        )
         console.print(
-            f"{task_id}: {solution.updates} updates, {solution.exact_accuracy:.0%} of the last demonstrations exact, "
-            f"{solution.views} views, {solution.seconds:.0f} s"
+            f"{task_id}: {solution.updates} updates{exact}, {solution.views} views, {solution.seconds:.0f} s",
+            markup=False,
         )
         for question, candidates in solution.answers.items() if len(loaded) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
                 console.print(
-                    f"\n[bold]{question}, attempt {number}[/]: {candidate.votes} votes, "
+                    f"\n[bold]{escape(str(question))}, attempt {number}[/]: {candidate.votes} votes, "
                     f"confidence {candidate.confidence:.2f}"
                 )
                 console.print(grid_text(candidate.grid))
             if not candidates:
-                console.print(f"\n[bold]{question}[/]: no answer")
-    console.print(f"submission in {path}")
+                console.print(f"\n[bold]{escape(str(question))}[/]: no answer")
+    console.print(f"submission in {path}", markup=False, soft_wrap=True)
 
 
 def seconds_of(text: str) -> float:

@@ -252,8 +252,6 @@ def train_lm(
     config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> LMTrainer:
     """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
-    if out.exists() and not out.is_dir():
-        raise CharmError(f"{out} is not a folder")
     existing = checkpoint.steps_of(out)
     if existing and not resume:
         raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")

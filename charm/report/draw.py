@@ -335,10 +335,7 @@ def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
             va="center_baseline" if label.centered else "center",
             weight="bold" if label.bold else "normal",
         )
-    try:
-        write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=dpi))
-    except OSError as error:
-        raise CharmError(f"{path}: the picture cannot be written ({error.strerror})") from error
+    write_atomically(path, lambda file: figure.savefig(file, format="png", dpi=dpi))
 
 
 def _pixels(panel: Panel) -> npt.NDArray[np.uint8]:

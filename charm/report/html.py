@@ -44,10 +44,7 @@ def document(title: str, body: Iterable[str], script: str = "", payload: Any = N
 def write_page(path: Path, content: str) -> Path:
     # A name may hold half of a surrogate pair, which UTF-8 has no bytes for.
     page = content.encode("utf-8", "xmlcharrefreplace")
-    try:
-        write_atomically(path, page)
-    except OSError as error:
-        raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
+    write_atomically(path, page)
     return path
 
 

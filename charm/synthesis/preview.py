@@ -88,10 +88,7 @@ def write_html(panels: Mapping[str, Panel], path: Path) -> None:
         f'<h2 id="{escape(task)}">{escape(task)}</h2>\n{panel_svg(panel)}' for task, panel in panels.items()
     ]
     head = '<!doctype html><meta charset="utf-8"><title>Re-ARC2</title>'
-    try:
-        write_atomically(path, f"{head}<body>{''.join(parts)}</body>\n")
-    except OSError as error:
-        raise CharmError(f"{path}: the page cannot be written ({error.strerror})") from error
+    write_atomically(path, f"{head}<body>{''.join(parts)}</body>\n")
 
 
 def package_sheet(task: str, count: int, first: int = 0, seed: int = 0, root: Path = ROOT) -> Panel:

@@ -37,6 +37,8 @@ def folder_of(run: Path, step: int) -> Path:
 
 def steps_of(run: Path) -> list[int]:
     """Steps of all checkpoints, oldest first; half-written ones do not count."""
+    if run.exists() and not run.is_dir():
+        raise CharmError(f"{run} is a file, not the folder of a run")
     folders = (run / "checkpoints").glob("step_*")
     return sorted(int(one.name[5:]) for one in folders if one.name[5:].isdigit())
 
@@ -89,10 +91,9 @@ def told_if_unwritten(step: int) -> Iterator[None]:
     """A full or broken disk, in one sentence."""
     try:
         yield
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         raise CharmError(
-            f"the checkpoint of step {step} could not be written ({error.strerror or error}); "
-            f"earlier ones are unharmed"
+            f"the checkpoint of step {step} could not be written ({error}); earlier ones are unharmed"
         ) from error
 
 

@@ -188,7 +188,8 @@ class Trainer:
         writer = checkpoint.Writer(self.out, self.step, self.place.is_main)
         self.place.barrier()
         slots = {f"{side}/{k}": v for side, group in self.slots.items() for k, v in group.state().items()}
-        checkpoint.write_tensors(writer.path / f"slots_{self.place.rank:04d}.safetensors", slots)
+        with checkpoint.told_if_unwritten(self.step):
+            checkpoint.write_tensors(writer.path / f"slots_{self.place.rank:04d}.safetensors", slots)
         self.place.barrier()
         if self.place.is_main:
             with checkpoint.told_if_unwritten(self.step):

@@ -12,6 +12,8 @@ from safetensors.torch import load_file
 from charm.commands.adapt import adapt
 from charm.commands.solve import solve
 from charm.errors import CharmError
+from charm.model import MemoryConfig
+from tests.adaptation.conftest import toy_run
 
 
 def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
@@ -32,12 +34,94 @@ def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
     assert (found["method"], found["scope"], found["halt_weight"]) == ("naive", "full", 0.5)
     names = {path.name for path in (tmp_path / "out").iterdir()}
     assert names == {
-        *("memory-only-rows-h0-s0", "naive-full-h0.5-s0"),
+        *("cose-r8-memory-only-rows-h0-s0", "cose-r8-naive-full-h0.5-s0"),
         *("table.md", "results.json", "parameters.png", "retained.png"),
     }
     assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == 2
     with pytest.raises(CharmError, match="no method"):
         adapt(base, method="best", **small)  # type: ignore[arg-type]
+
+
+def test_bases_are_compared_in_one_folder_and_blind_tasks_are_not_drawn(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Tasks without answers, as those of a competition, can be learned but not scored: there is nothing to draw."""
+    for path in unseen.glob("*.json"):
+        content = json.loads(path.read_text())
+        del content["test"][0]["output"]
+        path.write_text(json.dumps(content))
+    table = toy_run(tmp_path / "table", MemoryConfig(design="table", rank=8))
+    monkeypatch.chdir(unseen)
+    for run in (base, table):
+        adapt(run, stream=".", steps=1, batch=4, tasks=1, device="cpu", out=tmp_path / "out")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    runs = {f"{memory}-memory-only-rows-h0-s0" for memory in ("cose-r8", "table-r8")}
+    assert names == {*runs, "table.md", "results.json"}
+    assert "Table (r=8)" in capsys.readouterr().out
+    adapt(table, stream="..", steps=1, batch=4, tasks=1, device="cpu")
+    assert {path.name for path in (table / "adapt").iterdir()} == {unseen.parent.stem}
+
+
+def test_what_cannot_be_written_is_told(base: Path, unseen: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CharmError, match="file/run cannot be written"):
+        solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "file" / "run")
+    with pytest.raises(CharmError, match="unseen cannot be written"):
+        solve((unseen,), checkpoint=base, device="cpu", out=unseen)
+    with pytest.raises(CharmError, match=r"file/cose-r8-memory-only-rows-h0-s0\S* cannot be written"):
+        adapt(base, stream=str(unseen), tasks=1, device="cpu", out=tmp_path / "file")
+
+
+def test_a_wrong_checkpoint_leaves_an_earlier_submission_alone(unseen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "submission.json"
+    out.write_text("precious")
+    with pytest.raises(CharmError, match="neither a saved model nor a run"):
+        solve((unseen,), checkpoint=tmp_path / "typo", device="cpu", out=out)
+    assert out.read_text() == "precious"
+
+
+def test_a_submission_is_named_after_its_only_task(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Whatever else was named; and no share of exact demonstrations is told where none was learned."""
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "bad.json"
+    bad.write_text("{")
+    file = (unseen / "new1.json").rename(tmp_path / "new [b].json")
+    solve((bad, file), checkpoint=base, steps=0, views=1, device="cpu")
+    assert list(json.loads((tmp_path / "new [b].submission.json").read_text())) == ["new [b]"]
+    told = capsys.readouterr()
+    assert f"left out: {bad}: broken JSON" in told.err
+    assert "new [b]: 0 updates, 1 views" in told.out
+    assert "new [b] test 0, attempt 1" in told.out
+
+
+def test_starting_is_part_of_the_budget(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from charm.adaptation import solve as solving
+
+    budgets = []
+
+    def found(tasks, run, options, *rest):  # type: ignore[no-untyped-def]
+        budgets.append(options.budget)
+        return {}
+
+    def slow(paths):  # type: ignore[no-untyped-def]
+        time.sleep(0.2)
+        return load(paths)
+
+    load = solving.load_tasks
+    monkeypatch.setattr(solving, "solve", found)
+    monkeypatch.setattr(solving, "load_tasks", slow)
+    solve((unseen,), checkpoint=base, budget="5s", device="cpu", out=unseen / "out.json")
+    assert 0 < budgets[0] < 4.8
 
 
 def test_solve_writes_a_whole_submission_from_the_start(
@@ -73,7 +157,7 @@ def test_a_killed_command_ends_as_if_nothing_had_been(base: Path, unseen: Path, 
         return subprocess.Popen([*program, *small, "--device", "cpu", "--out", str(tmp_path / out)])
 
     killed = command("killed")
-    stages = tmp_path / "killed" / "naive-composition-h0-s0" / "stages"
+    stages = tmp_path / "killed" / "cose-r8-naive-composition-h0-s0" / "stages"
     while not (stages / "0001.json").is_file():
         assert killed.poll() is None, "it ended before it could be killed"
         time.sleep(0.005)
@@ -82,6 +166,6 @@ def test_a_killed_command_ends_as_if_nothing_had_been(base: Path, unseen: Path, 
     assert len(list(stages.glob("*.json"))) < 3
     for out in ("killed", "whole"):
         assert command(out).wait() == 0
-    one, other = (tmp_path / out / "naive-composition-h0-s0" / "model" for out in ("killed", "whole"))
+    one, other = (tmp_path / out / stages.parent.name / "model" for out in ("killed", "whole"))
     ours, theirs = (load_file(folder / "model.safetensors") for folder in (one, other))
     assert all(torch.equal(ours[name].view(torch.int32), theirs[name].view(torch.int32)) for name in theirs)

@@ -1,6 +1,10 @@
 import json
+import multiprocessing
+import signal
+import time
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -13,6 +17,7 @@ from charm.adaptation.solve import (
     Mode,
     SolveOptions,
     Solver,
+    _worker,
     fitting_batch,
     load_tasks,
     next_views,
@@ -236,6 +241,91 @@ def test_small_updates_come_first_and_then_those_that_the_time_allows(
     assert found == made
     assert solution.updates == steps
     assert np.isfinite(solution.loss)
+
+
+@pytest.mark.parametrize(("room", "tries"), [(24, [16, 16, 32, 16]), (12, [16, 8, 8, 8])])
+def test_too_little_memory_makes_batches_smaller(
+    room: int, tries: list[int], base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three updates are made in the end, and nothing of one that failed is left."""
+    update, tried = Adaptation.update, []
+
+    def limited(self: Adaptation) -> dict[str, torch.Tensor]:
+        assert all(parameter.grad is None for parameter in self.model.parameters())
+        tried.append(self.recipe.batch)
+        if self.recipe.batch > room:
+            parameter = next(self.model.parameters())
+            parameter.grad = torch.ones_like(parameter)
+            raise torch.OutOfMemoryError
+        return update(self)
+
+    monkeypatch.setattr(Adaptation, "update", limited)
+    solver = Solver(base, replace(OPTIONS, batch=32, steps=3), HERE)
+    assert solver.solve(one(unseen), Clock(600.0)).updates == 3
+    assert tried == tries
+    room = 0  # for not a single example: the answer from before any update stays
+    solution = solver.solve(one(unseen), Clock(600.0))
+    assert (solution.updates, solution.views) == (0, 8)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 12])
+def test_the_loss_of_the_last_updates_is_told(
+    steps: int, base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update, losses = Adaptation.update, []
+
+    def noted(self: Adaptation) -> dict[str, torch.Tensor]:
+        metrics = update(self)
+        losses.append(float(metrics["token_loss"]))
+        return metrics
+
+    monkeypatch.setattr(Adaptation, "update", noted)
+    solution = Solver(base, replace(OPTIONS, steps=steps), HERE).solve(one(unseen), Clock(600.0))
+    last = {1: losses, 2: losses, 3: losses[2:], 12: losses[10:]}[steps]
+    assert len(losses) == steps
+    assert solution.loss == pytest.approx(np.mean(last))
+
+
+def test_an_update_that_would_not_end_in_time_is_not_begun(
+    base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 seconds 12 are kept for votes (1.5 x 8 views). Updates of 30 seconds end at 38 and 68; not at 98."""
+    ticks = Ticks()
+    solver = Solver(base, replace(OPTIONS, steps=9, views=8), HERE)
+
+    def vote(data: object, folder: Path, views: int) -> dict[object, object]:
+        ticks.now += views
+        return {}
+
+    def slow(self: Adaptation) -> dict[str, torch.Tensor]:
+        ticks.now += 30.0
+        return update(self)
+
+    update = Adaptation.update
+    monkeypatch.setattr(solver, "_vote", vote)
+    monkeypatch.setattr(Adaptation, "update", slow)
+    assert solver.solve(one(unseen), Clock(100.0, ticks)).updates == 2
+
+
+def test_it_is_an_error_if_no_process_could_answer(unseen: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(CharmError, match=r"cpu: .*not a saved model"):
+        solve(load_tasks([unseen])[0], tmp_path, OPTIONS, ["cpu", "cpu"])
+
+
+def test_a_worker_ends_when_nobody_reads_its_answers(
+    base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGKILL leaves the command no time to end its processes, which would keep their GPUs for hours."""
+    parent, queue = Mock(), Mock()
+    parent.is_alive.side_effect = [True, True, False]  # a first answer, what is said of it, and then
+    monkeypatch.setattr(multiprocessing, "parent_process", lambda: parent)
+    monkeypatch.setattr(signal, "signal", Mock())
+    work = replace(OPTIONS, steps=10**6)
+    with pytest.raises(SystemExit):
+        _worker([(0, one(unseen))], base, work, "cpu", time.monotonic() + 600, queue)
+    assert queue.put.call_count == 2
+    queue.cancel_join_thread.assert_called_once_with()  # or it would wait for a reader
 
 
 def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:

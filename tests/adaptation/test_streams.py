@@ -56,6 +56,19 @@ def test_a_malformed_task_of_a_challenges_file_is_skipped_alone(unseen: Path, tm
     assert "0 solutions for 1 test inputs" in skipped["new2"]
 
 
+def test_hidden_files_and_solutions_are_no_tasks(unseen: Path, tmp_path: Path) -> None:
+    """As in a source: what an editor keeps beside the tasks is not read; nor are solutions that are named, too."""
+    (unseen / ".old").mkdir()
+    (unseen / ".old" / "new0.json").write_text((unseen / "new0.json").read_text())
+    task = json.loads((unseen / "new0.json").read_text())
+    challenges, solutions = tmp_path / "x_challenges.json", tmp_path / "x_solutions.json"
+    solutions.write_text(json.dumps({"x": [pair.pop("output") for pair in task["test"]]}))
+    challenges.write_text(json.dumps({"x": task}))
+    found, skipped = read_tasks([unseen, challenges, solutions])
+    assert [task.id for task in found] == ["new0", "new1", "new2", "new3", "x"]
+    assert skipped == {}
+
+
 def test_known_and_repeated_tasks_are_left_out(unseen: Path, tmp_path: Path) -> None:
     stream = load_stream(str(unseen), known={"new0"})
     assert sorted(stream.ids) == ["new1", "new2", "new3"]

@@ -293,5 +293,5 @@ def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Pa
         with pytest.raises(CharmError, match=r"data\.json is not readable"):
             use()
     (tmp_path / "file").touch()
-    with pytest.raises(CharmError, match="not a folder"):
+    with pytest.raises(CharmError, match="is a file"):
         train_lm(config, tmp_path / "file", HERE, say=quiet)

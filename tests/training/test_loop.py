@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from charm.config import to_json
 from charm.devices import Place
@@ -224,15 +225,16 @@ def test_a_damaged_checkpoint_is_passed_over(config: TrainConfig, tmp_path: Path
     assert same_everything(whole, resumed)
 
 
+@pytest.mark.parametrize("kind", [OSError, SafetensorError])
 def test_a_full_disk_is_told_and_harms_no_checkpoint(
-    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: type[Exception], config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = checkpoint.write_tensors
     trainer = train(replace(config, steps=6), tmp_path / "run", HERE, say=quiet)
 
     def full(path: Path, tensors: dict[str, torch.Tensor]) -> None:
         if path.name.startswith("optimizers"):
-            raise OSError(28, "No space left on device")
+            raise kind("No space left on device")
         write(path, tensors)
 
     monkeypatch.setattr(checkpoint, "write_tensors", full)
