@@ -162,7 +162,7 @@ class Adaptation:
         self.graphs = None
         if place.device.type == "cuda":
             put_rates_on(self.optimizers, place.device)
-            self.graphs = UpdateGraphs(self._update_prepared, partial(print, file=sys.stderr))
+            self.graphs = UpdateGraphs(self._update_prepared, model, partial(print, file=sys.stderr))
         self.slots = fill_slots(model, data, self.config, place)
         self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, self.config, place)
         self.updates = 0

@@ -26,7 +26,7 @@ from charm.automata.rules import FAMILIES
 from charm.config import read_run_config
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.archive import passes
+from charm.evaluation.archive import is_finished
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import Ranking, rank
@@ -104,8 +104,11 @@ def evaluate_car(
     """
     config = read_car_config(run, data_folder)
     protocol = protocol or cumulative(config)
-    voted = passes(run / "votes")
-    missing = [step for step in steps_of(run) if not set(protocol.loops) <= set(voted.get(step, ()))]
+    missing = [
+        step
+        for step in steps_of(run)
+        if not all(is_finished(run / "votes", step, loops, 0) for loops in protocol.loops)
+    ]
     for step in [] if rank_only else missing:
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         benchmark, asked = asked_of(config)

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import struct
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -22,7 +24,7 @@ from charm.files import write_atomically
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, MAX_SIDE
 
-FORMAT = 1
+FORMAT = 2
 # What NumPy, zipfile and our own reading of the header raise on a file that is not what was written.
 DAMAGE = (
     OSError,
@@ -59,6 +61,7 @@ class Header:
     ranks: int  # how many files make the pass
     questions: tuple[Question, ...]
     complete: bool  # False while the process still has views to predict
+    views: int = 0  # of each question that vote; 0 is all there are
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,7 @@ class Pass:
     questions: tuple[Question, ...]
     votes: Votes
     missing: tuple[int, ...]  # ranks without a file, or whose file is not complete
+    views: int  # as in the header
 
 
 def pass_folder(votes_folder: Path, step: int, loops: int) -> Path:
@@ -99,14 +103,8 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
     """One rank's file; a damaged one is told from a missing one."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
-            fields = json.loads(arrays["header"].tobytes())
-            version = fields.pop("format")
-            if version != FORMAT:
-                raise CharmError(f"{path}: the votes file has format {version}; this version reads {FORMAT}")
+            header, count = _header(path, arrays)
             columns = {name: arrays[name] for name in COLUMNS}
-        questions = tuple(Question(**question) for question in fields.pop("questions"))
-        count = fields.pop("votes")
-        header = Header(questions=questions, **fields)
     except FileNotFoundError:
         raise CharmError(f"{path}: there is no such votes file") from None
     except DAMAGE as error:
@@ -120,6 +118,58 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
             f"{path}: the columns of the votes file contradict each other; delete it and evaluate again"
         )
     return header, votes
+
+
+def read_header(path: Path) -> Header | None:
+    """What one rank's file says of itself; None where it is damaged or of an earlier version."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return _header(path, arrays)[0]
+    except (CharmError, *DAMAGE):
+        return None
+
+
+def _header(path: Path, arrays: Mapping[str, np.ndarray]) -> tuple[Header, int]:
+    """The header, and how many votes the file must hold."""
+    fields = json.loads(arrays["header"].tobytes())
+    version = fields.pop("format")
+    if version != FORMAT:
+        raise CharmError(
+            f"{path}: the votes file has format {version} and this version reads {FORMAT}; delete it and evaluate again"
+        )
+    questions = tuple(Question(**question) for question in fields.pop("questions"))
+    count = fields.pop("votes")
+    return Header(questions=questions, **fields), count
+
+
+def is_finished(
+    votes_folder: Path,
+    step: int,
+    loops: int,
+    views: int | None = None,
+    questions: tuple[Question, ...] | None = None,
+) -> bool:
+    """Whether every rank has voted to the end, and if so asked: with as many views (0: all), on these questions."""
+    headers = [read_header(path) for path in pass_folder(votes_folder, step, loops).glob("rank_*.npz")]
+    whole = [header for header in headers if header is not None and header.complete]
+    return (
+        bool(headers)
+        and len(whole) == len(headers)
+        and {(header.rank, header.ranks) for header in whole} == {(k, len(whole)) for k in range(len(whole))}
+        and all(
+            (views is None or header.views == 0 or 0 < views <= header.views)
+            and (questions is None or header.questions == questions)
+            for header in whole
+        )
+    )
+
+
+def forget_later_votes(votes_folder: Path, step: int) -> None:
+    """Remove the votes of checkpoints after this step, which a run that goes on from there will make again."""
+    for folder in votes_folder.glob("step_*"):
+        number = folder.name.removeprefix("step_")
+        if number.isdecimal() and int(number) > step:
+            shutil.rmtree(folder)
 
 
 def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
@@ -141,15 +191,15 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
             raise CharmError(f"{folder}: {paths[0].name} and {path.name} answer different questions")
     finished = {header.rank for header in headers if header.complete}
     missing = tuple(rank for rank in range(first.ranks) if rank not in finished)
-    return Pass(step, loops, first.questions, merge(parts), missing)
+    return Pass(step, loops, first.questions, merge(parts), missing, first.views)
 
 
 def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
-    """The checkpoint steps that have votes, ascending, each with its refinement depths."""
+    """The checkpoint steps whose votes are all there, ascending, each with its refinement depths."""
     found: dict[int, list[int]] = {}
     for folder in votes_folder.glob("step_*/loops_*"):
         names = re.fullmatch(r"step_(\d+)/loops_(\d+)", f"{folder.parent.name}/{folder.name}")
-        if names and any(folder.glob("rank_*.npz")):
+        if names and is_finished(votes_folder, int(names[1]), int(names[2])):
             found.setdefault(int(names[1]), []).append(int(names[2]))
     return {step: tuple(sorted(found[step])) for step in sorted(found)}
 

@@ -53,6 +53,10 @@ def load_ballots(
             if found.missing:
                 ranks = ", ".join(map(str, found.missing))
                 raise CharmError(f"{folder}: the votes of rank {ranks} are missing or not finished")
+            if protocol.views != "all" and 0 < found.views < protocol.views:
+                raise CharmError(
+                    f"{folder}: {found.views} views have voted and {protocol.views} shall; make their votes first"
+                )
             if questions is not None and found.questions != questions:
                 raise CharmError(f"{folder}: these votes answer other questions than the newest")
             questions = found.questions

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import torch
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, pass_folder, read_votes, write_votes
+from charm.evaluation.archive import Header, is_finished, pass_folder, read_header, read_votes, write_votes
 from charm.evaluation.votes import Votes, collect, merge
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
@@ -49,24 +50,26 @@ def predict_votes(
     batch: int = 512,
     blank_memory: bool = False,
     advance: Callable[[int, int], None] = lambda done, total: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Write this process's votes of one checkpoint; what an earlier, killed attempt wrote is kept.
+    """Write this process's votes of one checkpoint, those of earlier attempts included: they are not made again.
 
     One pass of refinement serves all depths in `loops`. `blank_memory` replaces every task embedding by zeros: what
-    the reasoner knows without its memory. `advance(done, total)` is told of progress.
+    the reasoner knows without its memory. `advance(done, total)` is told of progress. Once `stop()` is true, what was
+    made so far is written as unfinished.
     """
-    question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, views))
     depths = sorted(loops)
-    header = Header(step, depths[0], place.rank, place.world, data.questions, complete=False)
+    if all(is_finished(votes_folder, step, depth, views or 0, data.questions) for depth in depths):
+        return
+    question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, views))
+    header = Header(step, depths[0], place.rank, place.world, data.questions, False, views or 0)
     votes = {depth: _earlier(votes_folder, replace(header, loops=depth)) for depth in depths}
-    done = _jobs_of(votes[depths[0]])
-    for depth in depths[1:]:
+    done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
+    for depth in depths:
         done &= _jobs_of(votes[depth])
     todo = np.array(
         [n for n in range(len(row_N)) if (int(question_N[n]), int(row_N[n])) not in done], np.int64
     )
-    if len(todo) < len(row_N) and len(done) > len(row_N):
-        raise CharmError(f"{votes_folder}: holds votes of step {step} over more views; use another folder")
     parts: dict[int, list[Votes]] = {
         depth: [_only(votes[depth], done)] if len(votes[depth]) else [] for depth in depths
     }
@@ -109,23 +112,34 @@ def predict_votes(
                     parts[depth].append(collect(answer_NT, sure_N, about[0], about[1], about[2], depth))
             finished += count
             advance(finished, len(row_N))
+            if stop():
+                write(complete=False)
+                return
             if time.monotonic() - saved > SAVE_SECONDS:
                 write(complete=False)
                 saved = time.monotonic()
     write(complete=True)
+    if place.is_main:
+        _forget_other_ranks(votes_folder, header, depths)
 
 
 def _earlier(votes_folder: Path, header: Header) -> Votes:
-    """Votes that this process wrote before, if they answer the same questions in the same division."""
-    path = pass_folder(votes_folder, header.step, header.loops) / f"rank_{header.rank}.npz"
-    if not path.is_file():
-        return merge([])
-    try:
-        found, votes = read_votes(path)
-    except CharmError:
-        return merge([])  # damaged: make it again
-    same = (found.ranks, found.questions) == (header.ranks, header.questions)
-    return votes if same else merge([])
+    """Votes on the same questions that are there already, made by however many processes; damaged ones are not."""
+    found = []
+    for path in sorted(pass_folder(votes_folder, header.step, header.loops).glob("rank_*.npz")):
+        before = read_header(path)
+        if before is not None and before.questions == header.questions:
+            with suppress(CharmError):  # its votes are damaged
+                found.append(read_votes(path)[1])
+    return merge(found)
+
+
+def _forget_other_ranks(votes_folder: Path, header: Header, depths: Sequence[int]) -> None:
+    """Remove the files of an earlier attempt by more processes: their votes are in this one's files now."""
+    for depth in depths:
+        for path in pass_folder(votes_folder, header.step, depth).glob("rank_*.npz"):
+            if int(path.stem.removeprefix("rank_")) >= header.ranks:
+                path.unlink()
 
 
 def _jobs_of(votes: Votes) -> set[tuple[int, int]]:
@@ -133,5 +147,10 @@ def _jobs_of(votes: Votes) -> set[tuple[int, int]]:
 
 
 def _only(votes: Votes, done: set[tuple[int, int]]) -> Votes:
-    pairs = zip(votes.question_V.tolist(), votes.row_V.tolist(), strict=True)
-    return votes.select(np.array([pair in done for pair in pairs], bool))
+    """One vote for each of these jobs; files of attempts by unequally many processes may hold one twice."""
+    job_V = votes.question_V.astype(np.int64) << 32 | votes.row_V
+    wanted = np.array([question << 32 | row for question, row in done], np.int64)
+    jobs, first = np.unique(job_V, return_index=True)
+    kept = np.zeros(len(votes), bool)
+    kept[first[np.isin(jobs, wanted)]] = True
+    return votes.select(kept)

@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from charm.devices import Place
-from charm.evaluation.archive import passes
+from charm.evaluation.archive import is_finished, passes
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
@@ -49,31 +50,39 @@ def evaluate_run(
 ) -> dict[str, Any] | None:
     """Make what votes the protocol lacks from the run's checkpoints, rank them all, and write the result.
 
-    With `blank_memory` the votes of the newest checkpoint without its memory are a result of their own, "blank".
-    Returns the scores on the main process.
+    With `blank_memory` the votes of the newest checkpoint without its memory are a result of their own, "blank", and
+    so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
     config = read_config(run).data
     config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
     votes_folder = run / ("votes_blank" if blank_memory else "votes")
     saved = steps_of(run)
-    if not rank_only and saved:
-        voted = passes(votes_folder)
-        newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *voted}))
-        data: Dataset | None = None
-        for step in newest:
-            if step not in saved or (set(protocol.loops) <= set(voted.get(step, ())) and not tasks):
-                continue
-            model = CharmModel.from_pretrained(folder_of(run, step), place.device)
-            if data is None:
-                data = assemble(config, model.instances)
-            views = None if protocol.views == "all" else protocol.views
-            vote(model, data, votes_folder, step, protocol.loops, views, place, batch, blank_memory)
+    views = 0 if protocol.views == "all" else protocol.views
+    newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *passes(votes_folder)}))
+    lacking = [
+        step
+        for step in newest
+        if step in saved and not all(is_finished(votes_folder, step, one, views) for one in protocol.loops)
+    ]
+    steps: list[int] | None = None
+    if tasks and lacking and not rank_only:
+        # Votes on some tasks must not replace the run's votes on all of them.
+        votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")
+        lacking = steps = [step for step in newest if step in saved]
+    data: Dataset | None = None
+    for step in [] if rank_only else lacking:
+        model = CharmModel.from_pretrained(folder_of(run, step), place.device)
+        if data is None:
+            data = assemble(config, model.instances)
+        vote(model, data, votes_folder, step, protocol.loops, views or None, place, batch, blank_memory)
     place.barrier()
     if not place.is_main:
         return None
     if blank_memory:
         name, protocol = "blank", replace(protocol, window="current")
-    return write_evaluation(run, name, evaluate_votes(votes_folder, protocol, config))
+    if tasks:
+        name = "tasks"
+    return write_evaluation(run, name, evaluate_votes(votes_folder, protocol, config, steps), tasks)
 
 
 def scores_table(found: dict[str, Any]) -> Table:
@@ -105,8 +114,10 @@ def evaluate_votes(
     return Evaluation(protocol, newest, ranking, score(ranking, answer_key(data)))
 
 
-def write_evaluation(out: Path, name: str, evaluation: Evaluation) -> dict[str, Any]:
-    """eval/NAME.json with the scores and eval/NAME.submission.json; returns the former."""
+def write_evaluation(
+    out: Path, name: str, evaluation: Evaluation, tasks: Sequence[str] = ()
+) -> dict[str, Any]:
+    """eval/NAME.json with the scores and eval/NAME.submission.json, of all tasks or some; returns the former."""
     found = {
         "protocol": {"name": name, **asdict(evaluation.protocol)},
         "step": evaluation.step,
@@ -114,7 +125,8 @@ def write_evaluation(out: Path, name: str, evaluation: Evaluation) -> dict[str, 
     }
     content = json.dumps(found, indent=2) + "\n"
     write_atomically(out / "eval" / f"{name}.json", content)
-    submission = make_submission(evaluation.ranking, evaluation.ranking.questions)
+    asked = [one for one in evaluation.ranking.questions if not tasks or one.task_id in tasks]
+    submission = make_submission(evaluation.ranking, asked)
     write_submission(out / "eval" / f"{name}.submission.json", submission)
     return found
 
@@ -140,7 +152,9 @@ def vote(
 ) -> None:
     """`predict_votes` with a progress bar on the main process."""
     columns = (TextColumn("votes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, transient=True, disable=not place.is_main) as progress:
+    with Progress(
+        *columns, console=Console(stderr=True), transient=True, disable=not place.is_main
+    ) as progress:
         bar = progress.add_task("votes", total=None)
         predict_votes(
             model,

@@ -111,15 +111,16 @@ def scored_steps(run: Path) -> dict[int, Json]:
 
 
 def find_evaluation(run: Path) -> Json | None:
-    """The scores of the newest step that was evaluated; where several are of that step, the standard protocol's."""
-    others = {name: one for name, one in evaluations(run).items() if name != "blank"}
-    found = [*scored_steps(run).values(), *others.values()]
-    if not found:
-        return None
-    step = max(one["step"] for one in found)
-    newest = [one for one in found if one["step"] == step]
-    standard = others.get("standard")
-    return standard if standard is not None and standard["step"] == step else newest[0]
+    """The scores of the newest step that was evaluated; of several, the standard protocol's or else most views'."""
+    others = {name: one for name, one in evaluations(run).items() if name not in ("blank", "tasks")}
+    named = [*(("", one) for one in scored_steps(run).values()), *others.items()]
+
+    def order(entry: tuple[str, Json]) -> tuple[int, bool, float]:
+        name, one = entry
+        views = one.get("protocol", {}).get("views", "all")
+        return one["step"], name == "standard", views if is_number(views) else math.inf
+
+    return max(named, key=order)[1] if named else None
 
 
 def newest_evaluation(run: Path) -> Json:

@@ -268,7 +268,15 @@ def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
 
 def _draw_tradeoff(sources: Sequence[Path]) -> Figure:
     groups = read_streams(sources)
-    return figures.cl_tradeoff(tradeoff(groups), hollow_labels(groups))
+    return figures.cl_tradeoff(_scored(tradeoff(groups), sources), hollow_labels(groups))
+
+
+def _scored(series: Series, sources: Sequence[Path]) -> Series:
+    if not series:
+        raise CharmError(
+            f"{sources[0]}: nothing to draw, since the tasks of its streams came without answers"
+        )
+    return series
 
 
 # From the paper's tab:overall-arc-performance, as the series of a benchmark.
@@ -288,6 +296,8 @@ FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
     "isoflop": lambda sources, data: figures.isoflop(read_isoflop(sources)),
     "car-emergence": lambda sources, data: figures.car_emergence(*read_car(sources)),
     "cl-tradeoff": lambda sources, data: _draw_tradeoff(sources),
-    "cl-retained": lambda sources, data: figures.cl_retained(retained(read_streams(sources))),
+    "cl-retained": lambda sources, data: figures.cl_retained(
+        _scored(retained(read_streams(sources)), sources)
+    ),
     "lm-scaling": lambda sources, data: figures.lm_scaling(*read_lm(sources)),
 }

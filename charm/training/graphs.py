@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from charm.training.slots import Slots
 
@@ -21,10 +21,10 @@ Update = Callable[[Slots], dict[str, Tensor]]
 
 
 class UpdateGraphs:
-    """Calls `update`, and later replays its kernels, on the same slots."""
+    """Calls `update`, which moves the weights of `model`, and later replays its kernels, on the same slots."""
 
-    def __init__(self, update: Update, say: Callable[[str], None] = print) -> None:
-        self.update, self.say = update, say
+    def __init__(self, update: Update, model: nn.Module, say: Callable[[str], None] = print) -> None:
+        self.update, self.model, self.say = update, model, say
         self.made: Counter[int] = Counter()
         self.graphs: dict[int, tuple[torch.cuda.CUDAGraph, dict[str, Tensor]]] = {}
         # Nothing lives from one replay to the next but what the slots, weights and optimizers hold, and the metrics,
@@ -51,6 +51,7 @@ class UpdateGraphs:
                 metrics = self.update(slots)
         except RuntimeError as error:
             self.failed = True
+            self.model.zero_grad(set_to_none=True)  # gradients of kernels that never ran
             reason = str(error).splitlines()[0]
             self.say(
                 f"updates cannot be recorded as CUDA graphs ({reason}); they are launched kernel by kernel"

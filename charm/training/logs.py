@@ -72,6 +72,19 @@ class Logs:
             )
             self._progress.update(self._progress.task_ids[0], completed=step, shown=shown)
 
+    def voting(self, done: int, total: int) -> None:
+        """Progress of an evaluation, in the place of the last metrics."""
+        if self._progress is not None:
+            self._progress.update(
+                self._progress.task_ids[0], shown=f"evaluation: {done:,} of {total:,} votes"
+            )
+
+    def has_evaluation(self, step: int) -> bool:
+        """Whether the headline of this step's evaluation was written."""
+        path = self.out / METRICS
+        lines = path.read_text().splitlines() if path.is_file() else []
+        return any(_step_of(line) == step and '"evaluation/' in line for line in lines)
+
     def evaluation(self, step: int, scores: dict[str, Any]) -> None:
         """The headline of an evaluation, beside the metrics."""
         flat = {f"evaluation/{name}": value for name, value in scores.items() if isinstance(value, float)}

@@ -20,7 +20,9 @@ from torch import Tensor
 from charm.config import read_run_config, to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.run import score_checkpoint, vote
+from charm.evaluation.archive import forget_later_votes
+from charm.evaluation.predict import predict_votes
+from charm.evaluation.run import score_checkpoint
 from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
@@ -112,7 +114,7 @@ class Trainer:
             )
             for side in sorted(self.data.mixtures)
         }
-        self.graphs = UpdateGraphs(self.update_prepared, say) if graphed else None
+        self.graphs = UpdateGraphs(self.update_prepared, self.model, say) if graphed else None
         self.step = 0
         self.logs = Logs(out, config, place.is_main, place.device)
 
@@ -121,19 +123,33 @@ class Trainer:
         config = self.config
         self.prepare_blocks()
         with stop_on_signal() as stopped, self.logs.progress(self.step, config.steps):
-            while self.step < config.steps:
+            # A stop may have come between a checkpoint and the end of its evaluation.
+            asked = self.evaluation_due and not self.evaluated() and not self.evaluate(stopped)
+            while self.step < config.steps and not asked:
                 metrics = self.update(self.slots[self.side_of(self.step)])
                 self.step += 1
                 self.record(metrics)
-                due = self.step % config.checkpoint_every == 0 or self.step == config.steps
                 asked = self.step % STOP_CHECK_EVERY == 0 and self.place.any(bool(stopped))
-                if due or asked:
+                if self.checkpoint_due or asked:
                     self.save()
-                if due and config.evaluate_every and self.step % config.evaluate_every == 0:
-                    self.evaluate()
-                if asked and not due:
-                    self.say(f"stopped at step {self.step}; --resume goes on from there")
-                    return
+                if self.evaluation_due and not asked:
+                    asked = not self.evaluate(stopped)
+            if asked and (self.step < config.steps or self.evaluation_due):
+                self.say(f"stopped at step {self.step}; --resume goes on from there")
+
+    @property
+    def checkpoint_due(self) -> bool:
+        return self.step % self.config.checkpoint_every == 0 or self.step == self.config.steps
+
+    @property
+    def evaluation_due(self) -> bool:
+        """Only checkpoints are evaluated, since they can be asked again later."""
+        every = self.config.evaluate_every
+        return bool(every) and self.step > 0 and self.step % every == 0 and self.checkpoint_due
+
+    def evaluated(self) -> bool:
+        """Whether the scores of this step are among the metrics."""
+        return self.place.any(self.place.is_main and self.logs.has_evaluation(self.step))
 
     def update(self, slots: Slots) -> dict[str, Tensor]:
         """One update of all weights from one refinement step of these slots."""
@@ -233,15 +249,27 @@ class Trainer:
         self.logs.restore(record["metrics"])
         return True
 
-    def evaluate(self) -> None:
-        """Vote with the averaged weights and write the scores into the run folder."""
+    def evaluate(self, stopped: Sequence[int] = ()) -> bool:
+        """Vote with the averaged weights and write the scores into the run folder; False if a signal came before."""
+        loops, views = self.config.evaluate_loops, self.config.evaluate_views or None
         with self.average.applied():
-            loops, views = self.config.evaluate_loops, self.config.evaluate_views or None
-            vote(self.model, self.data, self.out / "votes", self.step, loops, views, self.place)
-        self.place.barrier()
+            predict_votes(
+                self.model,
+                self.data,
+                self.out / "votes",
+                self.step,
+                loops,
+                views,
+                self.place,
+                advance=self.logs.voting,
+                stop=lambda: bool(stopped),
+            )
+        if self.place.any(bool(stopped)):
+            return False
         if self.place.is_main:
             scores = self.score(self.data, self.out, self.step, loops)
             self.logs.evaluation(self.step, scores)
+        return True
 
 
 def train(
@@ -275,6 +303,7 @@ def train(
         say(f"resumed at step {trainer.step}")
     if place.is_main:
         forget_later_lines(out, trainer.step)
+        forget_later_votes(out / "votes", trainer.step)
     trainer.run()
     return trainer
 

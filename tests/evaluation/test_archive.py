@@ -160,7 +160,7 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         file.write(b"half")  # type: ignore[attr-defined]
         raise OSError("disk full")
 
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(CharmError, match=r"file cannot be written \(disk full\)"):
         write_atomically(path, fail)
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]

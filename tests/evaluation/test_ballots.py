@@ -60,7 +60,9 @@ def test_what_the_protocol_lacks_is_an_error(tmp_path: Path) -> None:
         load_ballots(tmp_path, PROTOCOLS["standard"], steps=[100, 200])
     write(tmp_path, 200, 16, ranks=3)
     with pytest.raises(CharmError, match="rank 1, 2 are missing or not finished"):
-        load_ballots(tmp_path, PROTOCOLS["standard"])
+        load_ballots(tmp_path, PROTOCOLS["standard"], steps=[200])
+    _, ballots = load_ballots(tmp_path, PROTOCOLS["standard"])  # unasked, an unfinished checkpoint waits
+    assert [ballot.step for ballot in ballots] == [100]
     write(tmp_path, 200, 16, questions=(*QUESTIONS, Question("c", 0)))
     with pytest.raises(CharmError, match=r"step_100.*other questions"):
         load_ballots(tmp_path, Protocol(window=2))

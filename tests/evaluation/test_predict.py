@@ -1,5 +1,9 @@
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from itertools import count, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,12 +12,20 @@ import torch
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
-from charm.evaluation.archive import pass_folder, passes, read_pass, read_votes
+from charm.evaluation.archive import (
+    forget_later_votes,
+    is_finished,
+    pass_folder,
+    passes,
+    read_pass,
+    read_votes,
+)
 from charm.evaluation.predict import jobs, predict_votes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run, evaluate_votes
 from charm.model import CharmModel
 from charm.reasoner.refine import refine
+from charm.report.folder import find_evaluation
 from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.task import Grid
@@ -102,6 +114,62 @@ def test_a_killed_evaluation_goes_on(
     assert read_pass(tmp_path / "parts", 0, 3).missing == ()
 
 
+def test_more_views_are_added_and_fewer_change_nothing(
+    setting: tuple[CharmModel, Dataset], tmp_path: Path
+) -> None:
+    model, data = setting
+    predict_votes(model, data, tmp_path / "four", 0, (3,), 4, HERE)
+    seen: list[int] = []
+    for views in (2, 4, 3):
+        seen.clear()
+        predict_votes(
+            model,
+            data,
+            tmp_path / "more",
+            0,
+            (3,),
+            views,
+            HERE,
+            advance=lambda done, total: seen.append(done),
+        )
+        assert seen[:1] == {2: [0], 4: [2 * len(data.questions)], 3: []}[views]
+    assert candidates(tmp_path / "more", 3) == candidates(tmp_path / "four", 3)
+    assert read_pass(tmp_path / "more", 0, 3).views == 4
+
+
+def test_other_processes_go_on_with_an_evaluation(
+    setting: tuple[CharmModel, Dataset], tmp_path: Path
+) -> None:
+    """Three begin, one of them is killed, two go on, one is killed, and one ends it: every vote is there once."""
+    model, data = setting
+    predict_votes(model, data, tmp_path / "one", 0, (3,), None, HERE)
+    folder, made = tmp_path / "many", []
+    for ranks, alive in ((3, (0, 2)), (2, (0,)), (1, (0,))):
+        for rank in alive:
+            predict_votes(
+                model,
+                data,
+                folder,
+                0,
+                (3,),
+                None,
+                Place(torch.device("cpu"), rank, ranks),
+                advance=lambda *at: made.append(at),
+            )
+        assert is_finished(folder, 0, 3) == (ranks == 1)
+    assert candidates(folder, 3) == candidates(tmp_path / "one", 3)
+    assert len(read_pass(folder, 0, 3).votes) == len(read_pass(tmp_path / "one", 0, 3).votes)
+    assert [path.name for path in pass_folder(folder, 0, 3).iterdir()] == ["rank_0.npz"]
+    assert made[-1][0] == made[-1][1]
+
+
+def test_votes_of_later_checkpoints_are_forgotten(tmp_path: Path) -> None:
+    for step in (5, 10, 20):
+        (tmp_path / f"step_{step}" / "loops_16").mkdir(parents=True)
+    forget_later_votes(tmp_path, 10)
+    assert {path.name for path in tmp_path.iterdir()} == {"step_5", "step_10"}
+
+
 def test_a_damaged_votes_file_is_made_again(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     model, data = setting
     predict_votes(model, data, tmp_path, 0, (3,), 2, HERE)
@@ -137,6 +205,10 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     assert found["puzzles"] == 3
     assert found["protocol"]["window"] == "all"
     assert passes(run / "votes") == {6: (2, 3), 12: (2, 3)}
+    for step, loops in product(
+        (6, 12), (2, 3)
+    ):  # those that four views had cast while training, and the others'
+        assert len(read_pass(run / "votes", step, loops).votes) == 3 * 6
     again = evaluate_votes(run / "votes", replace(wider, window="current"), config.data)
     assert again.step == 12
     blank = evaluate_run(run, "mine", wider, HERE, blank_memory=True)
@@ -144,6 +216,56 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     assert blank["protocol"]["name"] == "blank"
     with pytest.raises(CharmError, match="no votes of step 12 with 7 loops"):
         evaluate_run(run, "deep", replace(wider, loops=(7,)), HERE, rank_only=True)
+    narrow = Protocol(views=2, window="current", loops=(1,))
+    evaluate_run(run, "narrow", narrow, HERE)
+    with pytest.raises(CharmError, match="2 views have voted and 6 shall"):
+        evaluate_run(run, "mine", replace(wider, loops=(1,), window="current"), HERE, rank_only=True)
+
+
+def test_some_tasks_are_scored_beside_the_run(tmp_path: Path) -> None:
+    """From the run's votes where they suffice, else from votes of their own; the run's are left alone."""
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"))
+    run, protocol = tmp_path / "run", Protocol(views=2, window="current", loops=(3,))
+    train(config, run, HERE, say=lambda text: None)
+    evaluate_run(run, "mine", protocol, HERE)
+    before = (pass_folder(run / "votes", 12, 3) / "rank_0.npz").read_bytes()
+    for views in (2, 4):
+        found = evaluate_run(run, "mine", replace(protocol, views=views), HERE, tasks=("toy1",))
+        assert found is not None
+        assert (found["puzzles"], found["protocol"]["name"]) == (1, "tasks")
+        assert json.loads((run / "eval" / "tasks.submission.json").read_text()).keys() == {"toy1"}
+        assert (run / "votes_tasks").exists() == (views == 4)
+    assert (pass_folder(run / "votes", 12, 3) / "rank_0.npz").read_bytes() == before
+    newest = find_evaluation(run)
+    assert newest is not None
+    assert newest["protocol"]["name"] == "mine"
+
+
+def test_an_evaluation_of_a_run_goes_on_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"))
+    run, protocol = tmp_path / "run", Protocol(views="all", window="current", loops=(3,))
+    train(config, run, HERE, say=lambda text: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(predict, "SAVE_SECONDS", 0.0)
+        patch.setattr(predict, "collect", _twice(predict.collect))
+        with pytest.raises(KeyboardInterrupt):
+            evaluate_run(run, "mine", protocol, HERE, batch=4)
+    assert passes(run / "votes") == {}
+    found = evaluate_run(run, "mine", protocol, HERE)
+    assert found is not None
+    assert len(read_pass(run / "votes", 12, 3).votes) == 3 * 6
+
+
+def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Works twice, then interrupts."""
+    calls = count()
+
+    def work(*arguments: Any) -> Any:
+        if next(calls) == 2:
+            raise KeyboardInterrupt
+        return function(*arguments)
+
+    return work
 
 
 def test_blank_memory_forgets_the_task(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:

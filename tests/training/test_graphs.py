@@ -1,7 +1,11 @@
-"""Recorded updates against launched ones. They need a GPU."""
+"""Recorded updates against launched ones, which needs a GPU; what happens where recording fails."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -13,8 +17,9 @@ from charm.reasoner.config import ReasonerConfig
 from charm.training import graphs
 from charm.training.config import TrainConfig
 from charm.training.loop import Trainer
+from charm.training.slots import Slots
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
 
 
 def small() -> TrainConfig:
@@ -45,6 +50,7 @@ def weights_after(
         return losses, weights, len(trainer.graphs.graphs)
 
 
+@needs_gpu
 @pytest.mark.parametrize(
     "memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(design="table", rank=64)], ids=["cose", "table"]
 )
@@ -64,9 +70,43 @@ def test_recorded_updates_are_the_launched_ones(
         assert (weights[name] - launched[name]).abs().max() < moved, name
 
 
+@needs_gpu
 def test_the_plain_path_can_be_recorded_too(tmp_path: Path) -> None:
     config = small()
     config = replace(config, reasoner=ReasonerConfig(**{**vars(config.reasoner), "kernels": "plain"}))
     losses, _, recorded = weights_after(40, config, tmp_path)
     assert recorded == 2
     assert losses[-1] < losses[0]
+
+
+def test_a_failed_recording_leaves_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the recording fails, updates are launched, and begin without what was recorded."""
+    model, said = torch.nn.Linear(1, 1, bias=False), []
+
+    def update(slots: Slots) -> dict[str, torch.Tensor]:
+        model(torch.ones(1)).backward()
+        gradient = model.weight.grad
+        assert gradient is not None
+        found = {"gradient": gradient.clone()}
+        if not recording:
+            model.zero_grad(set_to_none=True)
+        return found
+
+    @contextmanager
+    def record(graph: object, pool: object) -> Iterator[None]:
+        recording.append(True)
+        yield
+        recording.clear()
+        raise RuntimeError("operation not permitted\nwhen capturing")
+
+    recording: list[bool] = []
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 0))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
+    monkeypatch.setattr(torch.cuda, "graph", record)
+    graphed = graphs.UpdateGraphs(update, model, said.append)
+    slots: Any = SimpleNamespace()
+    assert [float(graphed(slots)["gradient"]) for _ in range(graphs.WARM_UP + 2)] == [1.0] * (
+        graphs.WARM_UP + 2
+    )
+    assert len(said) == 1
+    assert "(operation not permitted)" in said[0]

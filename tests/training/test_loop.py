@@ -21,6 +21,7 @@ from charm.presets import PRESETS
 from charm.reasoner.config import ReasonerConfig
 from charm.training import checkpoint
 from charm.training.config import TrainConfig
+from charm.training.logs import Logs
 from charm.training.loop import Trainer, compiles, refine_slots, train
 from tests.toy import toy_config, write_toy_tasks
 
@@ -209,6 +210,38 @@ def test_kill_and_termination(config: TrainConfig, tmp_path: Path) -> None:
         assert whole.wait(120) == 0
         final = [checkpoint.folder_of(run, 60) / "model.safetensors" for run in (out, tmp_path / "whole")]
         assert final[0].read_bytes() == final[1].read_bytes()
+
+
+@pytest.mark.parametrize("place", ["update", "evaluation"])
+def test_a_signal_at_a_checkpoint_stops_at_once(
+    place: str, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where every look at signals meets a checkpoint, and amid an evaluation, which is made after resuming."""
+    config = replace(config, steps=30, checkpoint_every=10, evaluate_every=10, log_every=10)
+    train(config, tmp_path / "whole", HERE, say=quiet)
+    evaluations = []
+
+    def signalled(self: Logs, done: int, total: int) -> None:
+        evaluations.append(done)
+        if place == "evaluation" and len(evaluations) == 1:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def recorded(self: Trainer, metrics: dict[str, torch.Tensor]) -> None:
+        record(self, metrics)
+        if place == "update" and self.step == 7:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    record, said = Trainer.record, []
+    with monkeypatch.context() as patch:
+        patch.setattr(Logs, "voting", signalled)
+        patch.setattr(Trainer, "record", recorded)
+        trainer = train(config, tmp_path / "parts", HERE, say=said.append)
+    assert trainer.step == 10
+    assert bool(evaluations) == (place == "evaluation")
+    assert said[-1] == "stopped at step 10; --resume goes on from there"
+    assert not any("evaluation/pass@1" in line for line in metrics(tmp_path / "parts"))
+    train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
+    assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
 
 
 def test_a_damaged_checkpoint_is_passed_over(config: TrainConfig, tmp_path: Path) -> None:
