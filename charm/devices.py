@@ -50,7 +50,8 @@ class Place:
         if self.device.type == "cuda":
             name = torch.cuda.get_device_name(self.device)
         elif self.device.type == "cpu":
-            name = f"CPU, {torch.get_num_threads()} threads"
+            threads = torch.get_num_threads()
+            name = f"CPU, {threads} thread{'s' if threads > 1 else ''}"
         return name if self.world == 1 else f"{self.world} x {name}"
 
 

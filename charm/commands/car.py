@@ -134,7 +134,9 @@ def evaluate(
     from charm.automata.run import evaluate_car, read_car_config, scores_table
     from charm.devices import place
     from charm.evaluation.protocols import Protocol
+    from charm.report.folder import require_kind
 
+    require_kind(run, "car")
     protocol = Protocol(views or "all", window, None, loops or read_car_config(run).evaluate_loops)
     with place(device) as here:
         found = evaluate_car(run, protocol, here, batch, rank_only, data)

@@ -49,14 +49,12 @@ def evaluate(
     from rich.console import Console
 
     from charm.devices import place
-    from charm.errors import CharmError
     from charm.evaluation.protocols import with_overrides
     from charm.evaluation.run import evaluate_run, scores_table
-    from charm.report.folder import kind_of
+    from charm.report.folder import require_kind
 
     chosen = with_overrides(protocol, views, window, loops, half_life)
-    if (kind := kind_of(run)) != "arc":
-        raise CharmError(f"{run} is no run on ARC's tasks: `charm {kind} eval {run}` scores it")
+    require_kind(run, "arc")
     with place(device) as here:
         found = evaluate_run(run, protocol, chosen, here, tasks, batch, rank_only, blank_memory, data)
     if found is None:

@@ -175,9 +175,11 @@ def evaluate(
     from charm.devices import place
     from charm.errors import CharmError
     from charm.language.run import evaluate_run
+    from charm.report.folder import require_kind
 
     if rows < 1 or (tokens is not None and tokens < 1):
         raise CharmError("rows and tokens must be at least 1")
+    require_kind(run, "lm")
     with place(device) as here:
         found = evaluate_run(run, here, tokens, data, rows)
         if not here.is_main:

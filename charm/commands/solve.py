@@ -125,8 +125,9 @@ def solve(
         )
         for question, candidates in solution.answers.items() if len(loaded) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
+                votes = f"{candidate.votes} vote{'s' if candidate.votes != 1 else ''}"
                 console.print(
-                    f"\n[bold]{escape(str(question))}, attempt {number}[/]: {candidate.votes} votes, "
+                    f"\n[bold]{escape(str(question))}, attempt {number}[/]: {votes}, "
                     f"confidence {candidate.confidence:.2f}"
                 )
                 console.print(grid_text(candidate.grid))

@@ -321,6 +321,8 @@ def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
     """Writes the panel: every cell is whole pixels of its exact colour, matplotlib sets the text."""
     from matplotlib.figure import Figure
 
+    if path.suffix.lower() != ".png":
+        raise CharmError(f"{path}: the picture is a PNG, and the name of its file ends so")
     dpi = 128  # a power of two: sizes in inches are exact, so cells fall on whole pixels
     figure = Figure(figsize=(panel.width / dpi, panel.height / dpi), dpi=dpi)
     figure.figimage(_pixels(panel))

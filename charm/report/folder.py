@@ -46,6 +46,17 @@ def kind_of(run: Path) -> Kind:
     return "car" if isinstance(data, dict) and "benchmark" in data else "arc"
 
 
+def require_kind(run: Path, wanted: Kind) -> None:
+    """It is an error if the run learned from something else; the command that scores it is named."""
+    kind = kind_of(run)
+    if kind != wanted:
+        learned = {"arc": "ARC's tasks", "car": "cellular automata", "lm": "text"}
+        command = "charm eval" if kind == "arc" else f"charm {kind} eval"
+        raise CharmError(
+            f"{run} learned from {learned[kind]}, not {learned[wanted]}: `{command} {run}` scores it"
+        )
+
+
 def metrics(run: Path) -> list[Json]:
     """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
     path = run / "metrics.jsonl"

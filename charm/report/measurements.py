@@ -233,6 +233,8 @@ def read_streams(sources: Sequence[Path]) -> list[list[Summary]]:
         path = source
         if source.is_dir():
             path = source / "results.json" if (source / "results.json").is_file() else source / "result.json"
+            if not path.is_file():
+                raise CharmError(f"{source}: there are no results of `charm adapt` in this folder")
         many = [folder.read_json(path)] if path.name == "result.json" else _raw(path)
         if not all(isinstance(one, dict) and "retained" in one and "method" in one for one in many):
             raise CharmError(f"{path}: not the results of `charm adapt`")

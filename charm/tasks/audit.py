@@ -159,17 +159,19 @@ def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
 
 def audit_text(report: AuditReport) -> RenderableType:
     """The report for the terminal: the matrix, then every match but the identical namesakes."""
-    matrix = Table(title="Tasks and pairs in common (up to views that keep colour 0)")
-    matrix.add_column("sources")
+    # What matters fits into 80 columns.
+    narrow: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0), "title_justify": "left"}
+    matrix = Table(title="Tasks and pairs in common (up to views that keep colour 0)", **narrow)
+    matrix.add_column("sources", no_wrap=True)
     for heading in COUNTS:
-        matrix.add_column(heading, justify="right")
+        matrix.add_column("\n".join(heading.rsplit(" ", 1)), justify="right")
     for (first, second), counts in report.matrix.items():
-        name = f"within {first}" if first == second else f"{first} · {second}"
+        name = f"{first}\n  within itself" if first == second else f"{first}\n· {second}"
         matrix.add_row(Text(name), *(str(counts[heading] or "·") for heading in COUNTS))
 
-    listing = Table(title="All but the identical tasks of one id")
+    listing = Table(title="All but the identical tasks of one id", **narrow)
     for heading in ("task", "task", "relation", "pairs in common", "view"):
-        listing.add_column(heading)
+        listing.add_column(heading, min_width=15 if heading == "task" else None)
     for match in report.matches:
         if match.heading == "same id, identical":
             continue

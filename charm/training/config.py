@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -45,6 +46,9 @@ class OptimizerConfig:
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 
     def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, float) and not 0 <= value < math.inf:
+                raise CharmError(f"optimizer.{name} must be a number of at least 0, not {value}")
         if self.warmup < 0 or not 0 <= self.cooldown <= 1 or not 0 <= self.ema < 1:
             raise CharmError("warmup must not be negative, cooldown lies in 0..1 and ema in 0..1 (below 1)")
 

@@ -206,3 +206,11 @@ def test_json_and_text(arc: AuditReport) -> None:
     (line,) = [line for line in text.splitlines() if "db695cfb" in line]
     assert "equivalent" in line
     assert "train 0 = train 4" in line
+
+
+def test_names_fit_into_a_small_terminal(arc: AuditReport) -> None:
+    console = Console(width=80, color_system=None)
+    with console.capture() as capture:
+        console.print(audit_text(arc))
+    assert "…" not in capture.get()
+    assert "· arc2/evaluation" in capture.get()
