@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from charm.errors import CharmError
-from charm.memory.parts import MemoryModule, linear, truncated_normal_
+from charm.initial import truncated_normal_
+from charm.memory.parts import MemoryModule, linear
 
 
 class Composer(MemoryModule):

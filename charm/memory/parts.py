@@ -13,12 +13,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from charm.errors import CharmError
+from charm.initial import truncated_normal_
 
 # Field name -> whole numbers: [B] for an id, [B, n] for a permutation of 0..n-1. Spare fields do no harm.
 Key = Mapping[str, Tensor]
-
-# The standard deviation of a standard normal cut off at two standard deviations.
-_TRUNCATED_STD = 0.87962566103423978
 
 
 def read_field(key: Key, field: str, size: int, symbols: int | None = None) -> Tensor:
@@ -40,12 +38,6 @@ def read_field(key: Key, field: str, size: int, symbols: int | None = None) -> T
             bad = low if low < 0 else high
             raise CharmError(f"field '{field}' holds {bad}, outside 0..{size - 1}")
     return ids.long()
-
-
-def truncated_normal_(weight: Tensor, std: float) -> Tensor:
-    """Fill with a normal cut off at two of its standard deviations; `std` holds after the cut."""
-    sigma = std / _TRUNCATED_STD
-    return nn.init.trunc_normal_(weight, std=sigma, a=-2 * sigma, b=2 * sigma)
 
 
 def linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:

@@ -14,8 +14,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from charm.errors import CharmError
+from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.layers import Block, Linear, Rotation, rotation, truncated_normal_
+from charm.reasoner.layers import Block, Linear, Rotation, rotation
 
 HALT_BIAS = -5.0  # nobody halts before having learned to: sigmoid(-5) is 0.7 %
 

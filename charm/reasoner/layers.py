@@ -15,20 +15,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from charm.errors import CharmError
+from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.task import MAX_SIDE
 
 NORM_EPS = 1e-5
-# Standard deviation of a standard normal cut at +-2: sqrt(1 - 4 phi(2) / (2 Phi(2) - 1)).
-CUT_STD = 0.8796256610342398
 
 Rotation = tuple[Tensor, Tensor]  # cosines and sines, each [L, H/2] float32
-
-
-def truncated_normal_(tensor: Tensor, std: float, generator: torch.Generator) -> Tensor:
-    """Fills with a normal cut at two sigma, widened so that the standard deviation after the cut is `std`."""
-    sigma = std / CUT_STD
-    return nn.init.trunc_normal_(tensor, std=sigma, a=-2 * sigma, b=2 * sigma, generator=generator)
 
 
 def rms_norm(x: Tensor) -> Tensor:
