@@ -53,7 +53,7 @@ from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, assemble, load_roles
-from charm.training.checkpoint import newest_checkpoint, read_tensors
+from charm.training.checkpoint import newest_checkpoint, read_tensors, storable
 from charm.training.config import read_config
 
 
@@ -382,6 +382,4 @@ def _tensors(folder: Path, number: int) -> Path:
 
 
 def _write(path: Path, tensors: dict[str, Tensor]) -> None:
-    write_atomically(
-        path, save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
-    )
+    write_atomically(path, save(storable(tensors)))

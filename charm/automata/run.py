@@ -104,12 +104,9 @@ def evaluate_car(
     """
     config = read_car_config(run, data_folder)
     protocol = protocol or cumulative(config)
-    missing = [
-        step
-        for step in steps_of(run)
-        if not all(is_finished(run / "votes", step, loops, 0) for loops in protocol.loops)
-    ]
-    for step in [] if rank_only else missing:
+    for step in [] if rank_only else steps_of(run):
+        if is_finished(run / "votes", step, protocol.loops, 0):
+            continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         benchmark, asked = asked_of(config)
         data = question_set(benchmark, asked, model.instances, config.data.canvas)

@@ -12,7 +12,7 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -120,7 +120,7 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
     return header, votes
 
 
-def read_header(path: Path) -> Header | None:
+def _read_header(path: Path) -> Header | None:
     """What one rank's file says of itself; None where it is damaged or of an earlier version."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
@@ -145,12 +145,17 @@ def _header(path: Path, arrays: Mapping[str, np.ndarray]) -> tuple[Header, int]:
 def is_finished(
     votes_folder: Path,
     step: int,
-    loops: int,
+    depths: Iterable[int],
     views: int | None = None,
     questions: tuple[Question, ...] | None = None,
 ) -> bool:
-    """Whether every rank has voted to the end, and if so asked: with as many views (0: all), on these questions."""
-    headers = [read_header(path) for path in pass_folder(votes_folder, step, loops).glob("rank_*.npz")]
+    """Whether every rank has voted to the end at these depths, and if so asked: with as many views (0: all), on these
+    questions."""
+    return all(_is_finished(pass_folder(votes_folder, step, loops), views, questions) for loops in depths)
+
+
+def _is_finished(folder: Path, views: int | None, questions: tuple[Question, ...] | None) -> bool:
+    headers = [_read_header(path) for path in folder.glob("rank_*.npz")]
     whole = [header for header in headers if header is not None and header.complete]
     return (
         bool(headers)
@@ -199,7 +204,7 @@ def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     found: dict[int, list[int]] = {}
     for folder in votes_folder.glob("step_*/loops_*"):
         names = re.fullmatch(r"step_(\d+)/loops_(\d+)", f"{folder.parent.name}/{folder.name}")
-        if names and is_finished(votes_folder, int(names[1]), int(names[2])):
+        if names and is_finished(votes_folder, int(names[1]), [int(names[2])]):
             found.setdefault(int(names[1]), []).append(int(names[2]))
     return {step: tuple(sorted(found[step])) for step in sorted(found)}
 

@@ -17,7 +17,7 @@ import torch
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, is_finished, pass_folder, read_header, read_votes, write_votes
+from charm.evaluation.archive import Header, is_finished, pass_folder, read_votes, write_votes
 from charm.evaluation.votes import Votes, collect, merge
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
@@ -59,7 +59,7 @@ def predict_votes(
     made so far is written as unfinished.
     """
     depths = sorted(loops)
-    if all(is_finished(votes_folder, step, depth, views or 0, data.questions) for depth in depths):
+    if is_finished(votes_folder, step, depths, views or 0, data.questions):
         return
     question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, views))
     header = Header(step, depths[0], place.rank, place.world, data.questions, False, views or 0)
@@ -127,10 +127,10 @@ def _earlier(votes_folder: Path, header: Header) -> Votes:
     """Votes on the same questions that are there already, made by however many processes; damaged ones are not."""
     found = []
     for path in sorted(pass_folder(votes_folder, header.step, header.loops).glob("rank_*.npz")):
-        before = read_header(path)
-        if before is not None and before.questions == header.questions:
-            with suppress(CharmError):  # its votes are damaged
-                found.append(read_votes(path)[1])
+        with suppress(CharmError):  # damaged, or of an earlier version
+            before, votes = read_votes(path)
+            if before.questions == header.questions:
+                found.append(votes)
     return merge(found)
 
 

@@ -58,19 +58,18 @@ def evaluate_run(
     votes_folder = run / ("votes_blank" if blank_memory else "votes")
     saved = steps_of(run)
     views = 0 if protocol.views == "all" else protocol.views
-    newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *passes(votes_folder)}))
-    lacking = [
-        step
-        for step in newest
-        if step in saved and not all(is_finished(votes_folder, step, one, views) for one in protocol.loops)
-    ]
-    steps: list[int] | None = None
-    if tasks and lacking and not rank_only:
-        # Votes on some tasks must not replace the run's votes on all of them.
-        votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")
-        lacking = steps = [step for step in newest if step in saved]
+    lacking: list[int] = []
+    steps: list[int] | None = None  # that vote; None: all that the protocol chooses
+    if not rank_only:
+        newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *passes(votes_folder)}))
+        able = [step for step in newest if step in saved]
+        lacking = [step for step in able if not is_finished(votes_folder, step, protocol.loops, views)]
+        if tasks and lacking:
+            # Votes on some tasks must not replace the run's votes on all of them.
+            votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")
+            lacking = steps = able
     data: Dataset | None = None
-    for step in [] if rank_only else lacking:
+    for step in lacking:
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         if data is None:
             data = assemble(config, model.instances)

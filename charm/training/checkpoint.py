@@ -37,7 +37,7 @@ def folder_of(run: Path, step: int) -> Path:
 
 def steps_of(run: Path) -> list[int]:
     """Steps of all checkpoints, oldest first; half-written ones do not count."""
-    if run.exists() and not run.is_dir():
+    if run.is_file():
         raise CharmError(f"{run} is a file, not the folder of a run")
     folders = (run / "checkpoints").glob("step_*")
     return sorted(int(one.name[5:]) for one in folders if one.name[5:].isdigit())
@@ -59,8 +59,13 @@ def newest_checkpoint(run: Path) -> Path:
     return found
 
 
+def storable(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors as safetensors takes them."""
+    return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+
+
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    save_file({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}, path)
+    save_file(storable(tensors), path)
 
 
 class Writer:

@@ -156,7 +156,7 @@ def test_other_processes_go_on_with_an_evaluation(
                 Place(torch.device("cpu"), rank, ranks),
                 advance=lambda *at: made.append(at),
             )
-        assert is_finished(folder, 0, 3) == (ranks == 1)
+        assert is_finished(folder, 0, (3,)) == (ranks == 1)
     assert candidates(folder, 3) == candidates(tmp_path / "one", 3)
     assert len(read_pass(folder, 0, 3).votes) == len(read_pass(tmp_path / "one", 0, 3).votes)
     assert [path.name for path in pass_folder(folder, 0, 3).iterdir()] == ["rank_0.npz"]
