@@ -8,6 +8,7 @@ set against a large matrix product timed in the same run.
 from __future__ import annotations
 
 import gc
+import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ class LMSpeed:
     table_update: str
     tokens_per_second: float
     update_seconds: float
+    loss: float  # after the updates that were timed: of models that start alike, nearly the same
     cost: float
     tflops: float
     ceiling_tflops: float
@@ -106,11 +108,14 @@ def measure_lm(
                     trainer = LMTrainer(config, Path(scratch), place, say)
                     trainer.compile()
                     each = seconds_each(trainer.update, seconds, wait)
+                    loss = float(trainer.update())
                 except torch.OutOfMemoryError as error:
                     raise CharmError(
                         f"{name} with {config.device_rows} rows at once does not fit into the memory of "
                         f"{place.describe()}; lower --device-rows"
                     ) from error
+                if not math.isfinite(loss):  # a GPU multiplies such numbers faster than real ones
+                    raise CharmError(f"{name}: the loss is {loss} after a few updates, so nothing was timed")
                 rate = config.batch / each
                 tflops = rate * flops(config) / 1e12
                 cuda = place.device.type == "cuda"
@@ -120,6 +125,7 @@ def measure_lm(
                         table_update=update if trainer.optimizers.tables is not None else "",
                         tokens_per_second=rate,
                         update_seconds=each,
+                        loss=loss,
                         cost=each / found[0].update_seconds if found else 1.0,
                         tflops=tflops,
                         ceiling_tflops=ceiling,

@@ -195,7 +195,7 @@ def speedrun_public() -> TrainConfig:
         canvas="fit",
         evaluate_repeats=18,
     )
-    return replace(base, data=data, steps=6_000)
+    return replace(base, data=data, steps=15_500)
 
 
 # Tasks of ARC-AGI-1's training set on grids up to 10 x 10, picked as ones that a tiny model can mostly learn

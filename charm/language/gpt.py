@@ -200,7 +200,7 @@ class GPT(nn.Module):
         x = kept = x + smear_BT1 * back(x, 1)
         first = x.view_as(x)  # not x itself, or the first layer were of a kind of its own to the compiler
         tokens_BTD = tokens_BTD.detach()  # memories send no gradient into the embeddings they compose
-        residual_scale, input_scale = (s.to(dtype).unbind() for s in (self.residual_scale, self.input_scale))
+        residual_scale, input_scale = self.residual_scale.unbind(), self.input_scale.unbind()
         memories = dict(zip(self.memories, self.ngram_memories(), strict=True))
         for i, block in enumerate(self.blocks):
             memory = memories.get(str(i))
@@ -240,7 +240,9 @@ def layer(
     sin: Tensor,
 ) -> Tensor:
     """One layer: the stream with some of its beginning mixed in, what the memory adds, then the block."""
-    x_BTD = residual_scale * x_BTD + input_scale * first_BTD
+    # In float32: near 1, bfloat16 has steps of 0.008, more than an update moves a scale.
+    mixed_BTD = residual_scale * x_BTD.float() + input_scale * first_BTD.float()
+    x_BTD = mixed_BTD.to(x_BTD.dtype)
     if memory is not None:
         x_BTD = x_BTD + memory(x_BTD, read_BTE, tokens_BTD)
     return block(x_BTD, values_BTD, cos, sin)

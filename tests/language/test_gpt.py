@@ -175,6 +175,21 @@ def test_bfloat16_is_near_float32() -> None:
     assert (a - b).abs().mean() < 0.05 * a.abs().mean()
 
 
+def test_scales_of_layers_are_not_rounded_to_bfloat16() -> None:
+    """An update moves them by less than the 0.008 between two such numbers near 1."""
+    model = GPT(replace(TOY_GPT, compute_dtype="bfloat16"), MEMORIES["stock"], 0)
+    ids = torch.randint(0, VOCAB, (2, 16), generator=torch.Generator().manual_seed(0))
+    for block in model.blocks:  # a block that adds nothing hides the scale before it
+        block.narrow.weight.data.normal_(generator=torch.Generator().manual_seed(1))
+    model.residual_scale.data.fill_(1.0)
+    before = model(ids)
+    model.residual_scale.data.fill_(1.003)
+    assert before.dtype == torch.float32 and not torch.equal(model(ids), before)
+    model(ids, ids).sum().backward()
+    assert model.residual_scale.grad is not None and model.residual_scale.grad.dtype == torch.float32
+
+
+
 def test_windows_are_short_short_short_long_and_long_at_the_end() -> None:
     model = GPT(replace(TOY_GPT, depth=10), NgramConfig(), None)
     assert [model.window(i) for i in range(10)] == [6, 6, 6, 24, 6, 6, 6, 24, 6, 24]
