@@ -54,4 +54,13 @@ def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch, tmp
     for one in found:
         assert one.cost == pytest.approx(one.update_seconds / found[0].update_seconds)
         assert one.tokens_per_second == pytest.approx(8 * TOY_GPT.length / one.update_seconds)
+        assert one.loss == pytest.approx(found[0].loss, rel=0.1)
         assert one.share == pytest.approx(one.tflops / one.ceiling_tflops)
+
+
+def test_a_model_that_diverges_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = toy_config(None)  # type: ignore[arg-type]
+    rates = replace(config.optimizer, matrix_lr=1e30, head_lr=1e30, embedding_lr=1e30)
+    monkeypatch.setattr(bench_lm, "lm_preset", lambda name: replace(config, optimizer=rates))
+    with pytest.raises(CharmError, match="the loss is nan after a few updates"):
+        bench_lm.measure_lm(["wild"], Place(torch.device("cpu")), seconds=0.05)
