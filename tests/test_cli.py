@@ -1,7 +1,14 @@
+import io
 import json
+import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from itertools import pairwise
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -10,42 +17,70 @@ from charm.commands.solve import seconds_of
 from charm.errors import CharmError
 from tests.toy import write_toy_tasks
 
-COMMANDS = [
-    [],
-    ["quickstart"],
-    ["data"],
-    ["data", "stats"],
-    ["data", "show"],
-    ["data", "audit"],
-    ["data", "rearc"],
-    ["data", "fetch"],
-    ["rearc2"],
-    ["rearc2", "check"],
-    ["params"],
-    ["train"],
-    ["train", "arc1"],
-    ["eval"],
-    ["solve"],
-    ["report"],
-    ["view"],
-    ["adapt"],
-    ["bench"],
-    ["car"],
-    ["car", "train", "car-small"],
-]
+
+def help_of(command: list[str], columns: int = 80) -> str:
+    """What `charm COMMAND --help` prints on a terminal so wide."""
+    printed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")  # any other encoding has no boxes
+    terminal = patch.dict(os.environ, COLUMNS=str(columns))
+    with terminal, redirect_stdout(printed), pytest.raises(SystemExit) as stopped:
+        main([*command, "--help"])
+    assert stopped.value.code == 0
+    printed.seek(0)
+    return printed.read()
+
+
+def commands_in(group: list[str]) -> Iterator[list[str]]:
+    """The group and all commands below it, as its help names them."""
+    yield group
+    names = re.search(r" {([\w,-]+)}$", help_of(group).splitlines()[0])
+    for name in names[1].split(",") if names else ():
+        yield from commands_in([*group, name])
+
+
+COMMANDS = list(commands_in([]))
+GROUPS = [[], ["data"], ["rearc2"], ["car"], ["lm"], ["bench"]]
+# With a preset, flags are its fields. Those of arc1-train have empty values among them.
+WITH_PRESET = ["train arc1", "train arc1-train", "car train car-small", "lm train lm-tiny"]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_every_command_has_help(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main([*command, "--help"])
-    text = capsys.readouterr().out
-    assert stopped.value.code == 0
-    assert "usage: charm" in text
-    if (command and command[0] not in ("data", "rearc2", "bench", "car")) or (
-        len(command) > 1 and command[0] == "data"
-    ):
-        assert "Example: charm" in text or command == ["train", "arc1"]
+def test_every_command_has_help(command: list[str]) -> None:
+    text = help_of(command)
+    assert text.startswith("usage: charm")
+    assert ("Example: charm" in text.partition("╭")[0]) == (command not in GROUPS)
+
+
+def flat(text: str) -> str:
+    return " ".join(text.replace("│", " ").split())
+
+
+def broken_early(lines: list[str], start: int) -> list[str]:
+    """Lines whose text, which begins at the column `start`, had room for the first word of the next line."""
+    found = []
+    for line, following in pairwise(lines):
+        flag, words = line[1:start], following[start:-2].split()
+        wraps = words and following[1:start].isspace() and (flag.isspace() or flag.endswith("  "))
+        text = line[start:-2]
+        if wraps and text.strip() and len(text.rstrip()) + 1 + len(words[0]) <= len(text):
+            found.append(flat(line))
+    return found
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize("command", [*COMMANDS, *map(str.split, WITH_PRESET)], ids=" ".join)
+def test_help_reads_well(command: list[str], columns: int) -> None:
+    page = help_of(command, columns)
+    for unreadable in ("{None}", *(f"(default: {value})" for value in ("", "''", "None", "False", "True"))):
+        assert unreadable not in flat(page)
+    twice = [flat(flag) for flag in re.split(r"\n│ (?=\S)", page) if flat(flag).count("default") > 1]
+    assert not twice
+    # A switch's text that just fills its line is followed by an empty one, by tyro's doing.
+    assert command in GROUPS or not re.search(r"^│ +│$", page, re.MULTILINE)
+    lines = page.splitlines()
+    start = next(line.index("show this help") for line in lines if "-h, --help" in line)
+    assert not broken_early(lines, start)
+    for description in re.findall(r"╭.*\n((?:│ \S.*\n)+?)│ ─", page):
+        assert not broken_early(description.splitlines(), 2)
 
 
 def fails(*args: str, capsys: pytest.CaptureFixture[str]) -> str:

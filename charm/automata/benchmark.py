@@ -44,7 +44,9 @@ class BenchmarkConfig:
     """What decides a benchmark; the defaults are the paper's."""
 
     seed: int = 0
+    """Decides everything."""
     families: tuple[Family, ...] = FAMILIES
+    """Of rules."""
     rules: int = 500
     """Rules of each family."""
     examples: int = 500

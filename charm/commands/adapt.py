@@ -5,28 +5,31 @@ from __future__ import annotations
 import json as jsonlib
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from tyro.conf import Positional
+from charm.commands.flags import Device, Json, Run, RunData, flag
 
 
 def adapt(
-    run: Positional[Path],
+    run: Run,
     *,
     stream: str = "arc2-training",
     method: str = "memory-only",
-    scope: Literal["rows", "composition", "full"] | None = None,
+    scope: Annotated[
+        Literal["rows", "composition", "full"] | None,
+        flag("SCOPE", "composition, where the method has a choice"),
+    ] = None,
     halt_weight: float = 0.0,
     seed: int = 0,
-    tasks: int = 0,
+    tasks: Annotated[int, flag(default="all")] = 0,
     steps: int = 1000,
     batch: int = 128,
-    views: int = 0,
+    views: Annotated[int, flag(default="as many as the base had")] = 0,
     recheck_every: int = 15,
-    device: str = "auto",
-    out: Path | None = None,
-    json: bool = False,
-    data: Path | None = None,
+    device: Device = "auto",
+    out: Annotated[Path | None, flag("DIR", "RUN/adapt/STREAM")] = None,
+    json: Json = False,
+    data: RunData = None,
 ) -> None:
     """Learn a stream of tasks the run has never seen, one after the other, and measure what stays.
 
@@ -41,19 +44,15 @@ def adapt(
         run: a run folder: the base.
         stream: arc2-training (233 tasks), arc2-evaluation (114), a source, or a file or folder of tasks.
         method: memory-only, oracle, joint, naive, l2sp, ewc or rehearsal.
-        scope: which shared weights learn besides the task's rows (default: composition, where the method has a choice).
+        scope: what learns: the task's rows (rows), also the memory's shared weights (composition), or all (full).
         halt_weight: weight of the halting loss; the paper compares 0 and 0.5.
         seed: decides the order of the stream and of the examples.
-        tasks: only the first so many tasks of the stream (default: all).
+        tasks: only the first so many tasks of the stream.
         steps: updates for each task.
         batch: examples in an update.
-        views: views of each task that are learned (default: as many as the base had).
+        views: views of each task that are learned.
         recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
-        device: cuda, xpu, mps, cpu, or the best there is.
-        out: folder of the comparison, of several bases as well (default: RUN/adapt/STREAM); this run gets a folder of
-            its own inside.
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: as in training).
+        out: folder of the comparison, of several bases as well; this run gets a folder of its own inside.
     """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn

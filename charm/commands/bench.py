@@ -6,8 +6,9 @@ import json as jsonlib
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import arg
 from tyro.extras import SubcommandApp
+
+from charm.commands.flags import Device, Json, flag
 
 app = SubcommandApp()
 
@@ -16,11 +17,11 @@ app = SubcommandApp()
 def train(
     *,
     preset: str = "arc1",
-    batch: int = 0,
+    batch: Annotated[int, flag(default="192 on an accelerator, 16 on the CPU")] = 0,
     canvas: Literal["both", "full", "fit"] = "both",
-    device: str = "auto",
+    device: Device = "auto",
     seconds: float = 3.0,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """Samples per second of a preset, training and forward only, beside the machine's own ceiling.
 
@@ -28,11 +29,9 @@ def train(
 
     Args:
         preset: name of a preset; quickstart is small enough for a CPU.
-        batch: examples refined at once (default: 192 on an accelerator, 16 on the CPU).
+        batch: examples refined at once.
         canvas: 30 x 30 always, the smallest of a few sizes that fits, or one after the other.
-        device: cuda, xpu, mps, cpu, or the best there is.
         seconds: how long each number is timed.
-        json: print JSON for a program to read.
     """
     from dataclasses import asdict
 
@@ -81,13 +80,10 @@ def train(
 
 
 @app.command
-def votes(*, json: bool = False) -> None:
+def votes(*, json: Json = False) -> None:
     """The time from 385,460 predicted canvases to pass@k, stage by stage.
 
     Example: charm bench votes
-
-    Args:
-        json: print JSON for a program to read.
     """
     from rich.console import Console
     from rich.table import Table
@@ -108,14 +104,18 @@ def votes(*, json: bool = False) -> None:
 @app.command
 def lm(
     *,
-    presets: tuple[str, ...] = ("lm-d12", "lm-d12-engram-x5", "lm-d12-cose-x5"),
-    batch: int = 0,
-    device_rows: int = 0,
-    table_updates: tuple[Literal["dense", "rows"], ...] = ("dense",),
-    data: Annotated[Path | None, arg(metavar="DIR")] = None,
-    device: str = "auto",
+    presets: Annotated[tuple[str, ...], flag("PRESET ...")] = (
+        "lm-d12",
+        "lm-d12-engram-x5",
+        "lm-d12-cose-x5",
+    ),
+    batch: Annotated[int, flag(default="the preset's")] = 0,
+    device_rows: Annotated[int, flag(default="the preset's")] = 0,
+    table_updates: Annotated[tuple[Literal["dense", "rows"], ...], flag("HOW ...")] = ("dense",),
+    data: Annotated[Path | None, flag("DIR", "random tokens")] = None,
+    device: Device = "auto",
     seconds: float = 5.0,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """Tokens per second of language models in training, and what their memories cost beside the first preset.
 
@@ -123,13 +123,11 @@ def lm(
 
     Args:
         presets: names of presets; the costs of all are told over that of the first.
-        batch: tokens in an update (default: the preset's).
-        device_rows: rows computed at once (default: the preset's).
+        batch: tokens in an update.
+        device_rows: rows computed at once.
         table_updates: how tables are updated: dense, rows, or one after the other.
-        data: prepared text (default: random tokens).
-        device: cuda, xpu, mps, cpu, or the best there is.
+        data: prepared text.
         seconds: how long each number is timed.
-        json: print JSON for a program to read.
     """
     from dataclasses import asdict
 

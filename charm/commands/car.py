@@ -7,28 +7,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
+from charm.commands.flags import Data, Device, Json, NewRun, Preset, Resume, Run, RunData, Switch, flag
 from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
-
-DataFolder = Annotated[Path | None, arg(metavar="DIR")]
 
 
 @app.command
 def build(
     *,
     seed: int = 0,
-    families: tuple[Literal["life", "generations", "larger"], ...] = ("life", "generations", "larger"),
+    families: Annotated[tuple[Literal["life", "generations", "larger"], ...], flag("FAMILY ...")] = (
+        "life",
+        "generations",
+        "larger",
+    ),
     rules: int = 500,
     examples: int = 500,
     side: int = 16,
-    horizons: tuple[int, ...] = (1, 2, 4, 8),
-    replace: bool = False,
-    json: bool = False,
-    data: DataFolder = None,
+    horizons: Annotated[tuple[int, ...], flag("INT ...")] = (1, 2, 4, 8),
+    replace: Switch = False,
+    json: Json = False,
+    data: Data = None,
 ) -> None:
     """Make the benchmark: rules, initial grids and their exact futures, bit for bit the same from the same seed.
 
@@ -36,14 +39,12 @@ def build(
 
     Args:
         seed: decides everything.
-        families: of rules.
+        families: of rules: life, generations, larger.
         rules: of each family.
         examples: initial grids of each rule to train on; four more are held out.
         side: of the torus.
         horizons: numbers of updates after which the grid is asked for.
         replace: replace another benchmark that is already there.
-        json: print JSON for a program to read.
-        data: where generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -77,16 +78,16 @@ def build(
 
 
 @app.command
-def train(preset: Positional[str], *, out: Path | None = None, resume: bool = False) -> None:
+def train(preset: Preset, *, out: NewRun = None, resume: Resume = False) -> None:
     """Train a preset on cellular automata; any field of its configuration can be given.
+
+    Its memory is three-factor CoSE, or what follows in the name: full-table, low-rank, two-factor, two-factor-cose,
+    three-factor or three-factor-cose.
 
     Example: charm car train car-small-three-factor --seed 1 --out runs/car-1
 
     Args:
-        preset: car-single, car-all or car-small, alone (three-factor CoSE) or followed by -full-table, -low-rank,
-            -two-factor, -two-factor-cose, -three-factor or -three-factor-cose.
-        out: the run folder (default: runs/PRESET).
-        resume: go on from the newest whole checkpoint in the run folder.
+        preset: car-single, car-all or car-small, alone or followed by a memory, as in car-small-low-rank.
     """
     refuse_flags_first("charm car train", preset)
 
@@ -101,16 +102,16 @@ def run_train(name: str, flags: Sequence[str]) -> None:
 
 @app.command(name="eval")
 def evaluate(
-    run: Positional[Path],
+    run: Run,
     *,
-    views: int | None = None,
-    window: int | Literal["current", "half", "all"] = "all",
-    loops: tuple[int, ...] | None = None,
+    views: Annotated[int | None, flag("INT", "all")] = None,
+    window: Annotated[int | Literal["current", "half", "all"], flag("WINDOW")] = "all",
+    loops: Annotated[tuple[int, ...] | None, flag("INT ...", "as in training")] = None,
     batch: int = 512,
-    device: str = "auto",
-    rank_only: bool = False,
-    json: bool = False,
-    data: DataFolder = None,
+    device: Device = "auto",
+    rank_only: Switch = False,
+    json: Json = False,
+    data: RunData = None,
 ) -> None:
     """pass@1 and pass@2 of a run on seen and unseen combinations, by horizon and by family.
 
@@ -120,14 +121,11 @@ def evaluate(
 
     Args:
         run: a run folder of `charm car train`.
-        views: of the eight symmetries that vote (default: all).
-        window: checkpoints that vote, counted back from the newest.
-        loops: refinement depths that vote (default: that of training).
+        views: of the eight symmetries that vote.
+        window: checkpoints that vote: how many, counted back from the newest, or current, half or all.
+        loops: refinement depths that vote.
         batch: predictions made at once.
-        device: cuda, xpu, mps, cpu, or the best there is.
         rank_only: make no new votes.
-        json: print JSON for a program to read.
-        data: where generated data lie (default: as in training).
     """
     from rich.console import Console
 
@@ -150,16 +148,16 @@ def evaluate(
 
 @app.command
 def show(
-    rule: Positional[str],
+    rule: Annotated[Positional[str], flag("RULE")],
     *,
-    run: Path | None = None,
+    run: Annotated[Path | None, flag("DIR")] = None,
     example: int = 0,
     steps: int = 8,
     side: int = 16,
     seed: int = 0,
-    animate: bool = False,
-    device: str = "auto",
-    data: DataFolder = None,
+    animate: Switch = False,
+    device: Device = "auto",
+    data: RunData = None,
 ) -> None:
     """Draw a rollout of a rule; with a run, also its answers at every horizon, wrong cells marked.
 
@@ -173,8 +171,6 @@ def show(
         side: of the torus (with a run: as in training).
         seed: of the initial grids (with a run: as in training).
         animate: show one grid that moves.
-        device: cuda, xpu, mps, cpu, or the best there is.
-        data: where generated data lie (default: as in training).
     """
     import time
 

@@ -7,25 +7,22 @@ import os
 from pathlib import Path
 from typing import Annotated, Any
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
 from tyro.extras import SubcommandApp
+
+from charm.commands.flags import Data, Json, Switch, Wheel, Workers, flag
 
 app = SubcommandApp()
 
-DataFolder = Annotated[Path | None, arg(metavar="DIR")]
-"""Where downloaded and generated data lie; CHARM_DATA or the user's cache folder if not given."""
-
 
 @app.command
-def stats(*, views: int = 1000, json: bool = False, data: DataFolder = None) -> None:
+def stats(*, views: int = 1000, json: Json = False, data: Data = None) -> None:
     """Counts of tasks, pairs, views and rows, beside the paper's.
 
     Example: charm data stats
 
     Args:
         views: views of each puzzle at most.
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     from rich.console import Console
 
@@ -42,15 +39,15 @@ def stats(*, views: int = 1000, json: bool = False, data: DataFolder = None) -> 
 
 @app.command
 def show(
-    task: Positional[str],
+    task: Annotated[Positional[str], flag("TASK")],
     *,
     dihedral: int = 0,
     colors: str = "0123456789",
-    canvas: bool = False,
-    digits: bool = False,
-    svg: Path | None = None,
-    png: Path | None = None,
-    data: DataFolder = None,
+    canvas: Switch = False,
+    digits: Switch = False,
+    svg: Annotated[Path | None, flag("FILE")] = None,
+    png: Annotated[Path | None, flag("FILE")] = None,
+    data: Data = None,
 ) -> None:
     """Draw a task, or a view of it, in the terminal and as a picture.
 
@@ -64,7 +61,6 @@ def show(
         digits: write each cell's colour number into it.
         svg: write the picture to this file.
         png: write the picture to this file.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     from rich.console import Console
 
@@ -93,15 +89,21 @@ def show(
 
 
 @app.command
-def audit(sources: Positional[tuple[str, ...]] = (), *, json: bool = False, data: DataFolder = None) -> None:
+def audit(
+    sources: Annotated[
+        Positional[tuple[str, ...]],
+        flag("[SOURCE ...]", "ARC-AGI-1 and -2, and ConceptARC if it is there"),
+    ] = (),
+    *,
+    json: Json = False,
+    data: Data = None,
+) -> None:
     """Identical or equivalent tasks and pairs across splits and sources.
 
     Example: charm data audit arc1/evaluation arc2/training
 
     Args:
-        sources: names or paths (default: ARC-AGI-1 and -2, and ConceptARC if it is there).
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+        sources: names or paths.
     """
     from rich.console import Console
 
@@ -122,11 +124,11 @@ def rearc(
     *,
     pairs: int = 1000,
     seed: int = 0,
-    workers: int | None = None,
-    tasks: tuple[str, ...] = (),
-    wheel: Path | None = None,
-    json: bool = False,
-    data: DataFolder = None,
+    workers: Workers = None,
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all 400")] = (),
+    wheel: Wheel = None,
+    json: Json = False,
+    data: Data = None,
 ) -> None:
     """Generate Re-ARC pairs: unique, verified, never the identity; resumes where it was stopped.
 
@@ -135,11 +137,7 @@ def rearc(
     Args:
         pairs: pairs for each task.
         seed: decides every pair.
-        workers: processes (default: one for each core).
-        tasks: only these ids (default: all 400).
-        wheel: a reasoning-gym wheel on disk (default: fetched with pip).
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+        tasks: only these ids.
     """
     from rich.console import Console
 
@@ -157,7 +155,11 @@ def rearc(
 
 @app.command
 def fetch(
-    what: Positional[str], *, from_folder: Path | None = None, json: bool = False, data: DataFolder = None
+    what: Annotated[Positional[str], flag("NAME")],
+    *,
+    from_folder: Annotated[Path | None, flag("DIR", "it is downloaded")] = None,
+    json: Json = False,
+    data: Data = None,
 ) -> None:
     """Put a public data set into the data folder, checked against its pinned hash.
 
@@ -165,9 +167,7 @@ def fetch(
 
     Args:
         what: concept-arc.
-        from_folder: a checkout of the repository on disk (default: download it).
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+        from_folder: a checkout of the repository on disk.
     """
     from charm.errors import CharmError
     from charm.tasks.sources import CONCEPT_ARC, fetch_concept_arc

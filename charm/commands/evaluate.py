@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json as jsonlib
-from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from tyro.conf import Positional
+from charm.commands.flags import Device, Json, Run, RunData, Switch, flag
 
 
 def evaluate(
-    run: Positional[Path],
+    run: Run,
     *,
     protocol: str = "standard",
-    views: int | None = None,
-    window: int | Literal["current", "half", "all"] | None = None,
-    loops: tuple[int, ...] | None = None,
-    half_life: float | None = None,
-    tasks: tuple[str, ...] = (),
+    views: Annotated[int | None, flag("INT", "the protocol's")] = None,
+    window: Annotated[
+        int | Literal["current", "half", "all"] | None, flag("WINDOW", "the protocol's")
+    ] = None,
+    loops: Annotated[tuple[int, ...] | None, flag("INT ...", "the protocol's")] = None,
+    half_life: Annotated[float | None, flag("FLOAT", "the protocol's")] = None,
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all of the run's")] = (),
     batch: int = 512,
-    device: str = "auto",
-    rank_only: bool = False,
-    blank_memory: bool = False,
-    json: bool = False,
-    data: Path | None = None,
+    device: Device = "auto",
+    rank_only: Switch = False,
+    blank_memory: Switch = False,
+    json: Json = False,
+    data: RunData = None,
 ) -> None:
     """Vote with the checkpoints of a run, rank, score, and write a submission.
 
@@ -34,17 +35,14 @@ def evaluate(
     Args:
         run: a run folder.
         protocol: none, standard, extra, xrm, urm or continual.
-        views: views of each puzzle that vote (default: the protocol's).
-        window: checkpoints that vote (default: the protocol's).
-        loops: refinement depths that vote (default: the protocol's).
-        half_life: checkpoints after which a vote weighs half (default: the protocol's).
-        tasks: only these task ids.
+        views: views of each puzzle that vote.
+        window: checkpoints that vote: how many, counted back from the newest, or current, half or all.
+        loops: refinement depths that vote.
+        half_life: checkpoints after which a vote weighs half.
+        tasks: only these tasks.
         batch: predictions made at once.
-        device: cuda, xpu, mps, cpu, or the best there is.
         rank_only: make no new votes.
         blank_memory: answer without the task memory, for comparison; written as a protocol of its own.
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: as in training).
     """
     from rich.console import Console
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
+from charm.commands.flags import Device, Json, NewRun, Preset, Resume, Run, Switch, flag
 from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
@@ -17,7 +18,7 @@ app = SubcommandApp()
 
 @app.command
 def params(
-    preset: Annotated[Positional[str], arg(metavar="PRESET")] = "", *, all: bool = False, json: bool = False
+    preset: Annotated[Positional[str], flag("[PRESET]")] = "", *, all: Switch = False, json: Json = False
 ) -> None:
     """Exact parameter accounting of a preset, or of all.
 
@@ -26,7 +27,6 @@ def params(
     Args:
         preset: name of a preset; none with --all.
         all: every preset, a line each.
-        json: print JSON for a program to read.
     """
     from rich.console import Console
     from rich.table import Table
@@ -63,16 +63,16 @@ def params(
 
 @app.command
 def prepare(
-    sources: Annotated[Positional[tuple[Path, ...]], arg(metavar="FILE-OR-FOLDER...")] = (),
+    sources: Annotated[Positional[tuple[Path, ...]], flag("[PATH ...]")] = (),
     *,
-    out: Path | None = None,
-    python: bool = False,
+    out: Annotated[Path | None, flag("DIR", "lm in CHARM_DATA or the user's cache folder")] = None,
+    python: Switch = False,
     vocab: int = 32_768,
-    tokenizer: Path | None = None,
-    suffixes: tuple[str, ...] = (".txt", ".md", ".rst", ".py"),
-    limit: int | None = None,
+    tokenizer: Annotated[Path | None, flag("FILE", "one is trained")] = None,
+    suffixes: Annotated[tuple[str, ...], flag("SUFFIX ...")] = (".txt", ".md", ".rst", ".py"),
+    limit: Annotated[int | None, flag("INT", "all")] = None,
     validation: float = 0.05,
-    json: bool = False,
+    json: Json = False,
 ) -> None:
     """Turn text into token files: train a tokenizer, tokenise, record hashes. Training needs nothing else.
 
@@ -83,14 +83,13 @@ def prepare(
 
     Args:
         sources: parquet files, text files, or folders of either; of a folder with parquet files, only those.
-        out: the folder to write (default: lm in CHARM_DATA or the user's cache folder).
-        python: also take Python's own documentation and licence, which need no download.
+        out: the folder to write.
+        python: also take Python's own documentation and licence: nothing to download.
         vocab: tokens, 9 specials included.
-        tokenizer: a tokenizer.json to use instead of training one.
+        tokenizer: a tokenizer.json to use.
         suffixes: of text files to look for in folders.
         limit: characters of text files at most.
         validation: share of text files' characters that validates.
-        json: print JSON for a program to read.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -129,15 +128,13 @@ def prepare(
 
 
 @app.command
-def train(preset: Positional[str], *, out: Path | None = None, resume: bool = False) -> None:
+def train(preset: Preset, *, out: NewRun = None, resume: Resume = False) -> None:
     """Train a preset on prepared text; any field of its configuration can be given.
 
     Example: charm lm train lm-tiny-cose --out runs/tiny
 
     Args:
         preset: lm-d12, lm-d20 or lm-tiny, alone or followed by a memory, as in lm-d12-engram-x5 or lm-d12-cose-x5-w24.
-        out: the run folder (default: runs/PRESET).
-        resume: go on from the newest whole checkpoint in the run folder.
     """
     refuse_flags_first("charm lm train", preset)
 
@@ -152,13 +149,13 @@ def run_train(name: str, flags: Sequence[str]) -> None:
 
 @app.command(name="eval")
 def evaluate(
-    run: Positional[Path],
+    run: Run,
     *,
-    tokens: int | None = None,
-    data: Annotated[Path | None, arg(metavar="DIR")] = None,
+    tokens: Annotated[int | None, flag("INT", "as in training")] = None,
+    data: Annotated[Path | None, flag("DIR", "as in training")] = None,
     rows: int = 16,
-    device: str = "auto",
-    json: bool = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Bits per byte of a run's newest checkpoint on the first tokens of the validation shard.
 
@@ -166,11 +163,9 @@ def evaluate(
 
     Args:
         run: a run folder of `charm lm train`.
-        tokens: how many (default: as in training).
-        data: prepared text (default: as in training).
+        tokens: how many.
+        data: prepared text.
         rows: computed at once.
-        device: cuda, xpu, mps, cpu, or the best there is.
-        json: print JSON for a program to read.
     """
     from charm.devices import place
     from charm.errors import CharmError
@@ -192,14 +187,14 @@ def evaluate(
 
 @app.command
 def sample(
-    run: Positional[Path],
+    run: Run,
     *,
-    prompt: str = "",
+    prompt: Annotated[str, flag("TEXT")] = "",
     tokens: int = 200,
     temperature: float = 0.8,
     top_k: int = 50,
     seed: int = 0,
-    device: str = "auto",
+    device: Device = "auto",
 ) -> None:
     """Let a run's newest checkpoint go on with a text.
 
@@ -212,7 +207,6 @@ def sample(
         temperature: 0 takes the likeliest token always.
         top_k: the likeliest tokens to choose from; 0 is all.
         seed: of the choice.
-        device: cuda, xpu, mps, cpu, or the best there is.
     """
     import torch
     from rich.console import Console

@@ -7,16 +7,18 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
+
+from charm.commands.flags import Data, Json, Switch, flag
 
 
 def params(
-    preset: Annotated[Positional[str], arg(metavar="PRESET")] = "",
+    preset: Annotated[Positional[str], flag("[PRESET]")] = "",
     *,
-    paper: bool = False,
-    data_rows: bool = False,
-    json: bool = False,
-    data: Annotated[Path | None, arg(metavar="DIR")] = None,
+    paper: Switch = False,
+    data_rows: Switch = False,
+    json: Json = False,
+    data: Data = None,
 ) -> None:
     """Exact parameter accounting of a preset's model, or of every count that the paper prints.
 
@@ -24,11 +26,8 @@ def params(
 
     Args:
         preset: name of a preset; none with --paper.
-        paper: every count of the paper beside ours; exits with 1 if one differs beyond its printed digits, or
-            by more than 0.2 % with the views that we draw.
-        data_rows: count with the views that we draw for the preset's data, not with the paper's rows.
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+        paper: all counts of the paper beside ours; exits with 1 if one differs beyond rounding (0.2 % with our views).
+        data_rows: count with the views that we draw for the preset's data, not the paper's rows.
     """
     from charm.errors import CharmError
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, TypeVar, get_args, get_origin
 
 import tyro
 from tyro.conf import arg
+from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
+from charm.commands.flags import flag
 from charm.errors import CharmError
 
 if TYPE_CHECKING:
@@ -31,6 +33,40 @@ class Options(Generic[Config]):
     """Go on from the newest whole checkpoint in the run folder."""
 
 
+READABLE = ConstructorRegistry()
+
+
+@READABLE.struct_rule
+def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
+    """A configuration as tyro takes it, but for its help: configurations belong to the library and know no flags."""
+    if not is_dataclass(info.type) or _readable in info.markers:
+        return None
+    spec = ConstructorRegistry.get_struct_spec(replace(info, markers=(*info.markers, _readable)))
+    if not isinstance(spec, StructConstructorSpec):
+        return None
+    return replace(spec, fields=tuple(_readable_field(field) for field in spec.fields))
+
+
+def _readable_field(field: StructFieldSpec) -> StructFieldSpec:
+    def text() -> str | None:
+        found = field.helptext() if callable(field.helptext) else field.helptext
+        return found and " ".join(found.split())
+
+    kind: Any = Annotated[field.type, flag(_value_word(field.type))]
+    return replace(field, type=kind, helptext=text)
+
+
+def _value_word(kind: Any) -> str | None:
+    """The word for a value where tyro's own is hard to read."""
+    inner = get_args(kind)
+    if Path in (kind, *inner):
+        return "DIR"
+    if get_origin(kind) is tuple and inner[-1] is ...:
+        choices = ",".join(get_args(inner[0]))
+        return f"{{{choices}}} ..." if choices else f"{inner[0].__name__.upper()} ..."
+    return None
+
+
 def parse_preset(command: str, name: str, config: Config, flags: Sequence[str]) -> Options[Config]:
     """What `command name flags` asks for, as in `charm train arc1 --batch 96`."""
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
@@ -40,6 +76,7 @@ def parse_preset(command: str, name: str, config: Config, flags: Sequence[str]) 
         args=flags,
         default=Options(config, Path("runs") / name),
         config=(tyro.conf.FlagCreatePairsOff,),
+        registry=READABLE,
     )
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json as jsonlib
 from pathlib import Path
+from typing import Annotated
+
+from charm.commands.flags import Json, flag
 
 
 def quickstart(
-    *, out: Path = Path("runs/quickstart"), seed: int = 0, steps: int | None = None, json: bool = False
+    *,
+    out: Annotated[Path, flag("DIR")] = Path("runs/quickstart"),
+    seed: int = 0,
+    steps: Annotated[int | None, flag("INT", "the preset's, about three minutes on two cores")] = None,
+    json: Json = False,
 ) -> None:
     """Train a tiny CHARM on real ARC tasks on the CPU in a few minutes, evaluate it, write a page to look at.
 
@@ -19,8 +26,7 @@ def quickstart(
     Args:
         out: the run folder; a finished run there is replaced, an interrupted one goes on.
         seed: decides everything.
-        steps: updates (default: the preset's, about three minutes on two cores; a few show that everything works).
-        json: print JSON for a program to read.
+        steps: updates; a few show that everything works.
     """
     from dataclasses import replace
 

@@ -8,23 +8,22 @@ import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
 from tyro.extras import SubcommandApp
+
+from charm.commands.flags import Data, Json, Switch, Wheel, Workers, flag
 
 app = SubcommandApp()
 
-DataFolder = Annotated[Path | None, arg(metavar="DIR")]
-
 
 @app.command(name="list")
-def list_packages(*, state: str = "", json: bool = False) -> None:
+def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = False) -> None:
     """Which of the 609 tasks are covered: accepted, failed, unchecked, open or missing.
 
     Example: charm rearc2 list --state missing
 
     Args:
         state: print only the ids in this state, one on a line.
-        json: print JSON for a program to read.
     """
     from charm.errors import CharmError
     from charm.synthesis.records import state as state_of
@@ -48,7 +47,9 @@ def list_packages(*, state: str = "", json: bool = False) -> None:
 
 
 @app.command
-def facts(task: Positional[str], *, png: Path | None = None) -> None:
+def facts(
+    task: Annotated[Positional[str], flag("ID")], *, png: Annotated[Path | None, flag("FILE")] = None
+) -> None:
     """All official pairs of a task as text, with what is constant over them.
 
     Example: charm rearc2 facts 00dbd492 --png facts.png
@@ -69,12 +70,12 @@ def facts(task: Positional[str], *, png: Path | None = None) -> None:
 
 @app.command
 def check(
-    tasks: Positional[tuple[str, ...]] = (),
+    tasks: Annotated[Positional[tuple[str, ...]], flag("[ID ...]")] = (),
     *,
-    all: bool = False,
-    quick: bool = False,
-    force: bool = False,
-    json: bool = False,
+    all: Switch = False,
+    quick: Switch = False,
+    force: Switch = False,
+    json: Json = False,
 ) -> None:
     """Accept or refuse packages, and record the outcome; exits with 1 if one is refused.
 
@@ -85,7 +86,6 @@ def check(
         all: every package.
         quick: 100 pairs instead of 1,000, nothing recorded: for iterating.
         force: check again what is recorded and unchanged.
-        json: print JSON for a program to read.
     """
     from dataclasses import asdict
 
@@ -139,11 +139,11 @@ def build(
     *,
     pairs: int = 1000,
     seed: int = 0,
-    workers: int | None = None,
-    tasks: tuple[str, ...] = (),
-    replace: bool = False,
-    json: bool = False,
-    data: DataFolder = None,
+    workers: Workers = None,
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all accepted packages")] = (),
+    replace: Switch = False,
+    json: Json = False,
+    data: Data = None,
 ) -> None:
     """Generate Re-ARC2 pairs from all accepted packages; resumes where it was stopped.
 
@@ -152,11 +152,8 @@ def build(
     Args:
         pairs: pairs for each task.
         seed: decides every pair.
-        workers: processes (default: one for each core).
-        tasks: only these ids (default: all accepted packages).
+        tasks: only these ids.
         replace: drop pairs that other versions of the packages made.
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     from rich.console import Console
 
@@ -185,14 +182,13 @@ def build(
 
 
 @app.command
-def pack(file: Positional[Path], *, data: DataFolder = None) -> None:
+def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) -> None:
     """Put all generated Re-ARC2 pairs and their manifest into one file, to keep or to pass on.
 
     Example: charm rearc2 pack rearc2.zip
 
     Args:
         file: the file to write.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     from charm.paths import data_dir
     from charm.tasks.pairs_file import read_manifest, write_archive
@@ -207,14 +203,13 @@ def pack(file: Positional[Path], *, data: DataFolder = None) -> None:
 
 
 @app.command
-def unpack(file: Positional[Path], *, data: DataFolder = None) -> None:
+def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) -> None:
     """Take Re-ARC2 pairs from such a file instead of generating them; every pair is checked.
 
     Example: charm rearc2 unpack rearc2.zip
 
     Args:
         file: what `charm rearc2 pack` wrote.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     from charm.paths import data_dir
     from charm.tasks.pairs_file import read_archive
@@ -226,10 +221,10 @@ def unpack(file: Positional[Path], *, data: DataFolder = None) -> None:
 
 @app.command
 def preview(
-    tasks: Positional[tuple[str, ...]] = (),
+    tasks: Annotated[Positional[tuple[str, ...]], flag("[ID ...]", "all, for a page")] = (),
     *,
-    png: Path | None = None,
-    html: Path | None = None,
+    png: Annotated[Path | None, flag("FILE", "ID.png, if no page is asked for")] = None,
+    html: Annotated[Path | None, flag("FILE")] = None,
     pairs: int = 12,
     first: int = 0,
     seed: int = 0,
@@ -239,8 +234,8 @@ def preview(
     Example: charm rearc2 preview 00dbd492 --png sheet.png
 
     Args:
-        tasks: ids of the packages (default: all, for a page).
-        png: write the picture to this file (default: <id>.png, if no page is asked for).
+        tasks: ids of the packages.
+        png: write the picture to this file.
         html: write a page to this file.
         pairs: generated pairs to show.
         first: the attempt to start with.
@@ -266,7 +261,11 @@ def preview(
 
 @app.command
 def audit(
-    tasks: Positional[tuple[str, ...]] = (), *, verdict: str = "", note: str = "", json: bool = False
+    tasks: Annotated[Positional[tuple[str, ...]], flag("[ID ...]", "all without a reading")] = (),
+    *,
+    verdict: Annotated[str, flag("VERDICT")] = "",
+    note: Annotated[str, flag("TEXT")] = "",
+    json: Json = False,
 ) -> None:
     """The second reading: record a verdict, or list the packages that still need one.
 
@@ -275,10 +274,9 @@ def audit(
     Example: charm rearc2 audit 00dbd492 --verdict agreed --note "frame size decides the colour"
 
     Args:
-        tasks: ids; without a verdict their records are shown (default: all without a reading).
+        tasks: ids; without a verdict their records are shown.
         verdict: agreed, fixed or open. "open" may be said without a package, with what was tried.
         note: what the reader saw.
-        json: print JSON for a program to read.
     """
     from dataclasses import asdict
 
@@ -308,12 +306,12 @@ def audit(
 @app.command
 def quarantine(
     *,
-    out: Path = Path("docs/rearc_quarantine.md"),
-    workers: int | None = None,
-    tasks: tuple[str, ...] = (),
-    wheel: Path | None = None,
-    json: bool = False,
-    data: DataFolder = None,
+    out: Annotated[Path, flag("FILE")] = Path("docs/rearc_quarantine.md"),
+    workers: Workers = None,
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all that `charm data rearc` has built")] = (),
+    wheel: Wheel = None,
+    json: Json = False,
+    data: Data = None,
 ) -> None:
     """Run the checks over Re-ARC's own tasks and publish the list of those that fail.
 
@@ -321,11 +319,7 @@ def quarantine(
 
     Args:
         out: the page to write.
-        workers: processes (default: one for each core).
-        tasks: only these ids (default: all in the folder that `charm data rearc` builds).
-        wheel: a reasoning-gym wheel on disk (default: fetched with pip).
-        json: print JSON for a program to read.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
+        tasks: only these ids.
     """
     from charm.files import write_atomically
     from charm.paths import data_dir

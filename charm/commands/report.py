@@ -7,16 +7,22 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from charm.commands.flags import RunData, flag
+
 
 def report(
-    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN [RUN ...]")],
+    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="RUN ...", help_behavior_hint="(required)")],
     *,
-    figure: str | None = None,
-    out: Path | None = None,
-    protocol: str | None = None,
+    figure: Annotated[str | None, flag("NAME", "a page")] = None,
+    out: Annotated[
+        Path | None, flag("FILE", "RUN/report.html, comparison.html for several runs, FIGURE.pdf")
+    ] = None,
+    protocol: Annotated[
+        str | None, flag("NAME", "standard, at the depths that were voted on in training")
+    ] = None,
     films: int = 0,
     device: str = "auto",
-    data: Path | None = None,
+    data: RunData = None,
 ) -> None:
     """Write a page about a run, about several side by side, or a figure of the paper drawn from them.
 
@@ -32,12 +38,10 @@ def report(
     Args:
         runs: run folders (`charm eval` makes their votes); for some figures results.json files.
         figure: overall, pareto, depth, horizon, isoflop, car-emergence, cl-tradeoff, cl-retained or lm-scaling.
-        out: where to write; a figure's ending decides its format: .pdf, .svg or .png (default: RUN/report.html,
-            comparison.html for several runs, FIGURE.pdf).
-        protocol: which votes count (default: standard, at the depths that were voted on in training).
+        out: where to write; a figure's ending decides its format: .pdf, .svg or .png.
+        protocol: which votes count.
         films: so many tasks get a film of their refinement, made with the newest checkpoint.
         device: cuda, xpu, mps, cpu, or the best there is, for films.
-        data: where downloaded and generated data lie (default: as in training).
     """
     from charm.errors import CharmError
     from charm.evaluation.protocols import protocol_named

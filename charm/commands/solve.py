@@ -6,16 +6,18 @@ import json as jsonlib
 import re
 import time
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
+
+from charm.commands.flags import Switch, flag
 
 
 def solve(
-    tasks: Positional[tuple[Path, ...]],
+    tasks: Annotated[Positional[tuple[Path, ...]], arg(metavar="PATH ...", help_behavior_hint="(required)")],
     *,
-    checkpoint: Path | None = None,
-    mode: Literal["memory", "composition", "full"] = "memory",
+    checkpoint: Annotated[Path | None, flag("MODEL", "the one that comes with CHARM")] = None,
+    mode: Annotated[Literal["memory", "composition", "full"], flag("MODE")] = "memory",
     budget: str = "60s",
     steps: int = 1000,
     views: int = 128,
@@ -23,26 +25,25 @@ def solve(
     halt_weight: float = 0.0,
     seed: int = 0,
     device: str = "auto",
-    out: Path | None = None,
-    json: bool = False,
+    out: Annotated[
+        Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")
+    ] = None,
+    json: Switch = False,
 ) -> None:
     """Answer tasks: grow the memory by their rows, learn their demonstrations with them, vote over views.
 
     The budget is shared out to the tasks, and updates and views are cut to fit it. The submission is written anew with
     every better answer, so there is one whenever the command is stopped. All accelerators of the machine work at once
-    on several tasks.
+    on several tasks. Shared weights that learn are put back after each task.
 
     Example: charm solve task.json --budget 5m
 
     Example: charm solve test_challenges.json --checkpoint runs/arc2 --budget 11.5h --out submission.json
 
     Args:
-        tasks: JSON files of one ARC task or of many by id (Kaggle challenges), or folders of them; test outputs, if
-            there are any, are not looked at.
-        checkpoint: a run folder or a saved model (default: the one that comes with CHARM, trained for eleven minutes on
-            ARC-AGI-1's training tasks).
-        mode: what learns: a task's own rows, also the memory's shared weights, or everything, which is put back after
-            each task.
+        tasks: JSON files of one ARC task or of many by id (Kaggle challenges), or folders; test outputs are ignored.
+        checkpoint: a run folder or a saved model; CHARM's own learned ARC-AGI-1's training tasks for eleven minutes.
+        mode: what learns: a task's rows (memory), also the memory's shared weights (composition), or all (full).
         budget: time for everything, such as 90s, 5m or 12h.
         steps: updates for each task at most.
         views: views of each task that are learned and that vote, at most.
@@ -50,7 +51,7 @@ def solve(
         halt_weight: weight of the halting loss while learning.
         seed: decides the order of examples.
         device: cuda, xpu, mps, cpu, or the best there is; cuda:1 is that one alone.
-        out: where the submission goes (default: TASK.submission.json for one task, submission.json for several).
+        out: where the submission goes.
         json: print the submission instead of pictures.
     """
     began = time.monotonic()  # importing torch takes seconds of the budget, too

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from tyro.conf import Positional
-
+from charm.commands.flags import NewRun, Preset, Resume
 from charm.commands.presets import refuse_flags_first, train_preset
 
 
-def train(preset: Positional[str], *, out: Path | None = None, resume: bool = False) -> None:
+def train(preset: Preset, *, out: NewRun = None, resume: Resume = False) -> None:
     """Train a preset; any field of its configuration can be given, as in --optimizer.lr 2e-4.
+
+    Points of the sweeps are presets too, such as isoflop-L24-U4 and horizon-U3-H6.
 
     Example: charm train arc1 --out runs/arc1 --batch 96
 
     Args:
-        preset: arc1, arc2, arc1-train, urm-arc1, trm-arc1, hrm-arc1, quickstart, speedrun, speedrun-public,
-            or a point of the sweeps.
-        out: the run folder (default: runs/PRESET).
-        resume: go on from the newest whole checkpoint in the run folder.
+        preset: arc1, arc2, arc1-train, urm-arc1, trm-arc1, hrm-arc1, quickstart, speedrun or speedrun-public.
     """
     refuse_flags_first("charm train", preset)
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tyro.conf import Positional, arg
+from tyro.conf import Positional
+
+from charm.commands.flags import Data, Switch, flag
 
 
 def view(
-    runs: Annotated[Positional[tuple[Path, ...]], arg(metavar="[RUN [RUN ...]]")] = (),
+    runs: Annotated[Positional[tuple[Path, ...]], flag("[RUN ...]")] = (),
     *,
-    checkpoint: tuple[Path, ...] = (),
-    tasks: tuple[Path, ...] = (),
+    checkpoint: Annotated[tuple[Path, ...], flag("MODEL ...")] = (),
+    tasks: Annotated[tuple[Path, ...], flag("PATH ...")] = (),
     port: int = 8017,
-    no_open: bool = False,
+    no_open: Switch = False,
     device: str = "auto",
-    data: Path | None = None,
+    data: Data = None,
 ) -> None:
     """Browse tasks, views, canvases, generated samples and runs that are still training; draw a task and solve it.
 
@@ -33,7 +35,6 @@ def view(
         port: where the server listens; 0 takes a free port.
         no_open: do not open a browser.
         device: cuda, xpu, mps, cpu, or the best there is, for solving.
-        data: where downloaded and generated data lie (default: CHARM_DATA or the user's cache folder).
     """
     import signal
     import sys

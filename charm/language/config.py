@@ -147,7 +147,7 @@ class LMConfig:
     ngram: NgramConfig = field(default_factory=NgramConfig)
     optimizer: LMOptimizerConfig = field(default_factory=LMOptimizerConfig)
     data: Path | None = None
-    """A folder that `charm lm prepare` made (default: lm in CHARM_DATA or the user's cache folder)."""
+    """A folder that `charm lm prepare` made; lm in CHARM_DATA or the user's cache folder if not given."""
     tails: Literal["drop", "keep"] = "drop"
     """What happens to the rest of a document that was cropped to fill a row: dropped, or packed as one of its own."""
     steps: int = 2270
@@ -173,7 +173,7 @@ class LMConfig:
     device: str = "auto"
     """cuda, xpu, mps, cpu, or the best there is."""
     compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile the model: on CUDA by default."""
+    """torch.compile the model; auto: on CUDA."""
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch", "device_rows", "checkpoint_every", "log_every"):

@@ -85,7 +85,7 @@ class RunConfig:
     device: str = "auto"
     """cuda, xpu, mps, cpu, or the best there is."""
     compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile the blocks: on CUDA by default."""
+    """torch.compile the blocks; auto: on CUDA."""
     graphs: bool = True
     """Replay updates as CUDA graphs, on one GPU: small canvases and batches would wait for the host otherwise."""
     tensorboard: bool = False
