@@ -95,7 +95,8 @@ def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
         "confidence": votes.confidence_V,
         "loops": votes.loops_V,
     }
-    write_atomically(path, lambda file: np.savez_compressed(file, allow_pickle=False, **arrays))
+    # numpy before 2.2 has no argument allow_pickle, which mypy thinks could be meant, and would store it as an array.
+    write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     return path
 
 
