@@ -165,6 +165,8 @@ def gather(
             raise CharmError(
                 "parquet shards come two or more and alone: all train but the last, which validates"
             )
+        if limit is not None:
+            raise CharmError("a limit is for text files; of parquet shards, give fewer")
         if len({path.resolve() for path in parquet}) < len(parquet):
             raise CharmError("a parquet file is given twice: what validates must not be trained on")
         shards = [Shard(path.stem, ParquetText(path)) for path in parquet]
@@ -179,6 +181,12 @@ def gather(
         documents += own
         counts["python_documents"] = len(own)
     documents = _cut(mixed(documents), limit)
+    if len(documents) < 2 and any(counts[name] for name in LEFT_OUT):
+        reasons = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in LEFT_OUT if counts[name])
+        raise CharmError(
+            f"of {counts['files']} files {len(documents)} could be taken, of at least 2; left out: {reasons} (text is "
+            f"UTF-8, of {SHORTEST} characters or more)"
+        )
     training, held_out = split_validation(documents, validation)
     record = {
         "kind": "text",

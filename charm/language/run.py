@@ -11,6 +11,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -28,7 +29,7 @@ from torch.distributed.tensor import DTensor
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import locked, write_atomically
 from charm.language.config import LMConfig, read_lm_config
 from charm.language.data import Piece, Prepared, Tokens, training_rows, validation_rows
 from charm.language.gpt import GPT
@@ -71,8 +72,6 @@ class LMTrainer:
     def run(self) -> None:
         """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
         config = self.config
-        # An evaluation that cannot be made is told now, not after the last update.
-        self.place.share(len(self.validation))
         self.compile()
         self.plan = islice(self.plan, self.step * (config.batch // config.gpt.length), None)
         with stop_on_signal() as stopped, progress_line(self.place.is_main) as progress:
@@ -265,18 +264,22 @@ def train_lm(
     trainer = LMTrainer(config, out, place, say)
     if resume and read_manifest(out) != trainer.data.manifest:
         raise CharmError(f"{out} was started with other data than {trainer.data.folder} holds now")
+    # An evaluation that cannot be made is told now, before anything is written, and not after the last update.
+    place.share(len(trainer.validation))
     if place.is_main:
         out.mkdir(parents=True, exist_ok=True)
-        write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
-        write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
-        # The run can then be sampled without its data.
-        write_atomically(out / "tokenizer.json", (trainer.data.folder / "tokenizer.json").read_bytes())
-    place.barrier()
-    if resume and trainer.restore():
-        say(f"resumed at step {trainer.step}")
-    if place.is_main:
-        forget_later_lines(out, trainer.step)
-    trainer.run()
+    with locked(out, "training") if place.is_main else nullcontext():
+        if place.is_main:
+            write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
+            write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
+            # The run can then be sampled without its data.
+            write_atomically(out / "tokenizer.json", (trainer.data.folder / "tokenizer.json").read_bytes())
+        place.barrier()
+        if resume and trainer.restore():
+            say(f"resumed at step {trainer.step}")
+        if place.is_main:
+            forget_later_lines(out, trainer.step)
+        trainer.run()
     return trainer
 
 
@@ -307,6 +310,12 @@ def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None,
     prepared = Prepared.read(data or config.data)
     if prepared.vocab != config.gpt.vocab:
         raise CharmError(f"{prepared.folder} has {prepared.vocab} tokens and the model {config.gpt.vocab}")
+    learned, read = (one["sha256"]["tokenizer.json"] for one in (read_manifest(run), prepared.manifest))
+    if learned != read:
+        raise CharmError(
+            f"{prepared.folder} has another tokenizer than {run} learned with; prepare the text with --tokenizer "
+            f"{run / 'tokenizer.json'}"
+        )
     tokens = tokens or config.evaluate_tokens
     if tokens % config.gpt.length:
         raise CharmError(f"{tokens} tokens are not a whole number of rows of {config.gpt.length}")

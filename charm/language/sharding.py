@@ -14,6 +14,9 @@ from charm.language.gpt import GPT
 def shard_tables(model: GPT, place: Place) -> None:
     """Keep this process's rows of every table on its device, and let go of the others."""
     mesh = init_device_mesh(place.device.type, (place.world,))
+    # torch's caches keep the mesh for ever, and it the group: gloo's threads would then outlive the group and, now
+    # and then, abort the interpreter as it ends. Only compiled code asks the mesh for its groups; ours does not.
+    getattr(mesh, "_pg_registry", {}).clear()
     for rows in model.ngram_tables():
         rows.weight = nn.Parameter(own_rows(rows.weight.data, mesh, place.device))
 

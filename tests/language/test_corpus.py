@@ -60,6 +60,17 @@ def test_folders_are_read_deduplicated_and_counted(tmp_path: Path) -> None:
     assert documents == mixed(reversed(documents))  # the order is the content's, not the folder's
 
 
+def test_why_there_is_too_little_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("x" * 64)
+    (tmp_path / "short.txt").write_text("no")
+    for number in range(3):
+        (tmp_path / f"latin{number}.txt").write_bytes("é".encode("latin-1") * 100)
+    with pytest.raises(
+        CharmError, match="of 5 files 1 could be taken, of at least 2; left out: 3 not utf8, 1 short"
+    ):
+        gather([tmp_path])
+
+
 def test_a_file_that_is_named_is_taken_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "one.text").write_text("x" * 64)
     (tmp_path / "link").symlink_to(tmp_path / "one.text")
@@ -109,6 +120,8 @@ def test_parquet_shards_are_not_mixed_up_with_other_text(tmp_path: Path) -> None
         gather([tmp_path / "texts", tmp_path / "a", tmp_path / "b"])
     with pytest.raises(CharmError, match="given twice"):
         gather([tmp_path / "a", tmp_path / "b", tmp_path / "a" / "same.parquet"])
+    with pytest.raises(CharmError, match="a limit is for text files"):
+        gather([tmp_path / "a", tmp_path / "b"], limit=100)
 
 
 @pytest.mark.parametrize(

@@ -75,6 +75,13 @@ def test_packing_covers_every_token_once(lengths: list[int], room: int, tails: s
         assert all(piece.first == 0 for row in rows for piece in row)
 
 
+def test_the_packer_chooses_among_a_thousand_documents() -> None:
+    row = next(pack(enumerate([3] * 999 + [9, 9]), 10, "drop"))
+    assert row == [Piece(999, 0, 9)]
+    row = next(pack(enumerate([3] * 1000 + [9, 9]), 10, "drop"))
+    assert row[0] == Piece(0, 0, 3)
+
+
 def test_rows_hold_the_tokens_of_the_documents_and_begin_with_bos(data: Path) -> None:
     prepared = Prepared.read(data)
     documents = prepared.documents("validation")
@@ -106,10 +113,15 @@ def test_training_rows_go_round_and_any_position_can_be_found_again(data: Path) 
 
 
 def test_the_text_comes_back(data: Path) -> None:
-    from charm.language.tokenizer import load_tokenizer
+    from charm.language.tokenizer import SPECIALS, canonical_ids, load_tokenizer, token_bytes
 
     tokenizer, prepared = load_tokenizer(data / "tokenizer.json"), Prepared.read(data)
     assert prepared.vocab == VOCAB == len(prepared.canonical) == len(prepared.token_bytes)
+    raw = token_bytes(tokenizer)
+    assert prepared.token_bytes.tolist() == [len(token) for token in raw]
+    specials = [tokenizer.token_to_id(name) for name in SPECIALS]
+    assert prepared.canonical.tolist() == canonical_ids(raw, specials).tolist()
+    assert prepared.canonical[raw.index(b"A")] == prepared.canonical[raw.index(b"a")] != prepared.canonical[0]
     documents = prepared.documents("train")
     originals = {path.read_text("utf-8") for path in (data.parent / "texts").iterdir()}
     total = 0

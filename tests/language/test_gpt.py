@@ -87,6 +87,36 @@ def test_equal_seeds_give_equal_tables_in_every_variant() -> None:
         assert all(torch.equal(a.weight, b.weight) for a, b in zip(first, tables, strict=True))
 
 
+def test_initial_weights_are_those_of_the_spec() -> None:
+    width, depth = 128, TOY_GPT.depth
+    model = GPT(replace(TOY_GPT, width=width), MEMORIES["mixture"], 0, canonical(), 5)
+    bound = math.sqrt(3 / width)
+    normal = {"embedding": 0.8, "head": 0.001, "tables.rows": 0.02}
+    zero = ("attention.output", "narrow", "memories.1.value", "memories.2.value", "convolution")
+    between = {"value_gate": (0.0, 0.02), "smear_gate": (0.0, 0.02), "widen": (-0.4 * bound, 0.4 * bound)}
+    between |= {f"values.{i}": (-bound, bound) for i in (1, 3)}
+    for name, weight in model.named_parameters():
+        if not name.endswith(".weight"):
+            continue
+        weight = weight.detach()
+        std = next((std for end, std in normal.items() if name.endswith(f"{end}.weight")), None)
+        if name.endswith(tuple(f"{end}.weight" for end in zero)):
+            assert not weight.any(), name
+        elif std is not None:
+            assert float(weight.std()) == pytest.approx(std, rel=0.05), name
+            assert float(weight.abs().max()) > 2.5 * std, name
+        else:  # all the other maps keep the variance of their input
+            keep = math.sqrt(3 / weight.shape[1])
+            ends = (between[end] for end in between if name.endswith(f"{end}.weight"))
+            low, high = next(ends, (-keep, keep))
+            assert low <= float(weight.min()) < low + 0.15 * (high - low), name
+            assert high - 0.15 * (high - low) < float(weight.max()) <= high, name
+    for found, (first, last) in ((model.residual_scale, (1.15, 1.05)), (model.input_scale, (0.20, 0.05))):
+        expected = [first + (last - first) * i / (depth - 1) for i in range(depth)]
+        assert found.tolist() == pytest.approx(expected)
+    assert (model.smear.item(), model.backout.item()) == pytest.approx((0, 0.2))
+
+
 def slow_gpt(model: GPT, ids: Tensor) -> Tensor:
     """Logits by the spec, layer by layer and head by head, in float64."""
     weights = {

@@ -36,6 +36,10 @@ def test_table_sizes_are_distinct_primes(times: int, first: int, last: int, tota
     assert all(is_prime(int(size)) for size in sizes.flat)
 
 
+def test_a_prime_number_of_rows_is_the_first_size() -> None:
+    assert table_sizes(NgramConfig("engram", 53, heads=2), 1) == [[[53, 59], [61, 67]]]
+
+
 def test_the_hash_is_that_of_plain_integers() -> None:
     """Python's integers cannot overflow; positions before the row are BOS."""
     known, bos = canonical(), 7

@@ -92,6 +92,29 @@ def test_schedules() -> None:
     assert decays[1999] == pytest.approx(0, abs=1e-5)
 
 
+@pytest.mark.parametrize("table_update", ["dense", "rows"])
+def test_every_update_has_the_settings_of_its_place_in_the_run(table_update: str) -> None:
+    rates = LMOptimizerConfig(table_update=table_update)  # type: ignore[arg-type]
+    config = LMConfig(TOY_GPT, MEMORIES["mixture"], rates, batch=240, evaluate_tokens=240, steps=1000)
+    if table_update == "dense":
+        config = replace(config, gpt=replace(TOY_GPT, table_dtype="bfloat16"))
+    optimizers = LMOptimizers(GPT(config.gpt, config.ngram, 0, canonical(), 0), config)
+    adams = [group for one in optimizers.all[1:] for group in one.param_groups]
+    decays = [group["weight_decay"] for group in adams]
+    assert {group["eps"] for group in adams} == {1e-10}
+    full = [group["lr"] for one in optimizers.all for group in one.param_groups]
+    for update in (0, 20, 500, 999):
+        optimizers.step(update)
+        rate, momentum, decay = schedule(update, config)
+        found = [group["lr"] for one in optimizers.all for group in one.param_groups]
+        assert found == pytest.approx([rate * lr for lr in full])
+        for group in optimizers.muon.param_groups:
+            assert group["momentum"] == momentum
+            assert group["weight_decay"] == pytest.approx(0.28 * decay)
+            assert group["beta2"] == 0.9
+        assert [group["weight_decay"] for group in adams] == decays  # only Muon's falls
+
+
 def test_table_updates_dense_and_by_rows() -> None:
     """Where every row is read at every step the two agree; else only the read rows move by rows."""
     memory = NgramConfig("engram", 1, 16, layers=(1, 2))  # one row each: always read

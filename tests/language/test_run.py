@@ -19,6 +19,7 @@ import torch
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.files import locked
 from charm.language.config import LMConfig, LMOptimizerConfig
 from charm.language.corpus import Shard, python_documents
 from charm.language.data import Prepared, prepare, validation_rows
@@ -94,6 +95,18 @@ def test_training_lowers_bits_per_byte_and_seeds_share_the_data_order(data: Path
     assert first == pytest.approx(math.log(VOCAB), rel=0.01)
 
 
+def test_the_loss_is_the_mean_over_tokens_however_many_rows_are_computed_at_once(
+    data: Path, tmp_path: Path
+) -> None:
+    config, gradients = toy_config(data), []
+    for rows in (2, 8):
+        trainer = LMTrainer(replace(config, device_rows=rows), tmp_path, HERE, quiet)
+        trainer.optimizers.step = lambda update: None  # type: ignore[method-assign]
+        assert float(trainer.update()) == pytest.approx(math.log(VOCAB), rel=0.01)
+        gradients.append(trainer.model.head.weight.grad)
+    torch.testing.assert_close(*gradients)
+
+
 def test_bits_per_byte_by_hand(data: Path, tmp_path: Path) -> None:
     """Token by token: nats of targets that are text, over ln 2 times the bytes of their text."""
     texts = [
@@ -130,6 +143,23 @@ def test_eval_and_load_give_what_training_ended_with(data: Path, tmp_path: Path)
     assert json.loads((tmp_path / "eval" / "step_000000006.json").read_text()) == found
     with pytest.raises(CharmError, match="whole number of rows"):
         evaluate_run(tmp_path, HERE, 25, None, rows=16)
+
+
+def test_other_text_is_evaluated_if_its_tokenizer_is_the_runs(data: Path, tmp_path: Path) -> None:
+    train_lm(toy_config(data, steps=1), tmp_path / "run", HERE, say=quiet)
+    texts = python_documents(40_000)
+    shards = [Shard("a", texts[:-1]), Shard("b", texts[-1:] * 20)]
+    prepare(shards, {}, tmp_path / "same", tokenizer=tmp_path / "run" / "tokenizer.json")
+    assert evaluate_run(tmp_path / "run", HERE, 24, tmp_path / "same", rows=16)["tokens"] == 24
+    prepare(shards, {}, tmp_path / "other", VOCAB)
+    with pytest.raises(CharmError, match="another tokenizer than"):
+        evaluate_run(tmp_path / "run", HERE, 24, tmp_path / "other", rows=16)
+
+
+def test_a_folder_takes_one_training_at_a_time(data: Path, tmp_path: Path) -> None:
+    with locked(tmp_path, "training"), pytest.raises(CharmError, match="another training is at work"):
+        train_lm(toy_config(data), tmp_path, HERE, say=quiet)
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
 def test_sampling_follows_the_likeliest_token_and_the_seed(data: Path, tmp_path: Path) -> None:
@@ -259,7 +289,7 @@ def test_impossible_runs_are_refused(
 ) -> None:
     with pytest.raises(CharmError, match=sentence):
         train_lm(replace(toy_config(data, evaluate_every=3), **changes), tmp_path, HERE, say=quiet)
-    assert not (tmp_path / "metrics.jsonl").exists()  # before anything was computed
+    assert list(tmp_path.iterdir()) == []  # before anything was computed or written
 
 
 @pytest.mark.parametrize(

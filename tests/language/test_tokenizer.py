@@ -185,6 +185,16 @@ def test_training_is_deterministic_and_bounds_are_told(tmp_path: Path) -> None:
         load_tokenizer(tmp_path / "bad.json")
 
 
+def test_the_tokenizer_learns_from_the_beginnings_of_documents() -> None:
+    long = "ab" * 5_000 + "xyz" * 5_000
+    found = token_bytes(train_tokenizer([long], 270))
+    assert b"ab" in found
+    assert not any(b"xy" in token for token in found)
+    found = token_bytes(train_tokenizer(["ab" * 10, "xyz" * 10], 270, characters=20))
+    assert b"ab" in found
+    assert not any(b"xy" in token for token in found)
+
+
 def test_tokenizers_of_another_kind_are_refused() -> None:
     words = tokenizers.Tokenizer(tokenizers.models.WordLevel({"one": 0, "two three": 1}, unk_token="one"))
     with pytest.raises(CharmError, match="'two three' is neither bytes"):
