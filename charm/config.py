@@ -39,7 +39,10 @@ def read_run_config(run: Path, kind: type[T]) -> T:
     """The configuration of a run folder; `kind` tells what such a run learns from."""
     path = run / "config.json"
     try:
-        return from_json(kind, json.loads(path.read_text()), str(path))
+        data = json.loads(path.read_text())
+        if isinstance(data, dict) and "steps" not in data:
+            raise CharmError(f"{run} is not a run folder: {path.name} is that of a saved model")
+        return from_json(kind, data, str(path))
     except (OSError, ValueError) as error:
         raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,3 +32,24 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
     finally:
         with suppress(OSError):  # where not even its folder could be made
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(folder: Path, work: str) -> Iterator[None]:
+    """Keeps a second process at such work out of the folder; the system drops the lock of one that was killed.
+
+    Where there are no such locks, on Windows and some network file systems, nobody is kept out.
+    """
+    try:
+        import fcntl  # Unix only
+    except ImportError:
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CharmError(f"{folder}: another {work} is at work in this folder") from None
+        except OSError:  # the file system knows no locks
+            pass
+        yield

@@ -12,8 +12,10 @@ from rich.console import Console
 from rich.table import Table
 
 from charm.devices import place
+from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run, evaluate_votes
+from charm.files import locked
 from charm.presets import quickstart as preset
 from charm.report.film import refinement_film
 from charm.report.page import write_report
@@ -31,10 +33,9 @@ def run_quickstart(
     config = replace(config or preset(), seed=seed)
     began = time.monotonic()
     with place("cpu") as here:
-        resume = (out / "config.json").is_file() and read_config(out) == config and bool(steps_of(out))
-        if (resume and steps_of(out)[-1] >= config.steps) or not resume:
-            shutil.rmtree(out, ignore_errors=True)
-            resume = False
+        resume = _goes_on(out, config)
+        if not resume:
+            _clear(out, config)
         console.print(
             f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}"
         )
@@ -83,6 +84,27 @@ def run_quickstart(
         "seconds": round(time.monotonic() - began, 1),
         "report": str(report),
     }
+
+
+def _goes_on(out: Path, config: TrainConfig) -> bool:
+    """Whether the folder holds this very run, begun and not finished."""
+    same = (out / "config.json").is_file() and read_config(out) == config
+    return same and bool(steps_of(out)) and steps_of(out)[-1] < config.steps
+
+
+def _clear(out: Path, config: TrainConfig) -> None:
+    """Make room for a new run: an earlier quickstart is removed, anything else in the folder is refused."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    ours = (out / "config.json").is_file() and (
+        replace(read_config(out), seed=config.seed, steps=config.steps) == config
+    )
+    if not ours:
+        raise CharmError(
+            f"{out} is there and holds no run of the quickstart; remove it or choose another --out"
+        )
+    with locked(out, "training"):
+        shutil.rmtree(out, ignore_errors=True)
 
 
 def results_table(found: dict[str, Any]) -> Table:

@@ -49,7 +49,7 @@ from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_votes
 from charm.evaluation.scoring import Scores
-from charm.files import write_atomically
+from charm.files import locked, write_atomically
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, assemble, load_roles
@@ -131,7 +131,9 @@ def run_stream(
         raise CharmError(
             "a stream is learned by one process; run several methods or seeds side by side instead"
         )
-    StreamRun(run, out, options, place, say, advance).go()
+    stream = StreamRun(run, out, options, place, say, advance)
+    with locked(out, "stream"):
+        stream.go()
     return summarize(out)
 
 

@@ -185,7 +185,7 @@ def scores_table(found: dict[str, Any]) -> Table:
 
 
 def _score_checkpoint(
-    config: CarConfig, data: Dataset, out: Path, step: int, loops: Sequence[int]
+    config: CarConfig, data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
 ) -> dict[str, float]:
     found = _score_run(config, out, cumulative(config), f"step_{step:09d}")
     parts = [part for part in ("seen", "unseen") if part in found]

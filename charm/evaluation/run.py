@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from charm.devices import Place
+from charm.errors import CharmError
 from charm.evaluation.archive import is_finished, passes
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
@@ -63,6 +64,12 @@ def evaluate_run(
     if not rank_only:
         newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *passes(votes_folder)}))
         able = [step for step in newest if step in saved]
+        for step in sorted(set(newest) - set(able)):
+            if not is_finished(votes_folder, step, protocol.loops, views):
+                raise CharmError(
+                    f"{run}: step {step} shall vote, but not all of its votes are there and its checkpoint is gone; "
+                    f"--window {len(able)} asks the newer ones alone, --rank-only takes the votes that are there"
+                )
         lacking = [step for step in able if not is_finished(votes_folder, step, protocol.loops, views)]
         if tasks and lacking:
             # Votes on some tasks must not replace the run's votes on all of them.
@@ -130,10 +137,17 @@ def write_evaluation(
     return found
 
 
-def score_checkpoint(data: Dataset, out: Path, step: int, loops: Sequence[int]) -> dict[str, float]:
-    """The scores of the run so far, this checkpoint's votes included, under the standard protocol."""
-    protocol = replace(protocol_named("standard"), loops=tuple(loops))
-    evaluation = evaluate_votes(out / "votes", protocol, data.config)
+def score_checkpoint(
+    data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
+) -> dict[str, float]:
+    """The scores of the run so far under the standard protocol, with these depths and views (0: all).
+
+    This checkpoint votes, and older ones that were asked as much; a resumed run may ask more than it did before.
+    """
+    protocol = replace(protocol_named("standard"), loops=tuple(loops), views=views or "all")
+    votes = out / "votes"
+    asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views)]
+    evaluation = evaluate_votes(votes, protocol, data.config, asked_alike)
     write_evaluation(out, f"step_{step:09d}", evaluation)
     return {name: value for name, value in evaluation.scores.metrics.items() if name in ("pass@1", "pass@2")}
 

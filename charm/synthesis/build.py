@@ -4,7 +4,7 @@ What a task's file holds depends on (provider, version, seed, task) alone: attem
 its own random stream, attempts are taken in order, and one task is one job of one worker process. The time
 limit per attempt is the only influence of the machine; attempts that hit it are counted in the manifest.
 
-Unix only (interval timers and file locks); what was built can be loaded anywhere.
+Unix only (interval timers); what was built can be loaded anywhere.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -39,6 +38,7 @@ from rich.progress import (
 from rich.table import Table
 
 from charm.errors import CharmError
+from charm.files import locked
 from charm.tasks.pairs_file import (
     MANIFEST,
     Manifest,
@@ -142,7 +142,7 @@ def build_pairs(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CharmError(f"{folder}: the folder cannot be made ({error.strerror})") from None
-    with _locked(folder):
+    with locked(folder, "build"):
         manifest = _resume(folder, plan, console)
         for task in tasks:
             if task in manifest.tasks and manifest.tasks[task].version != versions.get(task, ""):
@@ -300,16 +300,3 @@ def _resume(folder: Path, plan: Plan, console: Console) -> Manifest:
             del manifest.tasks[task]
             manifest.unfinished.append(task)
     return manifest
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keeps a second build out of the folder; the system drops the lock of a process that was killed."""
-    import fcntl  # Unix only, while this module can be imported anywhere
-
-    with open(folder / ".lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise CharmError(f"{folder}: another build is at work in this folder") from None
-        yield

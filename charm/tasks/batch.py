@@ -6,6 +6,7 @@ N examples, S canvas side, C colours.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -71,6 +72,13 @@ class PairBank:
 
     def __len__(self) -> int:
         return len(self.shape)
+
+    def sha256(self) -> str:
+        """A hash of all pairs in their order."""
+        digest = hashlib.sha256()
+        for part in (self.cells, self.shape):
+            digest.update(part.cpu().numpy().tobytes())
+        return digest.hexdigest()
 
     def pair(self, number: int) -> Pair:
         """One pair as grids, for looking at it."""

@@ -117,7 +117,10 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
         return Source(str(name), "local", check_unique(_read_tasks(path, solutions), str(path)))
     if path.is_dir():
         return Source(str(name), "local", _read_folder(path))
-    raise CharmError(f"{name}: no such file or folder, nor one of the sources {', '.join(SOURCE_NAMES)}")
+    where = "" if path.is_absolute() else f" in {Path.cwd()}"
+    raise CharmError(
+        f"{name}: no such file or folder{where}, nor one of the sources {', '.join(SOURCE_NAMES)}"
+    )
 
 
 def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None) -> Source:

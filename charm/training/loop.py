@@ -10,7 +10,7 @@ import json
 import math
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import FrameType
 
@@ -23,7 +23,7 @@ from charm.errors import CharmError
 from charm.evaluation.archive import forget_later_votes
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.run import score_checkpoint
-from charm.files import write_atomically
+from charm.files import locked, write_atomically
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
 from charm.reasoner.losses import continue_loss, refinement_loss
@@ -38,8 +38,8 @@ from charm.training.slots import Slots, pick_slots
 STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
 
-# Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops) -> headline scores.
-Score = Callable[[Dataset, Path, int, Sequence[int]], dict[str, float]]
+# Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops, views) -> headline scores.
+Score = Callable[[Dataset, Path, int, Sequence[int], int], dict[str, float]]
 
 
 def refine_slots(model: CharmModel, slots: Slots, config: RunConfig, step: int) -> dict[str, Tensor]:
@@ -267,7 +267,7 @@ class Trainer:
         if self.place.any(bool(stopped)):
             return False
         if self.place.is_main:
-            scores = self.score(self.data, self.out, self.step, loops)
+            scores = self.score(self.data, self.out, self.step, loops, self.config.evaluate_views)
             self.logs.evaluation(self.step, scores)
         return True
 
@@ -294,24 +294,36 @@ def train(
         if differing:
             raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
     trainer = Trainer(config, out, place, say, data, model, score)
+    if existing and _other_pairs(out, trainer.data):
+        raise CharmError(f"{out} was trained on other pairs: its tasks or generated pairs have changed since")
     if place.is_main:
         out.mkdir(parents=True, exist_ok=True)
-        write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
-        write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
-    place.barrier()
-    if resume and trainer.restore():
-        say(f"resumed at step {trainer.step}")
-    if place.is_main:
-        forget_later_lines(out, trainer.step)
-        forget_later_votes(out / "votes", trainer.step)
-    trainer.run()
+    with locked(out, "training") if place.is_main else nullcontext():
+        if place.is_main:
+            write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
+            write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
+        place.barrier()
+        if resume and trainer.restore():
+            say(f"resumed at step {trainer.step}")
+        if place.is_main:
+            forget_later_lines(out, trainer.step)
+            forget_later_votes(out / "votes", trainer.step)
+        trainer.run()
     return trainer
+
+
+def _other_pairs(out: Path, data: Dataset) -> bool:
+    """Whether the run recorded another hash of its pairs; one that recorded none is believed."""
+    with suppress(OSError, ValueError):
+        recorded = json.loads((out / "data.json").read_text())
+        return bool(recorded.get("pairs_sha256", "") not in ("", data.manifest.get("pairs_sha256")))
+    return False
 
 
 # What may change when a run goes on: how long, where, and what is written; not what is computed.
 _FREE = {
     *("steps", "accumulate", "device", "compile", "graphs", "tensorboard", "wandb", "checkpoint_every"),
-    *("keep_checkpoints", "evaluate_every", "evaluate_views", "evaluate_loops"),
+    *("keep_checkpoints", "evaluate_every", "evaluate_views", "evaluate_loops", "log_every"),
 }
 
 

@@ -15,6 +15,7 @@ from charm.adaptation.results import read_json, summarize
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.files import locked
 from charm.model import CharmModel, MemoryConfig
 from charm.tasks.sources import load_source
 from charm.training.checkpoint import newest_checkpoint
@@ -61,6 +62,14 @@ def test_memory_only_changes_nothing_but_new_rows(base: Path, unseen: Path, tmp_
     assert found["updated_parameters"] == sum(32 + 8 * count for count in views) / 3
     model = CharmModel.from_pretrained(tmp_path / "out" / "model")
     assert model.instances.puzzles[-3:] == read_json(tmp_path / "out" / "adapt.json")["order"]
+
+
+def test_a_folder_takes_one_stream_at_a_time(base: Path, unseen: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with locked(tmp_path / "out", "stream"), pytest.raises(CharmError, match="another stream is at work"):
+        learn(base, tmp_path / "out", unseen)
+    assert not (tmp_path / "out" / "stages").exists()
+    assert learn(base, tmp_path / "out", unseen)["final pass@2"] is not None
 
 
 def stages(out: Path) -> list[dict[str, Any]]:

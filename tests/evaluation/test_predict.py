@@ -222,6 +222,34 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
         evaluate_run(run, "mine", replace(wider, loops=(1,), window="current"), HERE, rank_only=True)
 
 
+def test_a_checkpoint_that_is_gone_does_not_vote_with_less_than_was_asked(tmp_path: Path) -> None:
+    config = toy_config(
+        write_toy_tasks(tmp_path / "tasks"), evaluate_every=6, evaluate_views=4, keep_checkpoints=1
+    )
+    run = tmp_path / "run"
+    train(config, run, HERE, say=lambda text: None)
+    for protocol in (Protocol(loops=(3,)), Protocol(views=6, loops=(3,)), Protocol(views=2, loops=(2,))):
+        with pytest.raises(CharmError, match=r"step 6 shall vote, .* --window 1 asks the newer ones alone"):
+            evaluate_run(run, "mine", protocol, HERE)
+        assert evaluate_run(run, "mine", replace(protocol, window=1), HERE) is not None
+    assert evaluate_run(run, "mine", Protocol(views=4, loops=(3,)), HERE) is not None
+
+
+def test_scores_in_training_name_the_views_that_voted(tmp_path: Path) -> None:
+    """Also where a resumed run asks more views, or other depths, than its older checkpoints were asked."""
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"), steps=6, evaluate_every=6, evaluate_views=2)
+    run, quiet = tmp_path / "run", lambda text: None
+    train(config, run, HERE, say=quiet)
+    train(replace(config, steps=12, evaluate_views=4), run, HERE, resume=True, say=quiet)
+    train(replace(config, steps=18, evaluate_loops=(1, 3)), run, HERE, resume=True, say=quiet)
+    for step, views, loops in ((6, 2, [3]), (12, 4, [3]), (18, 2, [1, 3])):
+        found = json.loads((run / "eval" / f"step_{step:09d}.json").read_text())
+        assert (found["protocol"]["views"], found["protocol"]["loops"]) == (views, loops)
+    alone = evaluate_votes(run / "votes", Protocol(views=4, loops=(3,)), config.data, [12])
+    found = json.loads((run / "eval" / "step_000000012.json").read_text())
+    assert found["metrics"] == alone.scores.to_json()["metrics"]
+
+
 def test_some_tasks_are_scored_beside_the_run(tmp_path: Path) -> None:
     """From the run's votes where they suffice, else from votes of their own; the run's are left alone."""
     config = toy_config(write_toy_tasks(tmp_path / "tasks"))

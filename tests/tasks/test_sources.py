@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tarfile
 from collections import Counter
 from collections.abc import Callable
@@ -194,7 +195,8 @@ def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="there is no task in this folder"):
         load_source(tmp_path)
     with pytest.raises(
-        CharmError, match=r"arc3: no such file or folder, nor one of the sources arc1/training"
+        CharmError,
+        match=rf"arc3: no such file or folder in {re.escape(str(Path.cwd()))}, nor one of the sources arc1/training",
     ):
         load_source("arc3")
 

@@ -16,11 +16,12 @@ from safetensors import SafetensorError
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.files import locked
 from charm.model import MemoryConfig
 from charm.presets import PRESETS
 from charm.reasoner.config import ReasonerConfig
 from charm.training import checkpoint
-from charm.training.config import TrainConfig
+from charm.training.config import TrainConfig, read_config
 from charm.training.logs import Logs
 from charm.training.loop import Trainer, compiles, refine_slots, train
 from tests.toy import toy_config, write_toy_tasks
@@ -303,8 +304,41 @@ def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(
         train(config, tmp_path / "run", HERE, say=quiet)
     with pytest.raises(CharmError, match="another batch"):
         train(replace(config, batch=16), tmp_path / "run", HERE, resume=True, say=quiet)
+    assert train(replace(config, log_every=5), tmp_path / "run", HERE, resume=True, say=quiet).step == 12
     with pytest.raises(CharmError, match="holds no run to resume"):
         train(config, tmp_path / "other", HERE, resume=True, say=quiet)
+
+
+def test_a_run_does_not_go_on_with_other_pairs(config: TrainConfig, tmp_path: Path) -> None:
+    """A demonstration that was mended keeps its rows, so rows alone do not tell."""
+    run, half = tmp_path / "run", replace(config, steps=6)
+    train(half, run, HERE, say=quiet)
+    task = tmp_path / "tasks" / "toy0.json"
+    before = task.read_text()
+    pairs = json.loads(before)
+    pairs["train"][0]["output"][0][0] = 9
+    task.write_text(json.dumps(pairs))
+    with pytest.raises(CharmError, match="was trained on other pairs"):
+        train(config, run, HERE, resume=True, say=quiet)
+    answered = json.loads(before)
+    answered["test"][0]["output"][0][0] = 9  # never trained on
+    task.write_text(json.dumps(answered))
+    assert train(config, run, HERE, resume=True, say=quiet).step == 12
+
+
+def test_a_folder_takes_one_training_at_a_time(config: TrainConfig, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    with locked(run, "training"), pytest.raises(CharmError, match="another training is at work"):
+        train(config, run, HERE, say=quiet)
+    assert [path.name for path in run.iterdir()] == [".lock"]
+    train(config, run, HERE, say=quiet)
+
+
+def test_a_saved_model_is_not_taken_for_a_run(config: TrainConfig, tmp_path: Path) -> None:
+    train(config, tmp_path / "run", HERE, say=quiet)
+    with pytest.raises(CharmError, match=r"not a run folder: config\.json is that of a saved model"):
+        read_config(checkpoint.folder_of(tmp_path / "run", 12))
 
 
 @pytest.mark.parametrize("name", [n for n in PRESETS if "-L" not in n and "-H" not in n] + ["isoflop-L48-U4"])

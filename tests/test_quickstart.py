@@ -1,0 +1,47 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from rich.console import Console
+
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.files import locked
+from charm.quickstart import run_quickstart
+from charm.training.checkpoint import steps_of
+from charm.training.config import TrainConfig, read_config
+from charm.training.loop import train
+from tests.toy import toy_config, write_toy_tasks
+
+HERE = Place(torch.device("cpu"))
+QUIET = Console(quiet=True)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> TrainConfig:
+    return toy_config(write_toy_tasks(tmp_path / "tasks"), evaluate_views=2)
+
+
+def test_a_folder_of_something_else_is_left_alone(config: TrainConfig, tmp_path: Path) -> None:
+    notes = tmp_path / "notes" / "thesis.txt"
+    notes.parent.mkdir()
+    notes.write_text("years of work")
+    with pytest.raises(CharmError, match="holds no run of the quickstart"):
+        run_quickstart(notes.parent, 0, QUIET, config)
+    assert notes.read_text() == "years of work"
+    run = tmp_path / "run"
+    train(replace(config, batch=4), run, HERE, say=lambda text: None)
+    with pytest.raises(CharmError, match="holds no run of the quickstart"):
+        run_quickstart(run, 0, QUIET, config)
+    assert steps_of(run) == [6, 12]
+
+
+def test_an_earlier_quickstart_is_replaced_unless_it_is_at_work(config: TrainConfig, tmp_path: Path) -> None:
+    run_quickstart(tmp_path / "run", 0, QUIET, config)
+    with locked(tmp_path / "run", "training"), pytest.raises(CharmError, match="another training is at work"):
+        run_quickstart(tmp_path / "run", 1, QUIET, config)
+    assert read_config(tmp_path / "run").seed == 0
+    found = run_quickstart(tmp_path / "run", 1, QUIET, config)
+    assert read_config(tmp_path / "run").seed == 1
+    assert len(found["tasks"]) == 3
