@@ -17,9 +17,7 @@ def report(
     out: Annotated[
         Path | None, flag("FILE", "RUN/report.html, comparison.html for several runs, FIGURE.pdf")
     ] = None,
-    protocol: Annotated[
-        str | None, flag("NAME", "standard, at the depths that were voted on in training")
-    ] = None,
+    protocol: Annotated[str | None, flag("NAME", "standard, at the depths that voted")] = None,
     films: int = 0,
     device: str = "auto",
     data: RunData = None,

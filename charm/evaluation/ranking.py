@@ -112,26 +112,11 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
     pooled_of = np.split(pooled, np.cumsum(sizes)[:-1])
     question, hashes, shape, origin = question[first], hashes[first], shape[first], origin[first]
 
-    votes = np.zeros(len(question), np.int64)
-    weight = np.zeros(len(question))
-    confidence = np.zeros(len(question))
-    # Counts of equal weight are added before they are multiplied, and confidences are added from the smallest
-    # up: both sums then depend on what was voted and not on the order in which it is read.
-    for value in sorted({ballot.weight for ballot in ballots}):
-        chosen = [b for b, ballot in enumerate(ballots) if ballot.weight == value]
-        voted = np.concatenate([pooled_of[b][ballots[b].votes.candidate_V] for b in chosen])
-        sure = np.concatenate([ballots[b].votes.confidence_V for b in chosen])
-        order = np.argsort(sure)
-        counted = np.bincount(voted, minlength=len(question))
-        votes += counted
-        weight += value * counted
-        confidence += value * np.bincount(voted[order], weights=sure[order], minlength=len(question))
-    confidence /= weight
-
+    votes, weight, confidence = _tally(ballots, pooled_of, len(question))
     answered = shape[:, 0] > 0
     no_answer = np.zeros(len(questions), np.int64)
     no_answer[question[~answered]] = votes[~answered]  # a question has one 0 x 0 candidate at most
-    best_first = np.lexsort((hashes, -confidence, -weight, question))
+    best_first = np.lexsort((hashes, -confidence, -weight, question))  # the last key counts most
     best_first = best_first[answered[best_first]]
     place = np.full(len(question), -1, np.int64)
     place[best_first] = np.arange(len(best_first))
@@ -148,3 +133,24 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
         tuple(place[pooled] for pooled in pooled_of),
         origin[best_first],
     )
+
+
+def _tally(
+    ballots: Sequence[Ballot], pooled_of: Sequence[npt.NDArray[np.int32]], size: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Votes, weighted votes and mean confidence of the pooled candidates; `pooled_of` numbers each ballot's own.
+
+    Counts of equal weight are added before they are multiplied, and confidences are added from the smallest up: both
+    sums then depend on what was voted and not on the order in which it is read.
+    """
+    votes, weight, confidence = np.zeros(size, np.int64), np.zeros(size), np.zeros(size)
+    for value in sorted({ballot.weight for ballot in ballots}):
+        chosen = [b for b, ballot in enumerate(ballots) if ballot.weight == value]
+        voted = np.concatenate([pooled_of[b][ballots[b].votes.candidate_V] for b in chosen])
+        sure = np.concatenate([ballots[b].votes.confidence_V for b in chosen])
+        order = np.argsort(sure)
+        counted = np.bincount(voted, minlength=size)
+        votes += counted
+        weight += value * counted
+        confidence += value * np.bincount(voted[order], weights=sure[order], minlength=size)
+    return votes, weight, confidence / weight

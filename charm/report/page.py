@@ -66,7 +66,8 @@ def write_report(
     """Write a page from what the run folder holds, and return its path.
 
     Arguments:
-        protocol: ranks the votes; by default the standard one at the refinement depths the run evaluates with.
+        protocol: ranks the votes; by default the standard one at the refinement depths the run evaluates with, or else
+            at those its newest checkpoint has voted on.
         data: where downloaded data lie, if not where the run's configuration says.
         films: refinement of some questions, to step through below their candidates. They are kept in RUN/films.json,
             where they are looked for if none are given.
@@ -90,9 +91,15 @@ def ranked(
     config = read_config(run)
     if data is not None:
         config = replace(config, data=replace(config.data, data=data))
+    voted = passes(run / "votes")
+    steps = list(voted)
     if protocol is None:
-        protocol = replace(protocol_named("standard"), loops=config.evaluate_loops)
-    evaluation = evaluate_votes(run / "votes", protocol, config.data) if passes(run / "votes") else None
+        loops = config.evaluate_loops
+        if voted and not set(loops) <= set(voted[steps[-1]]):
+            loops = voted[steps[-1]]  # the run was evaluated by hand, at other depths
+        protocol = replace(protocol_named("standard"), loops=loops)
+        steps = [step for step in voted if set(loops) <= set(voted[step])]
+    evaluation = evaluate_votes(run / "votes", protocol, config.data, steps) if voted else None
     return config, protocol, evaluation
 
 

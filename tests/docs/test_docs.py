@@ -63,6 +63,7 @@ SMALL = {
     "charm train (arc1|speedrun-public)( |$)": MODEL
     + "--data.tasks 25ff71a9 3c9b0459 00576224 --data.auxiliary",
     "charm train quickstart .*--memory.rank 0": MODEL + "--data.tasks 25ff71a9 3c9b0459",
+    "charm train .*--data.evaluate": MODEL + "--memory.rank 4",
     "charm train ": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
     "charm eval ": "--device cpu --batch 64",
     "charm solve ": "--steps 2 --views 2 --batch 4 --device cpu",

@@ -24,7 +24,7 @@ from charm.errors import CharmError
 from charm.evaluation.archive import Header, read_pass, write_votes
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
-from charm.evaluation.run import evaluate_votes, write_evaluation
+from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.model import CharmModel, MemoryConfig, ModelConfig
 from charm.reasoner.config import ReasonerConfig
@@ -39,7 +39,9 @@ from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
 from charm.tasks.view import View
 from charm.training.config import TrainConfig
+from charm.training.loop import train
 from tests.evaluation.hand import grid, predict
+from tests.toy import toy_config, write_toy_tasks
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<!--"
 TURNED = View(1, (0, 3, 1, 2, 9, 4, 8, 5, 7, 6))
@@ -558,6 +560,19 @@ def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) ->
         rmtree(run / "checkpoints" / f"step_{step:09d}")
     with pytest.raises(CharmError, match="a film needs a checkpoint"):
         write_pages([run], films=1, device="cpu")
+
+
+def test_a_run_that_was_evaluated_by_hand_is_shown_at_the_depths_that_voted(tmp_path: Path) -> None:
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"), evaluate_every=6, evaluate_views=2)
+    run, here = tmp_path / "run", Place(torch.device("cpu"))
+    train(config, run, here, say=lambda text: None)
+    assert ranked(run, None, None)[1].loops == (3,)
+    rmtree(run / "votes" / "step_12")
+    evaluate_run(run, "continual", Protocol(views=2, window=1, loops=(2,)), here)
+    _, protocol, evaluation = ranked(run, None, None)  # step 6 has voted at depth 3 only
+    assert protocol.loops == (2,)
+    assert evaluation is not None
+    assert {ballot.step for ballot in evaluation.ranking.ballots} == {12}
 
 
 def test_films_take_outcomes_in_turn() -> None:
