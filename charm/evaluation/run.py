@@ -64,13 +64,13 @@ def evaluate_run(
     if not rank_only:
         newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *passes(votes_folder)}))
         able = [step for step in newest if step in saved]
-        for step in sorted(set(newest) - set(able)):
-            if not is_finished(votes_folder, step, protocol.loops, views):
+        lacking = [step for step in newest if not is_finished(votes_folder, step, protocol.loops, views)]
+        for step in lacking:
+            if step not in saved:
                 raise CharmError(
                     f"{run}: step {step} shall vote, but not all of its votes are there and its checkpoint is gone; "
                     f"--window {len(able)} asks the newer ones alone, --rank-only takes the votes that are there"
                 )
-        lacking = [step for step in able if not is_finished(votes_folder, step, protocol.loops, views)]
         if tasks and lacking:
             # Votes on some tasks must not replace the run's votes on all of them.
             votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")

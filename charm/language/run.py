@@ -11,7 +11,6 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -26,16 +25,16 @@ from rich.progress import track
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
-from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked, write_atomically
+from charm.files import write_atomically
 from charm.language.config import LMConfig, read_lm_config
 from charm.language.data import Piece, Prepared, Tokens, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
 from charm.training import checkpoint
+from charm.training.folder import check_run, occupied
 from charm.training.logs import forget_later_lines, progress_line, write_line
 from charm.training.loop import STOP_CHECK_EVERY, compiles, stop_on_signal
 from charm.training.slots import to_device
@@ -251,30 +250,15 @@ def train_lm(
     config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> LMTrainer:
     """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
-    existing = checkpoint.steps_of(out)
-    if existing and not resume:
-        raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")
-    if resume and not (out / "config.json").is_file():
-        raise CharmError(f"{out} holds no run to resume")
-    if resume:
-        before, after = to_json(read_lm_config(out)), to_json(config)
-        differing = [name for name in before if name not in _FREE and before[name] != after[name]]
-        if differing:
-            raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
+    check_run(out, config, resume, _FREE)
     trainer = LMTrainer(config, out, place, say)
     if resume and read_manifest(out) != trainer.data.manifest:
         raise CharmError(f"{out} was started with other data than {trainer.data.folder} holds now")
     # An evaluation that cannot be made is told now, before anything is written, and not after the last update.
     place.share(len(trainer.validation))
-    if place.is_main:
-        out.mkdir(parents=True, exist_ok=True)
-    with locked(out, "training") if place.is_main else nullcontext():
-        if place.is_main:
-            write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
-            write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
-            # The run can then be sampled without its data.
+    with occupied(out, place, config, trainer.data.manifest):
+        if place.is_main:  # the run can then be sampled without its data
             write_atomically(out / "tokenizer.json", (trainer.data.folder / "tokenizer.json").read_bytes())
-        place.barrier()
         if resume and trainer.restore():
             say(f"resumed at step {trainer.step}")
         if place.is_main:

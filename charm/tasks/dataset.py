@@ -242,7 +242,6 @@ def _manifest(dataset: Dataset, tasks: int, synthetic: int) -> dict[str, Any]:
         ],
         "tasks": tasks,
         "pairs": len(dataset.bank),
-        "pairs_sha256": dataset.bank.sha256(),
         "synthetic_pairs": synthetic,
         "rows": len(dataset.instances),
         "questions": len(dataset.questions),

@@ -10,26 +10,25 @@ import json
 import math
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 import torch
 from torch import Tensor
 
-from charm.config import read_run_config, to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.archive import forget_later_votes
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.run import score_checkpoint
-from charm.files import locked, write_atomically
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
 from charm.reasoner.losses import continue_loss, refinement_loss
 from charm.tasks.dataset import Dataset, assemble
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig
+from charm.training.folder import check_run, occupied
 from charm.training.graphs import UpdateGraphs
 from charm.training.logs import Logs, forget_later_lines
 from charm.training.optimizers import MovingAverage, Optimizers
@@ -283,26 +282,12 @@ def train(
     score: Score = score_checkpoint,
 ) -> Trainer:
     """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
-    existing = checkpoint.steps_of(out)
-    if existing and not resume:
-        raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")
-    if resume and not (out / "config.json").is_file():
-        raise CharmError(f"{out} holds no run to resume")
-    if resume:
-        started = read_run_config(out, type(config))
-        differing = _differences(started, config)
-        if differing:
-            raise CharmError(f"{out} was started with another {differing[0]}; resume with the same settings")
+    check_run(out, config, resume, _FREE)
     trainer = Trainer(config, out, place, say, data, model, score)
-    if existing and _other_pairs(out, trainer.data):
+    manifest = {**trainer.data.manifest, "pairs_sha256": trainer.data.bank.sha256()}
+    if checkpoint.steps_of(out) and _recorded_pairs(out) not in ("", manifest["pairs_sha256"]):
         raise CharmError(f"{out} was trained on other pairs: its tasks or generated pairs have changed since")
-    if place.is_main:
-        out.mkdir(parents=True, exist_ok=True)
-    with locked(out, "training") if place.is_main else nullcontext():
-        if place.is_main:
-            write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
-            write_atomically(out / "data.json", json.dumps(trainer.data.manifest, indent=2) + "\n")
-        place.barrier()
+    with occupied(out, place, config, manifest):
         if resume and trainer.restore():
             say(f"resumed at step {trainer.step}")
         if place.is_main:
@@ -312,26 +297,19 @@ def train(
     return trainer
 
 
-def _other_pairs(out: Path, data: Dataset) -> bool:
-    """Whether the run recorded another hash of its pairs; one that recorded none is believed."""
+def _recorded_pairs(out: Path) -> str:
+    """The hash of the pairs that a run was trained on; a run that recorded none is believed."""
     with suppress(OSError, ValueError):
-        recorded = json.loads((out / "data.json").read_text())
-        return bool(recorded.get("pairs_sha256", "") not in ("", data.manifest.get("pairs_sha256")))
-    return False
+        return str(json.loads((out / "data.json").read_text()).get("pairs_sha256", ""))
+    return ""
 
 
 # What may change when a run goes on: how long, where, and what is written; not what is computed.
 _FREE = {
     *("steps", "accumulate", "device", "compile", "graphs", "tensorboard", "wandb", "checkpoint_every"),
     *("keep_checkpoints", "evaluate_every", "evaluate_views", "evaluate_loops", "log_every"),
+    *("data.data", "reasoner.kernels"),
 }
-
-
-def _differences(old: RunConfig, new: RunConfig) -> list[str]:
-    before, after = to_json(old), to_json(new)
-    before["data"]["data"] = after["data"]["data"] = None
-    before["reasoner"]["kernels"] = after["reasoner"]["kernels"] = None
-    return [name for name in before if name not in _FREE and before[name] != after[name]]
 
 
 def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]) -> bool:
