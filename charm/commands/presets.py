@@ -39,7 +39,7 @@ READABLE = ConstructorRegistry()
 @READABLE.struct_rule
 def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
     """A configuration as tyro takes it, but for its help: configurations belong to the library and know no flags."""
-    if not is_dataclass(info.type) or _readable in info.markers:
+    if not is_dataclass(info.type) or _readable in info.markers:  # marked below, for tyro's own rules
         return None
     spec = ConstructorRegistry.get_struct_spec(replace(info, markers=(*info.markers, _readable)))
     if not isinstance(spec, StructConstructorSpec):
