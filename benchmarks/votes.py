@@ -5,7 +5,7 @@ python -m benchmarks.votes
 
 import json
 
-from charm.bench_votes import measure
+from charm.bench.votes import measure
 
 if __name__ == "__main__":
     print(json.dumps(measure(), indent=2))

@@ -6,7 +6,7 @@ python examples/draw_view.py concepts.png
 import sys
 from pathlib import Path
 
-from charm.report.draw import Label, Panel, Tile, panel_png
+from charm.drawing.grids import Label, Panel, Tile, panel_png
 from charm.tasks.canvas import FIRST_COLOR, place
 from charm.tasks.sources import find_task
 from charm.tasks.view import View

@@ -11,7 +11,7 @@ from charm.accounting import Size, account, drawn_size
 from charm.commands.params import params
 from charm.errors import CharmError
 from charm.model import CharmModel, MemoryConfig, ModelConfig
-from charm.paper_counts import ARC1_REARC
+from charm.paper.counts import ARC1_REARC
 from charm.presets import preset
 from charm.reasoner.backbone import count_parameters
 from charm.reasoner.config import ReasonerConfig, hrm, trm

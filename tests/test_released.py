@@ -9,9 +9,9 @@ import pytest
 
 from charm.cli import main
 from charm.model import CharmModel
+from charm.paper.records import read_record
 from charm.paths import released_model
 from charm.presets import preset
-from charm.report.records import read_record
 from charm.training.checkpoint import folder_of, steps_of
 from charm.training.config import read_config
 

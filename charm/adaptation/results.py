@@ -11,10 +11,10 @@ from typing import Any
 from rich import box
 from rich.table import Table
 
+from charm.drawing import figures
+from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.report import figures
-from charm.report.figures import Point, Series
 
 Summary = dict[str, Any]
 

@@ -17,13 +17,13 @@ from charm.automata.rules import Rule
 from charm.automata.run import asked_of, read_car_config, wrong_cells
 from charm.automata.simulator import Grids, evolve
 from charm.devices import Place
+from charm.drawing.grids import LIGHT_INK, PALETTE, grid_text
 from charm.errors import CharmError
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import rank
 from charm.model import CharmModel
-from charm.report.draw import LIGHT_INK, PALETTE, grid_text
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid

@@ -38,7 +38,7 @@ def train(
     from rich.console import Console
     from rich.table import Table
 
-    from charm.bench import measure_training
+    from charm.bench.training import measure_training
     from charm.devices import place
     from charm.errors import CharmError
 
@@ -88,7 +88,7 @@ def votes(*, json: Json = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from charm.bench_votes import measure
+    from charm.bench.votes import measure
 
     with Console(stderr=True).status("counting and ranking 385,460 votes (about 20 s)"):
         found = measure()
@@ -134,7 +134,7 @@ def lm(
     from rich.console import Console
     from rich.table import Table
 
-    from charm.bench_lm import measure_lm
+    from charm.bench.language import measure_lm
     from charm.devices import place
     from charm.errors import CharmError
 

@@ -64,7 +64,7 @@ def show(
     """
     from rich.console import Console
 
-    from charm.report import draw
+    from charm.drawing import grids as drawing
     from charm.tasks.canvas import FULL_SIDE, place
     from charm.tasks.sources import find_task
     from charm.tasks.view import View
@@ -75,17 +75,17 @@ def show(
     if canvas:
         grids = shown.train[0].grids()
         for grid in grids:
-            console.print(draw.canvas_text(place(grid), FULL_SIDE, digits=digits))
+            console.print(drawing.canvas_text(place(grid), FULL_SIDE, digits=digits))
         if svg:
-            svg.write_text(draw.canvas_svg(place(grids[0]), FULL_SIDE))
+            svg.write_text(drawing.canvas_svg(place(grids[0]), FULL_SIDE))
         if png:
-            draw.canvas_png(place(grids[0]), FULL_SIDE, png)
+            drawing.canvas_png(place(grids[0]), FULL_SIDE, png)
         return
-    console.print(draw.task_text(shown, digits=digits))
+    console.print(drawing.task_text(shown, digits=digits))
     if svg:
-        svg.write_text(draw.task_svg(shown, digits=digits))
+        svg.write_text(drawing.task_svg(shown, digits=digits))
     if png:
-        draw.task_png(shown, png, digits=digits)
+        drawing.task_png(shown, png, digits=digits)
 
 
 @app.command

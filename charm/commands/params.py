@@ -47,7 +47,7 @@ def _preset(name: str, data_rows: bool, json: bool, data: Path | None) -> None:
     from rich.console import Console
 
     from charm.accounting import account, accounting_table, drawn_size
-    from charm.paper_counts import PAPER_SIZES, paper_dataset
+    from charm.paper.counts import PAPER_SIZES, paper_dataset
     from charm.presets import preset
 
     if name.startswith("car-"):
@@ -93,7 +93,7 @@ def _paper(json: bool, data: Path | None) -> None:
     from rich.console import Console
     from rich.progress import track
 
-    from charm.paper_counts import DATASETS, STREAMS, check_paper, drawn_sizes, paper_tables
+    from charm.paper.counts import DATASETS, STREAMS, check_paper, drawn_sizes, paper_tables
 
     names = track(
         (*DATASETS, *STREAMS), "drawing views (about 20 s)", console=Console(stderr=True), transient=True

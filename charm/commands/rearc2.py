@@ -62,7 +62,7 @@ def facts(
 
     print(facts_text(task))
     if png:
-        from charm.report.draw import panel_png
+        from charm.drawing.grids import panel_png
         from charm.synthesis.preview import facts_sheet
 
         panel_png(facts_sheet(task), png)
@@ -241,8 +241,8 @@ def preview(
         first: the attempt to start with.
         seed: decides every pair.
     """
+    from charm.drawing.grids import panel_png
     from charm.errors import CharmError
-    from charm.report.draw import panel_png
     from charm.synthesis.preview import package_sheet, write_html
     from charm.synthesis.workbench import package_ids
 

@@ -64,10 +64,10 @@ def solve(
     from charm.adaptation.solve import Solution, SolveOptions, load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
     from charm.adaptation.streams import left_out
+    from charm.drawing.grids import grid_text
     from charm.errors import CharmError
     from charm.evaluation.submission import Submission, attempts, write_submission
     from charm.paths import released_model
-    from charm.report.draw import grid_text
     from charm.tasks.questions import questions_of
     from charm.tasks.task import Task
     from charm.training.checkpoint import newest_checkpoint

@@ -40,8 +40,8 @@ def view(
     import sys
     import webbrowser
 
-    from charm.view.api import open_library
-    from charm.view.server import Viewer
+    from charm.web.api import open_library
+    from charm.web.server import Viewer
 
     def say(text: str) -> None:
         print(f"charm: {text}", file=sys.stderr)

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from charm.adaptation.results import Summary, group, hollow_labels, memory_name, retained, tradeoff
 from charm.automata.run import CarConfig, read_car_config
 from charm.config import to_json
+from charm.drawing import figures
+from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
 from charm.evaluation.archive import passes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.model import MemoryConfig
+from charm.paper.tables import OVERALL
 from charm.presets import CAR_MEMORIES
-from charm.report import figures, folder
-from charm.report.figures import Point, Series
+from charm.report import folder
 from charm.report.html import names_of
-from charm.report.paper import OVERALL
 from charm.training.config import TrainConfig, read_config
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from charm.config import to_json
+from charm.drawing.grids import LINE, PALETTE
 from charm.errors import CharmError
 from charm.evaluation.archive import passes
 from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
@@ -18,7 +19,6 @@ from charm.report import folder
 from charm.report.answers import Films, Json, affordable, task_entries, voting_steps
 from charm.report.assets import SCRIPT
 from charm.report.curves import curve_svg, short
-from charm.report.draw import LINE, PALETTE
 from charm.report.film import read_films, write_films
 from charm.report.html import (
     UNKNOWN,

@@ -7,9 +7,9 @@ from html import escape
 from pathlib import Path
 from textwrap import wrap
 
+from charm.drawing.grids import ARROW, FONT, GAP, LETTER, MARGIN, Label, Panel, Tile, panel_svg
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.report.draw import ARROW, FONT, GAP, LETTER, MARGIN, Label, Panel, Tile, panel_svg
 from charm.synthesis.build import Sample
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, official_pairs
 from charm.tasks.canvas import FIRST_COLOR

@@ -31,7 +31,7 @@ from charm.evaluation.ballots import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.votes import collect
 from charm.model import MemoryConfig
-from charm.paper_counts import check_paper
+from charm.paper.counts import check_paper
 from charm.presets import CAR_PRESETS, car_preset
 from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark
 

@@ -20,6 +20,7 @@ from safetensors.torch import save_file
 from charm.accounting import account
 from charm.config import to_json
 from charm.devices import Place
+from charm.drawing.grids import PALETTE
 from charm.errors import CharmError
 from charm.evaluation.archive import Header, read_pass, write_votes
 from charm.evaluation.predict import predict_votes
@@ -30,7 +31,6 @@ from charm.model import CharmModel, MemoryConfig, ModelConfig
 from charm.reasoner.config import ReasonerConfig
 from charm.report.answers import affordable, grid_text
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curve_svg, ticks
-from charm.report.draw import PALETTE
 from charm.report.film import choose, refinement_film
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages

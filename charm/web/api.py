@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from charm.adaptation.solve import Mode, SolveOptions
+from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError
 from charm.paths import released_model
 from charm.report import folder
 from charm.report.answers import grid_text
 from charm.report.curves import curve_svg
-from charm.report.draw import HATCH, PALETTE
 from charm.report.html import names_of
 from charm.report.other_runs import CAR_CURVES, LM_CURVES
 from charm.report.page import CURVES, drawing
@@ -33,7 +33,7 @@ from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available,
 from charm.tasks.task import Pair, Task, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
 from charm.training.checkpoint import newest_checkpoint, saved_model, steps_of
-from charm.view.samples import Generators, Sampler, available
+from charm.web.samples import Generators, Sampler, available
 
 Json = dict[str, Any]
 Query = Mapping[str, str]

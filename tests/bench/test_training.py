@@ -7,7 +7,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from charm.bench import flops, measure_training, seconds_each
+from charm.bench.training import flops, measure_training, seconds_each
 from charm.devices import Place
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig, hrm, trm

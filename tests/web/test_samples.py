@@ -10,9 +10,9 @@ from charm.errors import CharmError
 from charm.synthesis.build import Sample
 from charm.synthesis.rearc import ReArc
 from charm.synthesis.workbench import ReArc2, load_package
-from charm.view import api
-from charm.view.api import Library
-from charm.view.samples import Sampler
+from charm.web import api
+from charm.web.api import Library
+from charm.web.samples import Sampler
 
 
 @pytest.fixture(scope="module")

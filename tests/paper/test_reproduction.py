@@ -17,11 +17,11 @@ from charm.commands import adapt, bench, car, evaluate, params, rearc2, report
 from charm.commands.presets import parse_preset
 from charm.errors import CharmError
 from charm.language.presets import lm_preset
+from charm.paper.records import Record, read_record, read_records
+from charm.paper.reproduction import BEGIN, END, Speed, render, tell, updated
+from charm.paper.tables import ARC1, SECTIONS, Row, Stream, Training
 from charm.presets import car_preset, preset
 from charm.report.measurements import FIGURES
-from charm.report.paper import ARC1, SECTIONS, Row, Stream, Training
-from charm.report.records import Record, read_record, read_records
-from charm.report.reproduction import BEGIN, END, Speed, render, tell, updated
 
 ROOT = Path(__file__).parents[2]
 ROWS = [row for rows in SECTIONS.values() for row in rows]
@@ -52,7 +52,7 @@ def records() -> dict[str, Record]:
 
 def test_the_page_is_what_the_records_generate(records: dict[str, Record]) -> None:
     page = (ROOT / "docs" / "reproduce.md").read_text()
-    assert updated(page, records) == page, "run python -m charm.report.reproduction"
+    assert updated(page, records) == page, "run python -m charm.paper.reproduction"
     other = replace(records["car_small"], numbers={**records["car_small"].numbers, "CoSE seen": (12.5, 12.5)})
     assert "CoSE 12.5 ± 0.0" in updated(page, {**records, "car_small": other})
     with pytest.raises(CharmError, match="lacks one of the marks"):

@@ -11,8 +11,7 @@ import pytest
 from matplotlib.image import imread
 from rich.console import Console
 
-from charm.errors import CharmError
-from charm.report.draw import (
+from charm.drawing.grids import (
     LINE,
     PALETTE,
     Panel,
@@ -28,6 +27,7 @@ from charm.report.draw import (
     task_svg,
     task_text,
 )
+from charm.errors import CharmError
 from charm.tasks.canvas import BOUNDARY, PAD, place
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import View
@@ -287,5 +287,5 @@ def test_pad_and_boundary_are_not_colours() -> None:
 
 
 def test_importing_does_not_load_matplotlib() -> None:
-    code = "import sys, charm.report.draw; sys.exit('matplotlib' in sys.modules)"
+    code = "import sys, charm.drawing.grids; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

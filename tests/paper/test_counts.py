@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from charm import paper_counts
 from charm.accounting import Size, account
 from charm.commands.params import params
 from charm.model import MemoryConfig, ModelConfig
-from charm.paper_counts import (
+from charm.paper import counts as paper_counts
+from charm.paper.counts import (
     ARC1,
     ARC1_REARC,
     ARC2,

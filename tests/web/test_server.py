@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 import pytest
 
 from charm.errors import CharmError
-from charm.view import api
-from charm.view.api import Library
-from charm.view.server import MAX_BODY, Viewer
-from tests.view.test_api import TASK
-from tests.view.test_solving import ends
+from charm.web import api
+from charm.web.api import Library
+from charm.web.server import MAX_BODY, Viewer
+from tests.web.test_api import TASK
+from tests.web.test_solving import ends
 
 
 def send(

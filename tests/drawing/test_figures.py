@@ -18,12 +18,12 @@ from safetensors.torch import save_file
 from charm.adaptation.results import write_json
 from charm.cli import main
 from charm.config import to_json
+from charm.drawing import figures
+from charm.drawing.figures import Point, frontier, save
 from charm.errors import CharmError
 from charm.evaluation.archive import Header, write_votes
 from charm.model import MemoryConfig
 from charm.presets import preset
-from charm.report import figures
-from charm.report.figures import Point, frontier, save
 from charm.report.measurements import (
     FIGURES,
     PUBLISHED,

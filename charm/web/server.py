@@ -25,10 +25,10 @@ from charm.errors import CharmError
 from charm.report.assets import DRAWING, STYLE
 from charm.report.html import script_json
 from charm.report.pages import write_pages
-from charm.view import api
-from charm.view.api import Library
-from charm.view.samples import Sampler
-from charm.view.solving import Solving
+from charm.web import api
+from charm.web.api import Library
+from charm.web.samples import Sampler
+from charm.web.solving import Solving
 
 ADDRESS = "127.0.0.1"
 MAX_BODY = 1 << 20
@@ -88,7 +88,7 @@ class Viewer(ThreadingHTTPServer):
 
 def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
     """Path -> content type and content of everything that does not change."""
-    static = files("charm.view") / "static"
+    static = files("charm.web") / "static"
     data = f'<script type="application/json" id="data">{script_json(start)}</script>'
     index = (static / "index.html").read_text("utf-8").replace("<!-- data -->", data)
     style = STYLE + (static / "view.css").read_text("utf-8")

@@ -16,8 +16,8 @@ from charm.errors import CharmError
 from charm.evaluation.submission import attempts
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
-from charm.view.api import Json
-from charm.view.solving import Solving
+from charm.web.api import Json
+from charm.web.solving import Solving
 
 SMALL = SolveOptions(budget=60.0, steps=2, views=12, batch=4)
 LONG = SolveOptions(budget=600.0, steps=10**9, views=12, batch=4)
@@ -97,7 +97,7 @@ def test_failures_are_told(solving: Solving, task: Task, run: Path, tmp_path: Pa
 
 PARENT = """
 import time
-from charm.view import worker
+from charm.web import worker
 
 def endless(connection):
     import os

@@ -8,7 +8,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from charm import bench_lm
+from charm.bench import language as bench_lm
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.language.config import LMConfig

@@ -1,6 +1,6 @@
 """The table of docs/reproduce.md: every table and figure of the paper with our command, its cost and what was run.
 
-    python -m charm.report.reproduction                 # from the root of the repository: writes docs/reproduce.md anew
+    python -m charm.paper.reproduction                 # from the root of the repository: writes docs/reproduce.md anew
 
 All numbers of ours come from the records in benchmarks/results, so that the page cannot drift from them.
 """
@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from charm.bench import flops
+from charm.bench.training import flops
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.paper.records import Record, read_records
+from charm.paper.tables import SECTIONS, Ours, Row, Stream, Tokens, Training
 from charm.presets import arc1, car_preset, preset
-from charm.report.paper import SECTIONS, Ours, Row, Stream, Tokens, Training
-from charm.report.records import Record, read_records
 from charm.tasks.task import MAX_SIDE
 from charm.training.config import RunConfig
 

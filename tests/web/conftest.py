@@ -7,9 +7,9 @@ import pytest
 
 from charm.model import MemoryConfig
 from charm.tasks.sources import load_source
-from charm.view.api import Library
-from charm.view.samples import available
-from charm.view.server import Viewer
+from charm.web.api import Library
+from charm.web.samples import available
+from charm.web.server import Viewer
 from tests.adaptation.conftest import toy_run
 from tests.toy import write_toy_tasks
 

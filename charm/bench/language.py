@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from charm.bench import product_tflops, seconds_each
+from charm.bench.training import product_tflops, seconds_each
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.language.config import LMConfig

@@ -16,8 +16,8 @@ from charm.tasks.canvas import BOUNDARY, FIT_SIDES
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC
 from charm.tasks.task import Grid, Pair, Task, as_grid, task_from_json
 from charm.tasks.view import IDENTITY, View
-from charm.view import api
-from charm.view.api import Library
+from charm.web import api
+from charm.web.api import Library
 
 COLORS = "0918273645"
 

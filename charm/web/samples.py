@@ -14,7 +14,7 @@ from charm.synthesis.build import Rejected, Sample
 from charm.synthesis.rearc import ReArc
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, package_ids
 from charm.tasks.task import Pair, as_grid
-from charm.view import worker
+from charm.web import worker
 
 TIME_LIMIT = 20.0  # seconds; the slowest honest attempt takes about 3
 

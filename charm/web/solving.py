@@ -20,7 +20,7 @@ from charm.evaluation.submission import Submission, attempts
 from charm.report.answers import grid_text
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.task import Task
-from charm.view import worker
+from charm.web import worker
 
 Json = dict[str, Any]
 

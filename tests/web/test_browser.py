@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from charm.tasks.sources import load_source
-from charm.view import api
-from charm.view.api import Library
-from charm.view.server import Viewer
+from charm.web import api
+from charm.web.api import Library
+from charm.web.server import Viewer
 from tests.browser import overflow
-from tests.view.conftest import serving
-from tests.view.test_api import TASK, write_run
+from tests.web.conftest import serving
+from tests.web.test_api import TASK, write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
