@@ -23,12 +23,12 @@ from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.checkpoint import optimizer_tensors, restore_optimizers
-from charm.training.config import TrainConfig
+from charm.training.config import Refinement
 from charm.training.graphs import UpdateGraphs
-from charm.training.loop import refine_prepared
 from charm.training.optimizers import put_rates_on, scale_rates
+from charm.training.refinement import refine_prepared
 from charm.training.rows import RowAdamW, RowSignSGD
-from charm.training.slots import Slots, pick_slots
+from charm.training.slots import Slots, fill_slots, pick_slots
 
 Scope = Literal["rows", "composition", "full"]
 
@@ -151,20 +151,17 @@ class Adaptation:
         seed: int = 0,
     ) -> None:
         self.model, self.recipe, self.anchor = model, recipe, anchor
-        self.config = TrainConfig(
-            reasoner=model.config.reasoner,
-            batch=recipe.batch,
-            halt_weight=recipe.halt_weight,
-            seed=keyed.key_of("adaptation", recipe.seed, seed),
-        )
+        self.settings = Refinement.of(model.config.reasoner, recipe.batch, recipe.halt_weight)
+        self.seed = keyed.key_of("adaptation", recipe.seed, seed)
         self.rows, self.shared = _optimizers(model, recipe, scope)
         self._rates = [[group["lr"] for group in one.param_groups] for one in self.optimizers]
         self.graphs = None
         if place.device.type == "cuda":
             put_rates_on(self.optimizers, place.device)
             self.graphs = UpdateGraphs(self._update_prepared, model, partial(print, file=sys.stderr))
-        self.slots = fill_slots(model, data, self.config, place)
-        self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, self.config, place)
+        filling = (recipe.batch, self.seed, place.device)
+        self.slots = fill_slots(model, data, *filling)
+        self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, *filling)
         self.updates = 0
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
 
@@ -175,8 +172,8 @@ class Adaptation:
     def update(self) -> dict[str, Tensor]:
         """One update; returns what `refine_slots` measured before it."""
         rehearse = bool(self.rehearsal) and self.updates % 2 == 1
-        slots = pick_slots(self.rehearsal if rehearse else self.slots, self.config.seed, self.updates)
-        slots.prepare(self.updates, self.config.seed)
+        slots = pick_slots(self.rehearsal if rehearse else self.slots, self.seed, self.updates)
+        slots.prepare(self.updates, self.seed)
         scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0
         scale_rates(self.optimizers, self._rates, scale)
         metrics = self._update_prepared(slots) if self.graphs is None else self.graphs(slots)
@@ -187,7 +184,7 @@ class Adaptation:
 
     def _update_prepared(self, slots: Slots) -> dict[str, Tensor]:
         """What of `update` the device does."""
-        metrics = refine_prepared(self.model, slots, self.config)
+        metrics = refine_prepared(self.model, slots, self.settings)
         if self.anchor is not None:
             self.anchor.add_gradients()
         # A rehearsed example reads rows of the base, which must stay as they are.
@@ -220,17 +217,6 @@ class Adaptation:
             start = f"slots/{side}/"
             group.restore({name[len(start) :]: v for name, v in tensors.items() if name.startswith(start)})
         self.updates = int(tensors["updates"])
-
-
-def fill_slots(model: CharmModel, data: Dataset, config: TrainConfig, place: Place) -> dict[int, Slots]:
-    """Slots for each canvas size of the data."""
-    bank, keys = data.bank.to(place.device), data.keys().to(place.device)
-    return {
-        side: Slots(
-            model, data.stream(side, config.batch, config.seed), bank, keys, (0, config.batch), place.device
-        )
-        for side in sorted(data.mixtures)
-    }
 
 
 def _optimizers(model: CharmModel, recipe: Recipe, scope: Scope) -> tuple[list[Optimizer], list[Optimizer]]:

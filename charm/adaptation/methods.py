@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from charm.adaptation.loop import Anchor, Scope, fill_slots, shared_parameters
+from charm.adaptation.loop import Anchor, Scope, shared_parameters
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.model import CharmModel
 from charm.tasks.dataset import Dataset
-from charm.training.config import TrainConfig
-from charm.training.loop import refine_slots
-from charm.training.slots import pick_slots
+from charm.training.config import Refinement, TrainConfig
+from charm.training.refinement import refine_slots
+from charm.training.slots import fill_slots, pick_slots
 
 L2SP_STRENGTH = 0.1
 EWC_STRENGTH = 0.01
@@ -56,20 +56,16 @@ def l2sp(base: Base, scope: Scope, batch: int) -> Anchor:
 def ewc(base: Base, scope: Scope, batch: int) -> Anchor:
     """Shared weights are pulled to the base by how much pretraining batches care for them."""
     parameters = list(shared_parameters(base.model, scope).values())
-    config = TrainConfig(
-        reasoner=base.model.config.reasoner,
-        batch=batch,
-        halt_weight=base.config.halt_weight,
-        seed=base.config.seed,
-    )
-    slots = fill_slots(base.model, base.pretraining(), config, base.place)
+    settings = Refinement.of(base.model.config.reasoner, batch, base.config.halt_weight)
+    seed = base.config.seed
+    slots = fill_slots(base.model, base.pretraining(), batch, seed, base.place.device)
     base.model.requires_grad_(False)
     for parameter in parameters:
         parameter.requires_grad_(True)
 
     def backward(number: int) -> None:
         # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
-        refine_slots(base.model, pick_slots(slots, config.seed, number), config, number)
+        refine_slots(base.model, pick_slots(slots, seed, number), settings, number, seed)
 
     return Anchor(parameters, EWC_STRENGTH, diagonal_fisher(parameters, backward, FISHER_BATCHES))
 

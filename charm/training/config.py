@@ -10,7 +10,7 @@ from typing import Literal
 from charm.config import read_run_config
 from charm.errors import CharmError
 from charm.model import MemoryConfig, ModelConfig
-from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.config import Kind, ReasonerConfig
 from charm.tasks.dataset import DataConfig
 
 
@@ -51,6 +51,28 @@ class OptimizerConfig:
                 raise CharmError(f"optimizer.{name} must be a number of at least 0, not {value}")
         if self.warmup < 0 or not 0 <= self.cooldown <= 1 or not 0 <= self.ema < 1:
             raise CharmError("warmup must not be negative, cooldown lies in 0..1 and ema in 0..1 (below 1)")
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What a refinement step in training needs to know."""
+
+    kind: Kind
+    limit: int
+    """Refinement steps of an example at most."""
+    exploration: float
+    """Share of examples that may not halt before a depth drawn for them."""
+    batch: int
+    """Slots over all processes: the loss is a mean over so many."""
+    halt_weight: float
+    """Weight of the halting loss."""
+    accumulate: int = 1
+    """Micro-batches an update is split into."""
+
+    @staticmethod
+    def of(reasoner: ReasonerConfig, batch: int, halt_weight: float, accumulate: int = 1) -> Refinement:
+        limits = (reasoner.kind, reasoner.refinement_steps, reasoner.exploration)
+        return Refinement(*limits, batch, halt_weight, accumulate)
 
 
 @dataclass(frozen=True)
@@ -110,6 +132,10 @@ class RunConfig:
     @property
     def model(self) -> ModelConfig:
         return ModelConfig(self.reasoner, self.memory)
+
+    @property
+    def refinement(self) -> Refinement:
+        return Refinement.of(self.reasoner, self.batch, self.halt_weight, self.accumulate)
 
 
 @dataclass(frozen=True)

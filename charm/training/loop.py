@@ -23,8 +23,6 @@ from charm.evaluation.archive import forget_later_votes
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.run import score_checkpoint
 from charm.model import CharmModel
-from charm.reasoner.halting import halt_now, minimum_steps
-from charm.reasoner.losses import continue_loss, refinement_loss
 from charm.tasks.dataset import Dataset, assemble
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig
@@ -32,49 +30,14 @@ from charm.training.folder import check_run, occupied
 from charm.training.graphs import UpdateGraphs
 from charm.training.logs import Logs, forget_later_lines
 from charm.training.optimizers import MovingAverage, Optimizers
-from charm.training.slots import Slots, pick_slots
+from charm.training.refinement import refine_prepared
+from charm.training.slots import Slots, fill_slots, pick_slots
 
 STOP_CHECK_EVERY = 10  # steps between agreements of all processes on whether to stop
 RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
 
 # Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops, views) -> headline scores.
 Score = Callable[[Dataset, Path, int, Sequence[int], int], dict[str, float]]
-
-
-def refine_slots(model: CharmModel, slots: Slots, config: RunConfig, step: int) -> dict[str, Tensor]:
-    """Refill what halted, refine every slot once, leave gradients of the loss, and decide who halts now."""
-    slots.prepare(step, config.seed)
-    return refine_prepared(model, slots, config)
-
-
-def refine_prepared(model: CharmModel, slots: Slots, config: RunConfig) -> dict[str, Tensor]:
-    """What of `refine_slots` the device does: nothing here waits for it or depends on what it finds."""
-    slots.take(model)
-    part = len(slots) // config.accumulate
-    halts, sums = [], []
-    for first in range(0, len(slots), part):
-        at = slice(first, first + part)
-        state, logits, halt = model(slots.state_SBLD[:, at], slots.inputs_BT[at], slots.row_B[at], slots.side)
-        loss, metrics = refinement_loss(logits, halt, slots.targets_BT[at], config.batch, config.halt_weight)
-        if config.reasoner.kind == "hrm" and halt.dim() == 2:
-            with torch.no_grad():
-                _, _, next_halt = model(state, slots.inputs_BT[at], slots.row_B[at], slots.side)
-            last = slots.steps_B[at] + 1 >= config.reasoner.refinement_steps
-            loss = loss + continue_loss(halt, next_halt, last, config.batch, config.halt_weight)
-        loss.backward()
-        slots.state_SBLD[:, at] = state
-        halts.append(halt.detach())
-        sums.append({"loss": loss.detach() * config.batch / part, **metrics})
-
-    slots.steps_B += 1
-    limit = config.reasoner.refinement_steps
-    minimum = minimum_steps(slots.exploration_B2, config.reasoner.exploration, limit)
-    slots.halted_B.copy_(halt_now(torch.cat(halts), slots.steps_B, limit, minimum, config.reasoner.kind))
-    metrics = {name: torch.stack([one[name] for one in sums]).float().mean() for name in sums[0]}
-    metrics["halted"] = slots.halted_B.float().mean()
-    metrics["halted_steps"] = (slots.halted_B * slots.steps_B).float().mean()
-    metrics["early"] = (slots.halted_B & (slots.steps_B < limit)).float().mean()
-    return metrics
 
 
 class Trainer:
@@ -101,18 +64,12 @@ class Trainer:
         graphed = place.device.type == "cuda" and place.world == 1 and config.graphs
         self.optimizers = Optimizers(self.model, config.optimizer, config.steps, graphed)
         self.average = MovingAverage(self.optimizers.dense, config.optimizer.ema)
-        bank, keys = self.data.bank.to(place.device), self.data.keys().to(place.device)
         share = place.share(config.batch)
         if (share[1] - share[0]) % config.accumulate:
             raise CharmError(
                 f"{share[1] - share[0]} slots cannot be split into {config.accumulate} equal parts"
             )
-        self.slots = {
-            side: Slots(
-                self.model, self.data.stream(side, config.batch, config.seed), bank, keys, share, place.device
-            )
-            for side in sorted(self.data.mixtures)
-        }
+        self.slots = fill_slots(self.model, self.data, config.batch, config.seed, place.device, share)
         self.graphs = UpdateGraphs(self.update_prepared, self.model, say) if graphed else None
         self.step = 0
         self.logs = Logs(out, config, place.is_main, place.device)
@@ -158,7 +115,7 @@ class Trainer:
 
     def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
         """What of `update` the device does."""
-        metrics = refine_prepared(self.model, slots, self.config)
+        metrics = refine_prepared(self.model, slots, self.config.refinement)
         self.optimizers.step()
         self.average.update()
         return metrics

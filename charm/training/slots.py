@@ -18,6 +18,7 @@ from torch import Tensor
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.batch import Keys, PairBank, view_tokens
+from charm.tasks.dataset import Dataset
 from charm.tasks.sampling import Stream
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
@@ -135,6 +136,22 @@ def to_device(array: np.ndarray[Any, Any], device: torch.device) -> Tensor:
     """The array on the device; a GPU copies it when it gets there, without holding up the host."""
     tensor = torch.from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+def fill_slots(
+    model: CharmModel,
+    data: Dataset,
+    batch: int,
+    seed: int,
+    device: torch.device,
+    share: tuple[int, int] | None = None,
+) -> dict[int, Slots]:
+    """Slots for each canvas size of the data: all of a batch, or this process's share of it."""
+    bank, keys = data.bank.to(device), data.keys().to(device)
+    return {
+        side: Slots(model, data.stream(side, batch, seed), bank, keys, share or (0, batch), device)
+        for side in sorted(data.mixtures)
+    }
 
 
 def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:

@@ -23,7 +23,8 @@ from charm.reasoner.config import ReasonerConfig
 from charm.training import checkpoint
 from charm.training.config import TrainConfig, read_config
 from charm.training.logs import Logs
-from charm.training.loop import Trainer, compiles, refine_slots, train
+from charm.training.loop import Trainer, compiles, train
+from charm.training.refinement import refine_slots
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
@@ -134,7 +135,7 @@ def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> N
         (slots,) = trainer.slots.values()
         for step in range(3):  # one refinement is not enough to meet every slot's own state
             trainer.model.zero_grad(set_to_none=True)
-            refine_slots(trainer.model, slots, trainer.config, step)
+            refine_slots(trainer.model, slots, trainer.config.refinement, step, trainer.config.seed)
         gradients = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
         found.append({n: g.to_dense() if g.is_sparse else g for n, g in gradients.items()})
     assert "memory.residual.rows.weight" in found[0]
@@ -150,7 +151,7 @@ def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
     met: list[list[int]] = [[] for _ in range(len(slots))]
     for step in range(12):
         halted = slots.halted_B.clone()
-        refine_slots(trainer.model, slots, config, step)
+        refine_slots(trainer.model, slots, config.refinement, step, config.seed)
         trainer.model.zero_grad(set_to_none=True)
         for slot in torch.nonzero(halted).flatten().tolist():
             met[slot].append(int(slots.row_B[slot]))

@@ -1,0 +1,51 @@
+"""One refinement step in training: carry in, forward, loss, gradients, carry out."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from charm.model import CharmModel
+from charm.reasoner.halting import halt_now, minimum_steps
+from charm.reasoner.losses import continue_loss, refinement_loss
+from charm.training.config import Refinement
+from charm.training.slots import Slots
+
+
+def refine_slots(
+    model: CharmModel, slots: Slots, settings: Refinement, step: int, seed: int
+) -> dict[str, Tensor]:
+    """Refill what halted, refine every slot once, leave gradients of the loss, and decide who halts now."""
+    slots.prepare(step, seed)
+    return refine_prepared(model, slots, settings)
+
+
+def refine_prepared(model: CharmModel, slots: Slots, settings: Refinement) -> dict[str, Tensor]:
+    """What of `refine_slots` the device does: nothing here waits for it or depends on what it finds."""
+    slots.take(model)
+    part = len(slots) // settings.accumulate
+    halts, sums = [], []
+    for first in range(0, len(slots), part):
+        at = slice(first, first + part)
+        state, logits, halt = model(slots.state_SBLD[:, at], slots.inputs_BT[at], slots.row_B[at], slots.side)
+        loss, metrics = refinement_loss(
+            logits, halt, slots.targets_BT[at], settings.batch, settings.halt_weight
+        )
+        if settings.kind == "hrm" and halt.dim() == 2:
+            with torch.no_grad():
+                _, _, next_halt = model(state, slots.inputs_BT[at], slots.row_B[at], slots.side)
+            last = slots.steps_B[at] + 1 >= settings.limit
+            loss = loss + continue_loss(halt, next_halt, last, settings.batch, settings.halt_weight)
+        loss.backward()
+        slots.state_SBLD[:, at] = state
+        halts.append(halt.detach())
+        sums.append({"loss": loss.detach() * settings.batch / part, **metrics})
+
+    slots.steps_B += 1
+    minimum = minimum_steps(slots.exploration_B2, settings.exploration, settings.limit)
+    slots.halted_B.copy_(halt_now(torch.cat(halts), slots.steps_B, settings.limit, minimum, settings.kind))
+    metrics = {name: torch.stack([one[name] for one in sums]).float().mean() for name in sums[0]}
+    metrics["halted"] = slots.halted_B.float().mean()
+    metrics["halted_steps"] = (slots.halted_B * slots.steps_B).float().mean()
+    metrics["early"] = (slots.halted_B & (slots.steps_B < settings.limit)).float().mean()
+    return metrics
