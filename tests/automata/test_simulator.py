@@ -128,3 +128,16 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         evolve(np.full((1, 9, 9), 2, np.uint8), parse_rule("B3/S23"), (1,))
     with pytest.raises(CharmError, match="horizons must rise"):
         evolve(np.zeros((1, 9, 9), np.uint8), parse_rule("B3/S23"), (2, 2))
+
+
+@pytest.mark.parametrize("radius", [1, 2, 3, 7])
+def test_the_smallest_torus_holds_the_neighbourhood_exactly_once(radius: int) -> None:
+    """On a side of 2r the two ends of a neighbourhood would be the same cell, counted twice."""
+    side = 2 * radius + 1
+    rule = Rule((1, 2, 3), (2, 3), radius=radius)
+    start = np.random.default_rng(radius).integers(0, 2, (1, side, side + 1)).astype(np.uint8)
+    start[start.cumsum().reshape(start.shape) > 4] = 0  # few, so that counts decide
+    assert np.array_equal(evolve(start, rule, (1,))[0, 0], naive(start[0], rule))
+    for height, width in ((side - 1, side), (side, side - 1)):
+        with pytest.raises(CharmError, match="smaller than the neighbourhood"):
+            evolve(np.zeros((1, height, width), np.uint8), rule, (1,))

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
+from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, with_overrides
 
 TEN_THOUSANDS = [10_000 * n for n in range(1, 61)]
 
@@ -70,3 +70,20 @@ def test_names() -> None:
     assert replace(protocol_named("extra"), half_life=None, window=3) == Protocol(window=3, loops=(16, 24))
     with pytest.raises(CharmError, match="no protocol 'fast'; the names are none, standard"):
         protocol_named("fast")
+
+
+def test_no_compute_is_spent_on_views_or_checkpoints_that_are_not_there() -> None:
+    """By counting predictions: 8 views where 20 are asked for, 3 checkpoints where 10 are."""
+    protocol = Protocol(views=20, window=10, loops=(16, 8))
+    assert protocol.relative_compute(8, 3) == sum(8 * 3 * loops / 16 for loops in (16, 8))
+    assert protocol.relative_compute(100, 60) == 20 * 10 * 1.5
+    assert Protocol(window=10).relative_compute(8, 3) == 8 * 3
+    assert Protocol(window="half").relative_compute(8, 5) == 8 * 3
+    assert Protocol(window="current").relative_compute(8, 5) == 8
+
+
+def test_overrides_change_what_is_given_and_nothing_else() -> None:
+    extra = PROTOCOLS["extra"]
+    assert with_overrides("extra") == extra
+    for field, value in (("views", 3), ("window", "all"), ("loops", (4,)), ("half_life", 2.0)):
+        assert with_overrides("extra", **{field: value}) == replace(extra, **{field: value})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -159,6 +161,53 @@ def test_5_rivals_must_agree_with_the_generated_pairs(root: Path) -> None:
     assert any(
         "no rival reading" in failure for failure in checked(root_of(root, "no"), GOOD + other).failures
     )
+
+
+def test_5_a_rival_that_fails_does_not_agree(root: Path) -> None:
+    """It reproduces the official pairs, since none has a 1, and raises on a generated one that has."""
+    raising = "\n\ndef rival(grid: Grid) -> Grid:\n    if (grid == 1).any():\n        raise ValueError\n"
+    raising += "    return verify(grid)\n"
+    only(checked(root, GOOD + raising, 120), 5, "rival disagrees with generated pair")
+
+
+@pytest.mark.parametrize("count", [1, 5, 6, 8])
+def test_3_every_pair_that_does_not_come_out_again_counts(
+    root: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    """A single one fails the package; many are listed up to five and counted."""
+    found = [f"pair {number} differs" for number in range(count)]
+
+    def fresh_process(command: list[str], **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(command, 0, json.dumps(found), "")
+
+    monkeypatch.setattr(check_module.subprocess, "run", fresh_process)
+    report = checked(root, GOOD)
+    assert not report.passed
+    assert report.failures[:5] == [f"3. {problem}" for problem in found[:5]]
+    assert len(report.failures) == min(count, 6)
+    if count > 5:
+        assert f"and {count - 5} more pairs" in report.failures[5]
+
+
+def test_2_a_cap_is_for_fewer_pairs_than_a_package_gives(root: Path) -> None:
+    only(
+        checked(root_of(root, "many"), GOOD + "\nCAP = 1000\n"), 2, "CAP is 1000; it is for tasks with fewer"
+    )
+    assert checked(root_of(root, "fewer"), GOOD + "\nCAP = 999\n").passed
+
+
+def test_2_a_generator_that_fails_now_and_then_is_named(root: Path) -> None:
+    source = spoiled(
+        "    plain, mirrored",
+        "    if block[0, 0] == 5:\n        raise ValueError('five')\n    plain, mirrored",
+    )
+    report = checked(root, source, 120)
+    assert any(failure.startswith("2. generator exception in") for failure in report.failures)
+    assert any("generate: " in failure and "five" in failure for failure in report.failures)
+
+
+def test_1_a_pair_declared_wrong_must_exist(root: Path) -> None:
+    only(checked(root, GOOD + '\nWRONG = {"train 7": "a slip"}\n'), 1, "WRONG names 'train 7'")
 
 
 @pytest.mark.parametrize(

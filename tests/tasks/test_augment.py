@@ -73,3 +73,14 @@ def test_pool_restricts_colours() -> None:
     _, colors = decode(draw_views(make_task("t", 9), 300, 0, pool))
     assert len(colors) == 300
     assert {tuple(row) for row in colors.tolist()} <= {tuple(row) for row in pool.tolist()}
+
+
+def test_every_symmetry_and_every_permutation_of_the_pool_is_drawn() -> None:
+    """Of 4 x 8 views, 32 are all there are; and colours are drawn from all nine where there is no pool."""
+    task = make_task("t", 9)
+    pool = color_pool(4, seed=1)
+    dihedrals, colors = decode(draw_views(task, 1000, 0, pool))
+    drawn = {(int(d), tuple(c)) for d, c in zip(dihedrals, colors.tolist(), strict=True)}
+    assert drawn == {(d, tuple(c)) for d in range(8) for c in pool.tolist()}
+    _, free = decode(draw_views(task, 1000, 0))
+    assert [len(np.unique(free[:, color])) for color in range(10)] == [1] + [9] * 9

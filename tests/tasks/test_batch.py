@@ -75,3 +75,21 @@ def test_views_of_a_batch_equal_views_one_at_a_time(device: str) -> None:
     assert torch.equal(first.inverse().apply(first.apply(grids)), grids)
     with pytest.raises(CharmError, match="not square"):
         first.apply(grids[:, :3])
+
+
+def test_the_hash_of_pairs_follows_cells_shapes_and_order() -> None:
+    """The same cells in a row, read in other shapes or in another order, are other pairs."""
+    cells = np.arange(6, dtype=np.uint8)
+    high, wide = cells.reshape(3, 2), cells.reshape(2, 3)
+    banks = [
+        [Pair(high, wide), Pair(wide, wide)],
+        [Pair(high, high), Pair(wide, wide)],
+        [Pair(wide, wide), Pair(wide, wide)],
+        [Pair(wide, wide), Pair(high, wide)],
+        [Pair(high, wide + np.uint8(1)), Pair(wide, wide)],
+        [Pair(high, wide)],
+        [Pair(high, None), Pair(wide, wide)],
+    ]
+    hashes = [PairBank.of(pairs).sha256() for pairs in banks]
+    assert len(set(hashes)) == len(banks)
+    assert PairBank.of(banks[0]).sha256() == hashes[0]

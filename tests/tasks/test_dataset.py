@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from charm.errors import CharmError
+from charm.tasks.augment import draw_views
 from charm.tasks.batch import view_tokens
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
 from charm.tasks.pairs_file import Manifest, Plan, TaskRecord, pack_pairs, write_block, write_manifest
-from charm.tasks.task import Pair
+from charm.tasks.task import Pair, Task
+from charm.tasks.view import decode
 
 
 def write_tasks(folder: Path, names: list[str], seed: int, longest: int = 9) -> Path:
@@ -187,3 +189,116 @@ def test_bad_requests(config: DataConfig) -> None:
         assemble(replace(config, synthetic=("rearc",)))
     with pytest.raises(CharmError, match="views must be at least 1"):
         replace(config, views=0)
+
+
+def entries(data: Dataset) -> dict[str, list[tuple[int, int]]]:
+    """Every (pair, row) of the index, by the puzzle whose row it is."""
+    found: dict[str, list[tuple[int, int]]] = {puzzle: [] for puzzle in data.instances.puzzles}
+    owner = data.instances.table()[0]
+    for mixture in data.mixtures.values():
+        for pair, row in zip(*mixture.locate(np.arange(len(mixture))), strict=True):
+            found[data.instances.puzzles[owner[row]]].append((int(pair), int(row)))
+    return found
+
+
+def test_each_role_has_its_own_number_of_repeats(config: DataConfig) -> None:
+    """Three pairs of a trained task once, two demonstrations of an evaluated one and three auxiliary pairs often."""
+    found = entries(assemble(replace(config, evaluate_repeats=3, auxiliary_repeats=5)))
+    views = config.views
+    assert {puzzle: len(here) for puzzle, here in found.items()} == {
+        **{"a": 3 * views, "b": 3 * views},
+        **{"c": 2 * 3 * views, "d": 2 * 3 * views},
+        "e": 3 * 5 * views,
+    }
+    assert [len(set(found[puzzle])) for puzzle in "ace"] == [3 * views, 2 * views, 3 * views]
+
+
+def test_questions_are_asked_under_the_first_views_of_their_puzzle(config: DataConfig) -> None:
+    """A model may hold rows of more views than this dataset is about."""
+    more = assemble(config).instances
+    data = assemble(replace(config, views=6), more)
+    question = data.questions[1]
+    assert len(more.rows("d")) == 20
+    assert data.question_rows(question).tolist() == more.rows("d")[:6].tolist()
+    assert data.question_rows(question, 4).tolist() == more.rows("d")[:4].tolist()
+    assert data.question_rows(question, 50).tolist() == more.rows("d")[:6].tolist()
+
+
+def grids(*shapes: tuple[int, int], seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, 10, shape).astype(np.uint8) for shape in shapes]
+
+
+def test_a_synthetic_pair_has_a_canvas_for_its_longer_grid(config: DataConfig) -> None:
+    """Input or output, height or width: each of the four decides once."""
+    shapes = [((3, 3), (14, 2)), ((3, 3), (2, 19)), ((12, 3), (3, 3)), ((2, 25), (3, 3)), ((3, 3), (3, 3))]
+    pairs = [Pair(*grids(*both, seed=number)) for number, both in enumerate(shapes)]
+    assert config.data is not None
+    add_synthetic(config.data / "rearc", {"a": pairs})
+    fit = replace(config, canvas="fit", synthetic=("rearc",))
+    plain, data = assemble(replace(fit, synthetic=())), assemble(fit)
+    where: dict[int, set[int]] = {}
+    for side, mixture in data.mixtures.items():
+        data.stream(side, 4)  # refuses what does not fit
+        numbers = mixture.locate(np.arange(len(mixture)))[0]
+        for number in set(numbers.tolist()) - set(range(len(plain.bank))):
+            where.setdefault(number - len(plain.bank), set()).add(side)
+    assert where == {0: {16}, 1: {21}, 2: {16}, 3: {30}, 4: {11}}
+
+
+def test_synthetic_pairs_stand_under_rows_of_their_own_puzzle(config: DataConfig) -> None:
+    """All pairs, and no other's, under the puzzle's first views, or under views drawn for them with the seed."""
+    made = {name: [Pair(*grids((3, 4), (2, 5), seed=10 * k + ord(name))) for k in range(9)] for name in "ab"}
+    assert config.data is not None
+    add_synthetic(config.data / "rearc", made)
+    for seed, style in ((0, "shared"), (0, "own"), (7, "own")):
+        asked = replace(
+            config, seed=seed, synthetic=("rearc",), synthetic_view_count=5, synthetic_views=style
+        )  # type: ignore[arg-type]
+        data = assemble(asked)
+        first = len(assemble(replace(asked, synthetic=())).bank)
+        found = entries(data)
+        for name, pairs in made.items():
+            generated = {(pair, row) for pair, row in found[name] if pair >= first}
+            codes = draw_views(Task(name, tuple(pairs[:8]), ()), 5, seed + 1)  # eight pairs tell views apart
+            rows = data.instances.rows(name)[:5] if style == "shared" else data.instances.add(name, codes)
+            assert {row for _, row in generated} == set(rows.tolist())
+            assert [data.bank.pair(pair) for pair in sorted({pair for pair, _ in generated})] == pairs
+            assert len(generated) == 9 * 5
+
+
+def test_a_questions_cells_in_another_shape_may_be_trained_on(config: DataConfig) -> None:
+    folder = Path(config.evaluate[0])
+    task = json.loads((folder / "c.json").read_text())
+    task["test"][0]["input"] = [[1, 2, 3, 4]]
+    (folder / "c.json").write_text(json.dumps(task))
+    square, line = np.array([[1, 2], [3, 4]], np.uint8), np.array([[1, 2, 3, 4]], np.uint8)
+    assert config.data is not None
+    add_synthetic(config.data / "rearc", {"a": [Pair(square, line), Pair(line, square)]})
+    data = assemble(replace(config, synthetic=("rearc",)))
+    trained = {pair for here in entries(data).values() for pair, _ in here}
+    assert sum(data.bank.pair(pair) == Pair(square, line) for pair in trained) == 1
+    assert sum(data.bank.pair(pair) == Pair(line, square) for pair in trained) == 0
+
+
+def test_a_pool_bounds_the_colours_of_all_views(config: DataConfig) -> None:
+    data = assemble(replace(config, color_pool=3))
+    _, colors = decode(data.instances.table()[1])
+    assert len(np.unique(colors, axis=0)) == 3
+    assert len(np.unique(decode(assemble(config).instances.table()[1])[1], axis=0)) > 50
+
+
+def test_chosen_tasks_have_their_questions_and_answers_alone(config: DataConfig) -> None:
+    chosen = replace(config, tasks=("a", "d"))
+    data = assemble(chosen)
+    assert data.instances.puzzles == ["a", "d"]
+    assert [question.task_id for question in data.questions] == ["d"]
+    (question,) = answer_key(chosen)
+    assert question == data.questions[0]
+
+
+def test_a_stream_follows_its_seed_or_that_of_the_data(config: DataConfig) -> None:
+    data = assemble(replace(config, seed=3))
+    rows = {seed: data.stream(30, 64, seed).batch(0).row_N.tolist() for seed in (None, 3, 4)}
+    assert rows[None] == rows[3]
+    assert rows[3] != rows[4]

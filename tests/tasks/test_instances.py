@@ -82,3 +82,40 @@ def test_bad_requests_are_named(tmp_path: Path) -> None:
 def test_an_index_without_rows_can_be_saved_and_loaded(tmp_path: Path) -> None:
     Instances().save(tmp_path / "instances.npz")
     assert Instances.load(tmp_path / "instances.npz") == Instances()
+
+
+def test_equal_indexes_have_the_same_puzzle_and_view_in_every_row() -> None:
+    def index(*entries: tuple[str, list[int]]) -> Instances:
+        instances = Instances()
+        for puzzle, codes in entries:
+            instances.add(puzzle, np.array(codes, np.uint32))
+        return instances
+
+    one = index(("a", [0, 5]), ("b", [0, 9]))
+    assert one == index(("a", [0, 5]), ("b", [0, 9]))
+    assert one == index(("a", [0]), ("a", [5]), ("b", [0, 9]))  # however the rows came to be there
+    for other in (
+        index(("a", [0, 6]), ("b", [0, 9])),  # another view
+        index(("a", [5, 0]), ("b", [0, 9])),  # the same views in other rows
+        index(("a", [0, 5, 7]), ("b", [0])),
+        index(("a", [0]), ("b", [0, 9]), ("a", [5])),  # other rows for the same puzzles
+        index(("a", [0, 5]), ("c", [0, 9])),  # another name
+        index(("a", [0, 5]), ("b", [0, 9, 4])),
+    ):
+        assert one != other
+    assert one != "an index"
+
+
+def test_an_index_whose_lengths_do_not_add_up_is_refused(tmp_path: Path) -> None:
+    """Else its last puzzles would silently have too few rows, and all rows after them would be bound wrongly."""
+    instances = Instances()
+    instances.add("a", np.array([0, 5], np.uint32))
+    instances.add("b", np.array([0, 5, 9], np.uint32))
+    instances.save(tmp_path / "whole.npz")
+    with np.load(tmp_path / "whole.npz") as whole:
+        parts = dict(whole)
+    assert parts["length"].tolist() == [2, 3]
+    for lengths in ([2, 2], [2, 4], [1, 3], [2, 0]):
+        np.savez(tmp_path / "damaged.npz", **{**parts, "length": np.array(lengths, np.int32)})
+        with pytest.raises(CharmError, match=r"damaged\.npz"):
+            Instances.load(tmp_path / "damaged.npz")
