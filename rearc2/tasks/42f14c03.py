@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, label, objects, place
+from rearc2.helpers import Grid, Mask, Retry, canvas, colors, crop, label, objects, place
 
 SIDE = 16
 
@@ -52,14 +52,17 @@ def _figure(opening: int, depths: list[int], core: int, upright: bool) -> Mask:
 
 def verify(grid: Grid) -> Grid:
     things = objects(np.where(grid == np.bincount(grid.ravel()).argmax(), -1, grid), background=-1)
-    blocks = {thing.mask.shape: thing.color for thing in things if thing.mask.all()}
+    blocks = [thing for thing in things if thing.mask.all()]
     for thing in things:
         output = np.where(thing.mask, thing.color, -1)
         notches, count = label(~thing.mask)
+        left = list(blocks)  # each block goes into one notch, and none is left over
         for notch in range(1, count + 1):
-            rows, columns = np.nonzero(notches == notch)
-            shape = (len(set(rows.tolist())), len(set(columns.tolist())))
-            output[notches == notch] = blocks.get(shape, -1)
-        if count and (output >= 0).all():
+            hole = crop(notches, notches == notch) == notch
+            fitting = [block for block in left if block.mask.shape == hole.shape and hole.all()]
+            if fitting:
+                left.remove(fitting[0])
+                output[notches == notch] = fitting[0].color
+        if count and not left and (output >= 0).all():
             return output
     raise ValueError("the blocks fit no figure")

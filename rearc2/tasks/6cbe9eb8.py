@@ -1,6 +1,7 @@
 """Rectangles lie on a wallpaper. The output is the largest one with the next smaller in its bottom left corner (inside
 its border, if it has one), that with the next in its corner, and so on. No wallpaper is left inside."""
 
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -66,9 +67,7 @@ def _tile(rng: Random, papers: list[int]) -> Grid:
 
 
 def verify(grid: Grid) -> Grid:
-    papers = set(grid[:, 0].tolist()) | set(
-        grid[-1].tolist()
-    )  # nothing lies on the left column and the bottom row
+    papers = _papers(grid)
     boxes = {color: box(grid == color) for color in sorted(set(grid.ravel().tolist()) - papers)}
     rectangles = []
     for color, (top, left, height, width) in boxes.items():
@@ -90,3 +89,23 @@ def verify(grid: Grid) -> Grid:
         paint(output, patch, bottom - len(patch), left)
         bottom, left = bottom - bordered, left + bordered
     return output
+
+
+def _papers(grid: Grid) -> set[int]:
+    """The wallpaper's colours: those of one or two sides of the grid that no rectangle touches.
+
+    With too few colours, one of the wallpaper would pass for a rectangle that shows wallpaper on its outline.
+    """
+    sides = [set(line.tolist()) for line in (grid[:, 0], grid[-1], grid[:, -1], grid[0])]
+    choices = [*(one | other for one, other in combinations(sides, 2)), *sides]
+    fitting = [papers for papers in choices if not _shows_on_outlines(grid, papers)]
+    return min(fitting or choices[:1], key=len)
+
+
+def _shows_on_outlines(grid: Grid, papers: set[int]) -> bool:
+    for color in set(grid.ravel().tolist()) - papers:
+        top, left, height, width = box(grid == color)
+        part = grid[top : top + height, left : left + width]
+        if papers & {*part[0].tolist(), *part[-1].tolist(), *part[:, 0].tolist(), *part[:, -1].tolist()}:
+            return True
+    return False

@@ -41,7 +41,7 @@ def verify(grid: Grid) -> Grid:
     (row,) = np.flatnonzero((grid == ORANGE).any(axis=1))
     filled = grid[row] == ORANGE
     color = ORANGE
-    while filled.any():
+    while filled.any() and row < len(grid):  # the grid may cut the pyramid off
         output[row, filled] = color
         gaps = np.zeros_like(filled)
         gaps[1:-1] = filled[:-2] & filled[2:] & ~filled[1:-1]

@@ -1,5 +1,7 @@
 """Green boxes that face each other are joined by corridors, one cell narrower on either side than the stretch they
-face, open inside. The corridors join all boxes by the shortest ways, without a circle."""
+face, open inside. The corridors join all boxes by the shortest ways, without a circle.
+
+All boxes that are joined officially are centred on each other, so only such boxes are drawn."""
 
 from itertools import combinations
 from random import Random
@@ -23,8 +25,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
         if len(boxes) == count:
             break
         parent = rng.choice(boxes)
-        top, left, bottom, right = new = _new_box(rng, rng.randint(0, SIDE - 3), rng.randint(0, SIDE - 3))
-        if bottom >= SIDE or right >= SIDE:
+        top, left, bottom, right = new = _beside(rng, parent)
+        if top < 0 or left < 0 or bottom >= SIDE or right >= SIDE:
             continue
         # Only the parent may be near enough for a corridor, so that the corridors form a tree.
         if not _near(new, parent) or any(_near(new, other) for other in boxes if other != parent):
@@ -59,6 +61,23 @@ def _new_box(rng: Random, top: int, left: int) -> Box:
     return top, left, top + height - 1, left + width - 1
 
 
+def _beside(rng: Random, parent: Box) -> Box:
+    """A new box on a random side of the parent, near and centred on it; it may lie outside the grid."""
+    _, _, bottom, right = _new_box(rng, 0, 0)
+    upright = rng.random() < 0.5
+    ahead = rng.random() < 0.5
+    gap = rng.randint(1, LONGEST)
+    if upright:  # above or below: an even difference of the widths
+        right += (right - parent[3] + parent[1]) % 2
+        top = parent[2] + 1 + gap if ahead else parent[0] - 1 - gap - bottom
+        left = (parent[1] + parent[3] - right) // 2
+    else:
+        bottom += (bottom - parent[2] + parent[0]) % 2
+        left = parent[3] + 1 + gap if ahead else parent[1] - 1 - gap - right
+        top = (parent[0] + parent[2] - bottom) // 2
+    return top, left, top + bottom, left + right
+
+
 def _near(one: Box, two: Box) -> bool:
     """Whether the boxes face each other along three cells or more, near enough for a corridor."""
     down, right = max(one[0], two[0]) - min(one[2], two[2]), max(one[1], two[1]) - min(one[3], two[3])
@@ -79,7 +98,7 @@ def _touch(one: Box, two: Box) -> bool:
     return max(down, right) <= 1
 
 
-def _join(grid: Grid, farthest: int) -> Grid:
+def _join(grid: Grid, farthest: int, only_centred: bool = False) -> Grid:
     """Joins facing boxes by corridors, the nearest first, unless they are joined already or too far apart."""
     output = grid.copy()
     boxes = objects(grid, diagonal=False)
@@ -90,7 +109,8 @@ def _join(grid: Grid, farthest: int) -> Grid:
             gap = (b.left - a.right if turned else b.top - a.bottom) - 1
             first = max(a.top, b.top) + 1 if turned else max(a.left, b.left) + 1
             last = min(a.bottom, b.bottom) - 1 if turned else min(a.right, b.right) - 1
-            if 0 < gap <= farthest and first <= last:
+            off = a.top + a.bottom - b.top - b.bottom if turned else a.left + a.right - b.left - b.right
+            if 0 < gap <= farthest and first <= last and not (only_centred and off):
                 pairs.append((gap, one, two, turned, first, last, a.right if turned else a.bottom))
     groups = list(range(len(boxes)))
     for gap, one, two, turned, first, last, start in sorted(pairs):
@@ -111,3 +131,8 @@ def verify(grid: Grid) -> Grid:
 def rival_distance(grid: Grid) -> Grid:
     """Boxes are joined whenever they are near, whether or not that closes a circle."""
     return _join(grid, LONGEST)
+
+
+def rival_centred(grid: Grid) -> Grid:
+    """Only boxes that are centred on each other are joined."""
+    return _join(grid, SIDE, only_centred=True)

@@ -1,6 +1,7 @@
 """A rectangle with a tail moves in the direction of its tail, as far as the tail is long, and lies over the others
 there; the tail disappears. Rectangles without a tail stay and show what was hidden."""
 
+from itertools import combinations
 from random import Random
 
 import numpy as np
@@ -79,9 +80,11 @@ def _mover(rng: Random, before: Grid, after: Grid, taken: Mask, color: int) -> N
 
 
 def verify(grid: Grid) -> Grid:
-    statics, movers = [], []
+    statics, movers, box_of = [], [], {}
     for color in np.unique(grid[grid > 0]):
         top, left, height, width = box(grid == color)
+        box_of[color] = np.zeros(grid.shape, bool)
+        fill(box_of[color], top, left, height, width, True)
         figure = grid[top : top + height, left : left + width] == color
         for side in SIDES:
             # Single cells, not at a corner, in the outer rows of the figure turned to the top.
@@ -96,6 +99,14 @@ def verify(grid: Grid) -> Grid:
         else:
             statics.append((color, slice(top, top + height), slice(left, left + width)))
     output = np.zeros_like(grid)
+    # Among themselves they lie as in the input: the one that shows where the boxes of two meet is on top.
+    for group in (statics, movers):
+        for _ in group:
+            for first, second in combinations(range(len(group)), 2):
+                under = box_of[group[first][0]] & (grid == group[second][0])
+                over = box_of[group[second][0]] & (grid == group[first][0])
+                if over.sum() > under.sum():
+                    group[first], group[second] = group[second], group[first]
     for color, covered_rows, covered_columns in statics + movers:
         output[covered_rows, covered_columns] = color
     return output

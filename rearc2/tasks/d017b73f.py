@@ -3,7 +3,7 @@ right end of the piece before it. The first one stays."""
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint
+from rearc2.helpers import Grid, Mask, Retry, canvas, colors, objects, paint
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -44,13 +44,20 @@ def _piece(rng: Random) -> tuple[Grid, int, int]:
 def verify(grid: Grid) -> Grid:
     pieces = sorted(objects(grid), key=lambda piece: piece.left)
     output = canvas(3, sum(piece.width for piece in pieces))
-    left, end = 0, pieces[0].top + int(pieces[0].mask[:, 0].argmax())
+    left, end = 0, pieces[0].top + _end(pieces[0].mask)
     for piece in pieces:
-        top = end - int(piece.mask[:, 0].argmax())
+        top = end - _end(piece.mask)
         paint(output, piece.patch, top, left)
         left += piece.width
-        rows = piece.mask[:, -1].nonzero()[0].tolist()
-        # The pipe comes into the last column at the cell with a neighbour, and ends at the other end of it.
-        (into,) = [row for row in rows if piece.mask[row, -2]]
-        end = top + (rows[-1] if into == rows[0] else rows[0])
+        end = top + _end(piece.mask[:, ::-1], last=True)
     return output
+
+
+def _end(mask: Mask, last: bool = False) -> int:
+    """The row where the pipe ends on the left: in the first column, the end that does not go on to the second.
+
+    In a piece of one column it is the upper end, as the `last` end the lower.
+    """
+    rows = mask[:, 0].nonzero()[0].tolist()
+    onward = [row for row in rows if mask.shape[1] > 1 and mask[row, 1]] or [rows[0] if last else rows[-1]]
+    return int(rows[-1] if onward[0] == rows[0] else rows[0])

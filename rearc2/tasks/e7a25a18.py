@@ -28,7 +28,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def verify(grid: Grid) -> Grid:
     """Reads the squares as one picture and enlarges it to the inside of the frame."""
     picture, side = _picture(grid)
-    return np.pad(upscale(picture, (side - 2) // picture.shape[0]), 1, constant_values=RED)
+    # By index, not by factor: the inside need not be a multiple of the picture.
+    rows, columns = (np.arange(side - 2) * length // (side - 2) for length in picture.shape)
+    return np.pad(picture[np.ix_(rows, columns)], 1, constant_values=RED)
 
 
 def rival_twice(grid: Grid) -> Grid:

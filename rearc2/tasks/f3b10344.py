@@ -1,12 +1,15 @@
 """Blocks of one colour that face each other are joined by a sky blue bridge, one cell narrower on both sides than the
-stretch over which they face. No bridge closes a ring: the widest gap stays open."""
+stretch over which they face. No bridge closes a ring: the widest gap stays open.
+
+All official bridges join blocks that are centred on each other, and the one gap that stays open is off centre. So only
+centred blocks are drawn."""
 
 from itertools import combinations
 from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, fill, objects
+from rearc2.helpers import Grid, Retry, Thing, canvas, colors, fill, objects
 
 BRIDGE = 8
 
@@ -24,7 +27,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     bridges: list[tuple[int, int, int, int]] = []
     wanted = rng.randint(6, 13)
     for (top, height), (left, width) in rng.sample(bands, len(bands)):
-        high, wide = rng.randint(max(3, height - 1), height), rng.randint(max(3, width - 1), width)
+        # Only even differences, so that the blocks of a band are centred on each other.
+        high, wide = (
+            height - 2 * rng.randint(0, min(1, (height - 3) // 2)),
+            width - 2 * rng.randint(0, min(1, (width - 3) // 2)),
+        )
         box = top + (height - high) // 2, left + (width - wide) // 2, high, wide
         for color in rng.sample(palette, len(palette)):
             found = _bridges(shape, [*blocks, (*box, color)])
@@ -93,7 +100,26 @@ def verify(grid: Grid) -> Grid:
     output = grid.copy()
     blocks = objects(grid)
     group = list(range(len(blocks)))
-    bridges = []
+    bridges = _gaps(grid, blocks)
+    for _, first, second, rows, columns, _ in sorted(bridges, key=lambda bridge: bridge[0]):
+        if group[first] != group[second]:
+            output[rows, columns] = BRIDGE
+            group = [group[first] if number == group[second] else number for number in group]
+    return np.asarray(output)
+
+
+def rival_centred(grid: Grid) -> Grid:
+    """Blocks are joined if they are centred on each other, whether or not that closes a ring."""
+    output = grid.copy()
+    for *_, rows, columns, centred in _gaps(grid, objects(grid)):
+        if centred:
+            output[rows, columns] = BRIDGE
+    return np.asarray(output)
+
+
+def _gaps(grid: Grid, blocks: list[Thing]) -> list[tuple[int, int, int, slice, slice, bool]]:
+    """Breadth, the two blocks, rows, columns, and whether the blocks are centred on each other."""
+    gaps = []
     for first, second in combinations(range(len(blocks)), 2):
         one, two = blocks[first], blocks[second]
         rows = slice(max(one.top, two.top) + 1, min(one.bottom, two.bottom))
@@ -102,16 +128,14 @@ def verify(grid: Grid) -> Grid:
             continue
         if rows.stop > rows.start:
             columns = slice(min(one.right, two.right) + 1, max(one.left, two.left))
+            centred = one.top + one.bottom == two.top + two.bottom
             gap = columns.stop - columns.start
         elif columns.stop > columns.start:
             rows = slice(min(one.bottom, two.bottom) + 1, max(one.top, two.top))
+            centred = one.left + one.right == two.left + two.right
             gap = rows.stop - rows.start
         else:
             continue
         if not grid[rows, columns].any():
-            bridges.append((gap, first, second, rows, columns))
-    for _, first, second, rows, columns in sorted(bridges, key=lambda bridge: bridge[0]):
-        if group[first] != group[second]:
-            output[rows, columns] = BRIDGE
-            group = [group[first] if number == group[second] else number for number in group]
-    return np.asarray(output)
+            gaps.append((gap, first, second, rows, columns, centred))
+    return gaps

@@ -41,23 +41,21 @@ def verify(grid: Grid) -> Grid:
     }
     height = max(part.shape[0] for part in parts.values())
     width = max(part.shape[1] for part in parts.values())
+    # The largest copies first: what they show tells where a copy belongs that has lost a whole side.
     figure = np.zeros((height, width), bool)
-    for part in parts.values():
-        if part.shape == figure.shape:
-            figure |= part
+    places = {}
+    for color, part in sorted(parts.items(), key=lambda item: -item[1].size):
+        down, right = places[color] = _fit(figure, part)
+        figure[down : down + part.shape[0], right : right + part.shape[1]] |= part
     output = grid.copy()
-    for color, part in parts.items():
+    for color, (down, right) in places.items():
         top, left = np.argwhere(grid == color).min(axis=0).tolist()
-        down, right = _fit(figure, part)
         paint(output, figure, top - down, left - right, color)
     return output
 
 
 def _fit(figure: Mask, part: Mask) -> tuple[int, int]:
-    """Where in the figure the part belongs: a copy may have lost a whole side."""
+    """Where in the figure the part belongs: where most of its cells are the figure's."""
     height, width = part.shape
-    for down in range(figure.shape[0] - height + 1):
-        for right in range(figure.shape[1] - width + 1):
-            if (figure[down : down + height, right : right + width] | ~part).all():
-                return down, right
-    raise ValueError("the part does not fit")
+    places = [(d, r) for d in range(len(figure) - height + 1) for r in range(figure.shape[1] - width + 1)]
+    return max(places, key=lambda p: (figure[p[0] : p[0] + height, p[1] : p[1] + width] & part).sum())

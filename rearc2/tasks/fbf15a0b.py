@@ -36,9 +36,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def verify(grid: Grid) -> Grid:
-    rows = np.nonzero(grid == MARK)[0]
-    if rows[0] == rows[1]:
-        return verify(grid.T).T
-    half = len(grid) // 2
-    kept = grid[:half] if rows[0] < half else grid[half:]
-    return np.where(kept == MARK, PAPER, kept)
+    # Looked for beside the corners, since a figure may be grey too.
+    for turned in (False, True):
+        view = grid.T if turned else grid
+        for step in (1, -1):
+            for column in (0, -1):
+                if (view[::step][:3:2, column] == MARK).all():
+                    kept = view[::step][: len(view) // 2].copy()
+                    kept[:3:2, column] = PAPER
+                    return np.asarray(kept[::step].T if turned else kept[::step])
+    raise ValueError("there are no two marks beside a corner")
