@@ -158,7 +158,7 @@ class Adaptation:
         self.graphs = None
         if place.device.type == "cuda":
             put_rates_on(self.optimizers, place.device)
-            self.graphs = UpdateGraphs(self._update_prepared, model, partial(print, file=sys.stderr))
+            self.graphs = UpdateGraphs(model, partial(print, file=sys.stderr))
         filling = (recipe.batch, self.seed, place.device)
         self.slots = fill_slots(model, data, *filling)
         self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, *filling)
@@ -176,7 +176,9 @@ class Adaptation:
         slots.prepare(self.updates, self.seed)
         scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0
         scale_rates(self.optimizers, self._rates, scale)
-        metrics = self._update_prepared(slots) if self.graphs is None else self.graphs(slots)
+        metrics = (
+            self._update_prepared(slots) if self.graphs is None else self.graphs(self._update_prepared, slots)
+        )
         self.updates += 1
         if not rehearse:
             self._measured.append(torch.stack([metrics["token_loss"], metrics["exact_accuracy"]]))
@@ -194,6 +196,11 @@ class Adaptation:
         for optimizer in self.optimizers:
             optimizer.zero_grad(set_to_none=True)
         return metrics
+
+    def close(self) -> None:
+        """Free the recorded updates on the GPU; call this before another adaptation begins."""
+        if self.graphs is not None:
+            self.graphs.close()
 
     def progress(self) -> tuple[float, float]:
         """Mean token loss since the last call, and the newest share of exact demonstrations; rehearsal aside."""

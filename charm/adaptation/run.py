@@ -206,6 +206,8 @@ class StreamRun:
             if done % 10 == 9:
                 self._tell(done + 1, f"stage {number}, {task_id}")
         loss, exact = adaptation.progress()
+        if not self.joint:
+            adaptation.close()
         if not math.isfinite(loss):
             raise CharmError(
                 f"stage {number}, task {task_id}: the loss is {loss}; earlier stages are unharmed"

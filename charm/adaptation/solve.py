@@ -6,6 +6,7 @@ as it is; "composition" and "full" also move shared weights, which are put back 
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
@@ -19,7 +20,14 @@ from typing import Any, Literal
 
 import torch
 
-from charm.adaptation.loop import Adaptation, Recipe, Scope, shared_parameters
+from charm.adaptation.loop import (
+    Adaptation,
+    Recipe,
+    Scope,
+    private_rows,
+    private_tables,
+    shared_parameters,
+)
 from charm.adaptation.run import task_data
 from charm.adaptation.streams import TaskStream, read_tasks
 from charm.devices import Place, choose_device, place
@@ -84,9 +92,36 @@ class Solution:
     loss: float
     exact_accuracy: float
     seconds: float
+    diverged: bool = False
+    """Whether learning was given up because it diverged; the answers are those from before it."""
+
+
+@dataclass
+class Learned:
+    """What learning a task's demonstrations came to."""
+
+    updates: int = 0
+    loss: float = math.nan
+    exact: float = math.nan
+    diverged: bool = False
+    """Whether the loss or a weight is no longer finite, so that votes would mean nothing."""
 
 
 Say = Callable[[float, str], None]
+
+
+def improved(old: Solution | None, new: Solution) -> Solution:
+    """The better of two solutions of a task: after more updates, or as many and more views.
+
+    A question that it leaves unanswered keeps the other's answers.
+    """
+    if old is None:
+        return new
+    better, other = (new, old) if (new.updates, new.views) > (old.updates, old.views) else (old, new)
+    answers = {
+        question: ranked or other.answers.get(question, []) for question, ranked in better.answers.items()
+    }
+    return replace(better, answers=answers, diverged=new.diverged)
 
 
 class Clock:
@@ -173,15 +208,16 @@ class Solver:
         time to vote, and views vote in rounds, so that there are answers whenever the time ends.
         """
         options = self.options
-        loss = exact = float("nan")
-        updates = 0
+        learned = Learned()
+        solution: Solution | None = None
 
         def answered(folder: Path, views: int) -> Solution:
             answers = self._vote(data, folder, views)
-            solution = Solution(answers, updates, views, loss, exact, clock.spent)
-            publish(solution)
+            new = Solution(answers, learned.updates, views, learned.loss, learned.exact, clock.spent)
+            better = improved(solution, new)
+            publish(better)
             say(clock.used, f"{task.id}: {views} views have voted")
-            return solution
+            return better
 
         with tempfile.TemporaryDirectory() as scratch:
             data = self.prepare(task)
@@ -189,35 +225,13 @@ class Solver:
             began = clock.spent
             solution = answered(Path(scratch, "first"), views)
             cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
-            keep = voting_seconds(clock.seconds, cost, options.views)
-            trial = batch = min(options.batch, SMALLEST_BATCH)
-            adaptation = self.adaptation(task, data, batch)
-            took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
-            while updates < options.steps and clock.left - took >= keep:
-                began = clock.spent
-                if not _updated(adaptation):
-                    if batch == 1:
-                        break  # the first answers stay
-                    batch //= 2
-                    del adaptation  # its memory goes to the next
-                    adaptation = self.adaptation(task, data, batch)
-                    continue
-                updates += 1
-                took = clock.spent - began
-                if updates == 2 or updates % 10 == 0:
-                    told, (loss, exact) = updates, adaptation.progress()
-                    text = f"update {updates}: loss {loss:.3f}, {exact:.0%} of the demonstrations exact"
-                    say(clock.used, f"{task.id}: {text}")
-                if updates == 2 < options.steps:  # the first also warms up
-                    whole = took * options.batch / batch
-                    fitting = fitting_batch(options.batch, whole, clock.left - keep, options.steps - updates)
-                    if batch == trial != fitting:
-                        batch = fitting
-                        adaptation = self.adaptation(task, data, batch)
-            if not updates:
+            learned = self._learn(task, data, clock, voting_seconds(clock.seconds, cost, options.views), say)
+            if learned.diverged:
+                say(clock.used, f"{task.id}: learning diverged; the answers from before it stay")
+                solution = replace(solution, diverged=True)
+                publish(solution)
+            if learned.diverged or not learned.updates:
                 return solution
-            if told < updates:
-                loss, exact = adaptation.progress()
             more = views
             voted = 0
             while more > voted:
@@ -226,6 +240,52 @@ class Solver:
                 cost = (clock.spent - began) / (more - voted)
                 voted, more = more, next_views(more, options.views, cost, clock.left)
             return solution
+
+    def _learn(self, task: Task, data: Dataset, clock: Clock, keep: float, say: Say) -> Learned:
+        """Learn the demonstrations until only `keep` seconds are left, in batches that fit the time and the memory."""
+        options = self.options
+        learned = Learned()
+        trial = batch = min(options.batch, SMALLEST_BATCH)
+        adaptation = self.adaptation(task, data, batch)
+        took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
+        while learned.updates < options.steps and clock.left - took >= keep:
+            began = clock.spent
+            if not _updated(adaptation):
+                if batch == 1:
+                    break  # the first answers stay
+                batch //= 2
+                adaptation.close()
+                del adaptation  # its memory goes to the next
+                adaptation = self.adaptation(task, data, batch)
+                continue
+            learned.updates += 1
+            took = clock.spent - began
+            if learned.updates == 2 or learned.updates % 10 == 0:
+                told, (learned.loss, learned.exact) = learned.updates, adaptation.progress()
+                if not math.isfinite(learned.loss):
+                    break
+                text = f"loss {learned.loss:.3f}, {learned.exact:.0%} of the demonstrations exact"
+                say(clock.used, f"{task.id}: update {learned.updates}: {text}")
+            if learned.updates == 2 < options.steps:  # the first also warms up
+                whole = took * options.batch / batch
+                left = clock.left - keep
+                fitting = fitting_batch(options.batch, whole, left, options.steps - learned.updates)
+                if batch == trial != fitting:
+                    batch = fitting
+                    adaptation.close()
+                    adaptation = self.adaptation(task, data, batch)
+        if told < learned.updates:
+            learned.loss, learned.exact = adaptation.progress()
+        # The last update's own result shows in the weights alone.
+        learned.diverged = learned.updates > 0 and not (math.isfinite(learned.loss) and self._is_finite(task))
+        adaptation.close()
+        return learned
+
+    def _is_finite(self, task: Task) -> bool:
+        """Whether everything that learning this task may move is a finite number."""
+        own, tables = private_rows(self.model, (task.id,)), private_tables(self.model)
+        moved = [tables[name].weight[rows] for name, rows in own.items()]
+        return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
 
     def _vote(self, data: Dataset, folder: Path, views: int) -> dict[Question, list[Candidate]]:
         loops = (self.model.config.reasoner.refinement_steps,)

@@ -94,6 +94,7 @@ def measure_training(
                 _measure_side(trainer, slots, shares[side], seconds, wait)
                 for side, slots in trainer.slots.items()
             )
+            trainer.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(f"a batch of {batch} does not fit into the memory of {place.describe()}") from error
     training = 1 / sum(one.share / one.training for one in sides)

@@ -120,6 +120,8 @@ def solve(
         exact = (
             f", {solution.exact_accuracy:.0%} of the last demonstrations exact" if solution.updates else ""
         )
+        if solution.diverged:
+            exact = " (learning diverged; try another --mode)"
         console.print(
             f"{task_id}: {solution.updates} updates{exact}, {solution.views} views, {solution.seconds:.0f} s",
             markup=False,

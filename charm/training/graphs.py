@@ -5,8 +5,10 @@ An update of a small model is a thousand short kernels, and a host needs longer 
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
@@ -21,10 +23,14 @@ Update = Callable[[Slots], dict[str, Tensor]]
 
 
 class UpdateGraphs:
-    """Calls `update`, which moves the weights of `model`, and later replays its kernels, on the same slots."""
+    """Runs updates of `model`; after a warm-up, replays their recorded kernels on the same slots.
 
-    def __init__(self, update: Update, model: nn.Module, say: Callable[[str], None] = print) -> None:
-        self.update, self.model, self.say = update, model, say
+    The update is passed with every call and never stored: its owner holds the graphs, and a cycle of references would
+    leave it to the garbage collector when they are destroyed. `close` destroys them at once.
+    """
+
+    def __init__(self, model: nn.Module, say: Callable[[str], None] = print) -> None:
+        self.model, self.say = model, say
         self.made: Counter[int] = Counter()
         self.graphs: dict[int, tuple[torch.cuda.CUDAGraph, dict[str, Tensor]]] = {}
         # Nothing lives from one replay to the next but what the slots, weights and optimizers hold, and the metrics,
@@ -32,23 +38,23 @@ class UpdateGraphs:
         self.pool = torch.cuda.graph_pool_handle()
         self.failed = False
 
-    def __call__(self, slots: Slots) -> dict[str, Tensor]:
+    def __call__(self, update: Update, slots: Slots) -> dict[str, Tensor]:
         self.made[id(slots)] += 1
         if self.failed or self.made[id(slots)] <= WARM_UP:
-            return self.update(slots)
-        if id(slots) not in self.graphs and not self.record(slots):
-            return self.update(slots)
+            return update(slots)
+        if id(slots) not in self.graphs and not self.record(update, slots):
+            return update(slots)
         graph, metrics = self.graphs[id(slots)]
         graph.replay()
         # The next replay writes them anew: what is read later must be a copy.
         return dict(zip(metrics, torch.stack(list(metrics.values())).unbind(), strict=True))
 
-    def record(self, slots: Slots) -> bool:
+    def record(self, update: Update, slots: Slots) -> bool:
         """Record an update without making it; whether that worked."""
         graph = torch.cuda.CUDAGraph()
         try:
-            with torch.cuda.graph(graph, pool=self.pool):
-                metrics = self.update(slots)
+            with _undisturbed(), torch.cuda.graph(graph, pool=self.pool):
+                metrics = update(slots)
         except RuntimeError as error:
             self.failed = True
             self.model.zero_grad(set_to_none=True)  # gradients of kernels that never ran
@@ -59,3 +65,30 @@ class UpdateGraphs:
             return False
         self.graphs[id(slots)] = graph, metrics
         return True
+
+    def close(self) -> None:
+        """Destroy the recorded graphs and free their memory. Later updates are launched kernel by kernel."""
+        self.failed = True
+        if self.graphs:
+            torch.cuda.synchronize()  # no replay may still be running
+        while self.graphs:
+            graph, _ = self.graphs.popitem()[1]
+            graph.reset()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Collect garbage before a capture and none during it; afterwards, restore the stream even if it failed.
+
+    The collector may destroy another CUDA graph, which invalidates the capture. A capture that fails leaves its own
+    stream as the current one.
+    """
+    stream, collecting = torch.cuda.current_stream(), gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        torch.cuda.set_stream(stream)
+        if collecting:
+            gc.enable()

@@ -70,7 +70,7 @@ class Trainer:
                 f"{share[1] - share[0]} slots cannot be split into {config.accumulate} equal parts"
             )
         self.slots = fill_slots(self.model, self.data, config.batch, config.seed, place.device, share)
-        self.graphs = UpdateGraphs(self.update_prepared, self.model, say) if graphed else None
+        self.graphs = UpdateGraphs(self.model, say) if graphed else None
         self.step = 0
         self.logs = Logs(out, config, place.is_main, place.device)
 
@@ -111,7 +111,9 @@ class Trainer:
         """One update of all weights from one refinement step of these slots."""
         slots.prepare(self.step, self.config.seed)
         self.optimizers.set_rates(self.step)
-        return self.graphs(slots) if self.graphs is not None else self.update_prepared(slots)
+        if self.graphs is None:
+            return self.update_prepared(slots)
+        return self.graphs(self.update_prepared, slots)
 
     def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
         """What of `update` the device does."""
@@ -119,6 +121,11 @@ class Trainer:
         self.optimizers.step()
         self.average.update()
         return metrics
+
+    def close(self) -> None:
+        """Free the recorded updates on the GPU."""
+        if self.graphs is not None:
+            self.graphs.close()
 
     def side_of(self, step: int) -> int:
         """Which canvas size this step trains: sizes come up as often as their share of the index."""
@@ -250,7 +257,10 @@ def train(
         if place.is_main:
             forget_later_lines(out, trainer.step)
             forget_later_votes(out / "votes", trainer.step)
-        trainer.run()
+        try:
+            trainer.run()
+        finally:
+            trainer.close()
     return trainer
 
 

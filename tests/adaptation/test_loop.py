@@ -1,3 +1,5 @@
+import gc
+import weakref
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.instances import Instances
 from charm.training.checkpoint import newest_checkpoint
 from charm.training.config import read_config
+from charm.training.graphs import UpdateGraphs
 from tests.adaptation.conftest import HERE
 
 RECIPE = Recipe(steps=4, batch=4, warmup=2, shared_lr=1e-2)
@@ -237,3 +240,34 @@ def test_methods_and_scopes_are_named() -> None:
         method_named("magic")
     with pytest.raises(CharmError, match="oracle has no scope 'composition'"):
         method_named("oracle", "composition")
+
+
+def test_an_adaptation_is_freed_without_the_garbage_collector(
+    base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise its CUDA graphs may be destroyed while the next task's are captured, which fails then."""
+    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 0))
+    model, data = prepared(base, unseen)
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        adaptation = Adaptation(model, data, RECIPE, "full", HERE)
+        adaptation.graphs = UpdateGraphs(model)
+        for _ in range(2):
+            adaptation.update()
+        closed = []
+
+        class Graph:
+            def reset(self) -> None:
+                closed.append(True)
+
+        graph = Graph()
+        adaptation.graphs.graphs[0] = graph, {}  # type: ignore[assignment]
+        monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+        held = weakref.ref(adaptation), weakref.ref(adaptation.graphs), weakref.ref(graph)
+        adaptation.close()
+        assert closed == [True]
+        del adaptation, graph
+        assert [one() for one in held] == [None, None, None]
+    finally:
+        (gc.enable if before else gc.disable)()

@@ -1,9 +1,11 @@
+import gc
 import json
 import multiprocessing
 import signal
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -15,10 +17,12 @@ from charm.adaptation.loop import Adaptation, private_rows
 from charm.adaptation.solve import (
     Clock,
     Mode,
+    Solution,
     SolveOptions,
     Solver,
     _worker,
     fitting_batch,
+    improved,
     load_tasks,
     next_views,
     solve,
@@ -26,12 +30,16 @@ from charm.adaptation.solve import (
     voting_seconds,
 )
 from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
 from charm.model import MemoryConfig
 from charm.tasks.dataset import Dataset
+from charm.tasks.questions import Question
 from charm.tasks.task import Task
 from charm.training.checkpoint import newest_checkpoint
+from charm.training.graphs import UpdateGraphs
 from tests.adaptation.conftest import HERE, toy_run
+from tests.toy import write_toy_tasks
 
 OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
 
@@ -124,6 +132,88 @@ def test_test_outputs_are_not_looked_at(base: Path, unseen: Path) -> None:
     del content["test"][0]["output"]
     file.write_text(json.dumps(content))
     assert answers(base, [file]) == seen
+
+
+@pytest.mark.parametrize("kind", ["loss", "weights"])
+@pytest.mark.parametrize("at", [1, 2, 3, 10])
+def test_a_diverged_adaptation_keeps_the_first_answers(
+    kind: str, at: int, base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Votes of weights that are no numbers never replace an answer; what is solved next is not harmed."""
+    update = Adaptation.update
+
+    def diverging(self: Adaptation) -> dict[str, torch.Tensor]:
+        metrics = update(self)
+        if self.updates == at:
+            if kind == "loss":
+                self._measured[-1] = self._measured[-1] * float("nan")
+            with torch.no_grad():
+                self.rows[0].param_groups[0]["params"][0][-1] = float("nan")
+        return metrics
+
+    tasks = load_tasks([unseen])[0][:2]
+    expected = Solver(base, OPTIONS, HERE).solve(tasks[1], Clock(600.0))
+    solver, published, said = Solver(base, replace(OPTIONS, steps=at), HERE), [], []
+    with monkeypatch.context() as patch:
+        patch.setattr(Adaptation, "update", diverging)
+        found = solver.solve(tasks[0], Clock(600.0), lambda used, text: said.append(text), published.append)
+    first = Solver(base, replace(OPTIONS, steps=0), HERE).solve(tasks[0], Clock(600.0))
+    assert attempts(found.answers) == attempts(first.answers)
+    assert (found.updates, found.views) == (0, 8)
+    assert [one.diverged for one in published] == [False, True]
+    assert said[-1] == "new0: learning diverged; the answers from before it stay"
+    solver.options = OPTIONS
+    assert attempts(solver.solve(tasks[1], Clock(600.0)).answers) == attempts(expected.answers)
+
+
+def test_an_answer_is_only_replaced_by_a_better_one() -> None:
+    asked = [Question("a", 0), Question("a", 1)]
+    grids = [[Candidate(np.full((1, 1), color, np.uint8), 0, 1, 1.0, 1.0)] for color in range(3)]
+
+    def solution(updates: int, views: int, first: int | None, second: int | None) -> Solution:
+        ranked = [[] if color is None else grids[color] for color in (first, second)]
+        return Solution(dict(zip(asked, ranked, strict=True)), updates, views, 0.0, 0.0, 0.0)
+
+    old = solution(3, 8, 0, None)
+    assert improved(None, old) is old
+    for worse in (solution(0, 99, 1, 2), solution(3, 8, 1, 2)):
+        kept = improved(old, worse)
+        assert (kept.updates, kept.views) == (3, 8)
+        assert list(kept.answers.values()) == [grids[0], grids[2]]  # but nothing is not better than something
+    for better in (solution(3, 16, None, 2), solution(4, 8, None, 2)):
+        taken = improved(old, better)
+        assert (taken.updates, taken.views) == (better.updates, better.views)
+        assert list(taken.answers.values()) == [grids[0], grids[2]]
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
+@pytest.mark.parametrize("mode", ["memory", "full"])
+def test_many_tasks_are_adapted_in_a_row_on_a_gpu(
+    mode: Mode, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every task records its own CUDA graphs, while the collector finds garbage at every turn."""
+    recorded = []
+    record = UpdateGraphs.record
+
+    def noted(self: UpdateGraphs, update: Any, slots: Any) -> bool:
+        recorded.append(record(self, update, slots))
+        return recorded[-1]
+
+    monkeypatch.setattr(UpdateGraphs, "record", noted)
+    tasks = load_tasks([write_toy_tasks(tmp_path / "many", 24, seed=5)])[0]
+    limits = gc.get_threshold()
+    gc.set_threshold(50, 2, 2)
+    try:
+        options = replace(OPTIONS, budget=600.0, steps=12, batch=32, mode=mode)
+        found = solve(tasks, base, options, ["cuda:0"])
+    finally:
+        gc.set_threshold(*limits)
+    assert {task.id for task in tasks} == set(found)
+    assert [solution.updates for solution in found.values()] == [12] * len(tasks)
+    assert len(recorded) >= len(tasks)
+    assert all(recorded)
+    assert "cannot be recorded" not in capfd.readouterr().err
 
 
 def test_a_challenges_file_is_solved_whole(base: Path, unseen: Path, tmp_path: Path) -> None:

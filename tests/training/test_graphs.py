@@ -1,7 +1,9 @@
 """Recorded updates against launched ones, which needs a GPU; what happens where recording fails."""
 
+import gc
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,10 +48,13 @@ def weights_after(
             trainer.step += 1
             losses.append(float(metrics["loss"]))
         assert trainer.graphs is not None
+        recorded = len(trainer.graphs.graphs)
+        trainer.close()
         weights = {name: weight.detach().clone() for name, weight in trainer.model.named_parameters()}
-        return losses, weights, len(trainer.graphs.graphs)
+        return losses, weights, recorded
 
 
+@pytest.mark.gpu
 @needs_gpu
 @pytest.mark.parametrize(
     "memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(design="table", rank=64)], ids=["cose", "table"]
@@ -70,6 +75,7 @@ def test_recorded_updates_are_the_launched_ones(
         assert (weights[name] - launched[name]).abs().max() < moved, name
 
 
+@pytest.mark.gpu
 @needs_gpu
 def test_the_plain_path_can_be_recorded_too(tmp_path: Path) -> None:
     config = small()
@@ -79,34 +85,139 @@ def test_the_plain_path_can_be_recorded_too(tmp_path: Path) -> None:
     assert losses[-1] < losses[0]
 
 
+class FakeCuda:
+    """Stands in for torch.cuda, which captures nothing here: which stream is current, and what was reset."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.stream, self.capturing, self.fails = "main", False, ""
+        self.waited = 0
+        self.graphs: list[weakref.ref[Any]] = []
+        cuda = self
+
+        class Graph:
+            def __init__(self) -> None:
+                self.replayed = self.was_reset = 0
+                cuda.graphs.append(weakref.ref(self))
+
+            def replay(self) -> None:
+                self.replayed += 1
+
+            def reset(self) -> None:
+                self.was_reset += 1
+
+        @contextmanager
+        def graph(graph: object, pool: object) -> Iterator[None]:
+            """Like torch's: a capture that fails leaves its own stream behind."""
+            self.stream, self.capturing = "capture", True
+            try:
+                yield
+            finally:
+                self.capturing = False
+            if self.fails:
+                raise RuntimeError(self.fails)
+            self.stream = "main"
+
+        def synchronize() -> None:
+            self.waited += 1
+
+        monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 0))
+        monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+        monkeypatch.setattr(torch.cuda, "graph", graph)
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda: self.stream)
+        monkeypatch.setattr(torch.cuda, "set_stream", lambda stream: setattr(self, "stream", stream))
+        monkeypatch.setattr(torch.cuda, "synchronize", synchronize)
+
+
 def test_a_failed_recording_leaves_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the recording fails, updates are launched, and begin without what was recorded."""
-    model, said = torch.nn.Linear(1, 1, bias=False), []
+    """Where the recording fails, updates are launched, on the stream from before and without what was recorded."""
+    cuda, model, said = FakeCuda(monkeypatch), torch.nn.Linear(1, 1, bias=False), []
+    cuda.fails = "operation not permitted\nwhen capturing"
+    streams = []
 
     def update(slots: Slots) -> dict[str, torch.Tensor]:
+        streams.append(cuda.stream)
         model(torch.ones(1)).backward()
         gradient = model.weight.grad
         assert gradient is not None
         found = {"gradient": gradient.clone()}
-        if not recording:
+        if not cuda.capturing:
             model.zero_grad(set_to_none=True)
         return found
 
-    @contextmanager
-    def record(graph: object, pool: object) -> Iterator[None]:
-        recording.append(True)
-        yield
-        recording.clear()
-        raise RuntimeError("operation not permitted\nwhen capturing")
-
-    recording: list[bool] = []
-    monkeypatch.setattr(torch.cuda, "graph_pool_handle", lambda: (0, 0))
-    monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
-    monkeypatch.setattr(torch.cuda, "graph", record)
-    graphed = graphs.UpdateGraphs(update, model, said.append)
+    graphed = graphs.UpdateGraphs(model, said.append)
     slots: Any = SimpleNamespace()
-    assert [float(graphed(slots)["gradient"]) for _ in range(graphs.WARM_UP + 2)] == [1.0] * (
-        graphs.WARM_UP + 2
-    )
+    made = graphs.WARM_UP + 2
+    assert [float(graphed(update, slots)["gradient"]) for _ in range(made)] == [1.0] * made
+    assert streams == ["main"] * graphs.WARM_UP + ["capture", "main", "main"]
     assert len(said) == 1
     assert "(operation not permitted)" in said[0]
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("no capture"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("collecting", [True, False])
+def test_nothing_is_collected_during_a_capture(
+    error: BaseException | None, collecting: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Garbage that may hold an older graph goes before; collector and stream are as before, whatever happens."""
+    cuda, during = FakeCuda(monkeypatch), []
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.own = self
+
+    def update(slots: Slots) -> dict[str, torch.Tensor]:
+        if cuda.capturing:
+            during.append((gc.isenabled(), garbage()))
+            if error is not None:
+                raise error
+        return {"loss": torch.zeros(())}
+
+    monkeypatch.setattr(graphs, "WARM_UP", 0)
+    graphed = graphs.UpdateGraphs(torch.nn.Linear(1, 1), lambda text: None)
+    slots: Any = SimpleNamespace()
+    before = gc.isenabled()
+    try:
+        gc.disable()  # or the garbage could go by chance
+        garbage = weakref.ref(Cycle())
+        if collecting:
+            gc.enable()
+        expected = pytest.raises(KeyboardInterrupt) if isinstance(error, KeyboardInterrupt) else nullcontext()
+        with expected:
+            graphed(update, slots)
+        assert during == [(False, None)]
+        assert gc.isenabled() == collecting
+        assert cuda.stream == "main"
+    finally:
+        (gc.enable if before else gc.disable)()
+
+
+def test_closing_destroys_the_graphs_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the collector, and after the GPU has finished with them; later updates are launched."""
+    cuda = FakeCuda(monkeypatch)
+    launched = []
+
+    def update(slots: Slots) -> dict[str, torch.Tensor]:
+        launched.append(slots)
+        return {"loss": torch.ones(())}
+
+    graphed = graphs.UpdateGraphs(torch.nn.Linear(1, 1), pytest.fail)
+    slots: Any = SimpleNamespace()
+    for _ in range(graphs.WARM_UP + 3):
+        graphed(update, slots)
+    assert len(launched) == graphs.WARM_UP + 1  # the last is the recorded one
+    graph = cuda.graphs[0]()
+    assert graph is not None
+    assert (graph.replayed, graph.was_reset, cuda.waited) == (3, 0, 0)
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        graphed.close()
+        assert (graph.was_reset, cuda.waited) == (1, 1)
+        del graph
+        assert cuda.graphs[0]() is None
+    finally:
+        (gc.enable if before else gc.disable)()
+    graphed(update, slots)
+    graphed.close()  # a second time does nothing
+    assert len(launched) == graphs.WARM_UP + 2
+    assert (len(cuda.graphs), cuda.waited) == (1, 1)
