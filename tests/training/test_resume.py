@@ -1,0 +1,74 @@
+"""What a resumed run goes on from: the same examples, the same rows, and nothing of what came later."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.tasks.dataset import assemble
+from charm.training import checkpoint
+from charm.training.config import TrainConfig
+from charm.training.loop import train
+from tests.toy import toy_config, write_toy_tasks
+from tests.training.test_loop import same_everything
+from tests.training.test_slots import write_wide_task
+
+HERE = Place(torch.device("cpu"))
+
+
+def quiet(text: str) -> None:
+    pass
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> TrainConfig:
+    return toy_config(write_toy_tasks(tmp_path / "tasks"))
+
+
+def test_two_sizes_resumed_after_any_update_equal_an_uninterrupted_run(
+    config: TrainConfig, tmp_path: Path
+) -> None:
+    """Slots wait for their next examples after some updates and not after others."""
+    write_wide_task(tmp_path / "tasks")
+    config = replace(config, steps=10, batch=4)
+    whole = train(config, tmp_path / "whole", HERE, say=quiet)
+    for cut in (1, 2, 4):
+        train(replace(config, steps=cut), tmp_path / f"{cut}", HERE, say=quiet)
+        assert same_everything(whole, train(config, tmp_path / f"{cut}", HERE, resume=True, say=quiet))
+
+
+def test_a_run_does_not_go_on_with_rows_of_other_views_or_tasks(config: TrainConfig, tmp_path: Path) -> None:
+    """Neither the settings nor the pairs tell these apart, only whose rows they are."""
+    run = tmp_path / "run"
+    train(replace(config, steps=6), run, HERE, say=quiet)
+    renamed = write_toy_tasks(tmp_path / "renamed")
+    (renamed / "toy2.json").rename(renamed / "toy9.json")
+    for other in (replace(config.data, seed=1), replace(config.data, evaluate=(str(renamed),))):
+        data = assemble(other)
+        assert data.bank.sha256() == assemble(config.data).bank.sha256()
+        with pytest.raises(CharmError, match=r"trained on other data.*other tasks or views"):
+            train(config, run, HERE, resume=True, say=quiet, data=data)
+    assert train(config, run, HERE, resume=True, say=quiet, data=assemble(config.data)).step == 12
+
+
+def test_nothing_of_later_steps_stays_after_a_resume(config: TrainConfig, tmp_path: Path) -> None:
+    """Votes and metrics of steps that a run lost would else count for the steps that it makes now."""
+    run = tmp_path / "run"
+    config = replace(config, steps=18, evaluate_every=6, keep_checkpoints=0, log_every=3)
+    train(config, run, HERE, say=quiet)
+    assert {path.name for path in (run / "votes").iterdir()} >= {"step_6", "step_12", "step_18"}
+    kept = sorted((run / "votes" / "step_6").rglob("*.npz"))
+    before = [path.read_bytes() for path in kept]
+    for step in (12, 18):
+        shutil.rmtree(checkpoint.folder_of(run, step))
+    train(replace(config, steps=8), run, HERE, resume=True, say=quiet)
+    assert {path.name for path in (run / "votes").glob("step_*")} == {"step_6"}
+    assert [path.read_bytes() for path in kept] == before
+    steps = [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert steps == sorted(steps)
+    assert set(steps) == {3, 6, 8}
