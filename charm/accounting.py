@@ -15,10 +15,8 @@ from rich.table import Table
 from charm.automata.keys import Sizes, build_car_memory
 from charm.memory import CoSE, TableMemory
 from charm.model import ModelConfig, build_memory
-from charm.paths import data_dir
 from charm.reasoner.backbone import Reasoner, count_parameters
 from charm.tasks.dataset import DataConfig, assemble
-from charm.tasks.pairs_file import read_manifest
 
 
 class Size(NamedTuple):
@@ -147,8 +145,6 @@ def drawn_size(config: DataConfig) -> Size:
     """Puzzles and rows of the views that we draw for this data."""
     if config.synthetic_views == "shared":  # no rows of their own, so the pairs need not be here
         config = replace(config, synthetic=())
-    for provider in config.synthetic:
-        read_manifest(data_dir(config.data) / provider)  # what is missing is told before views are drawn
     return _assembled_size(config)
 
 

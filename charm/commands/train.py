@@ -16,7 +16,7 @@ def train(preset: Preset, *, out: NewRun = None, resume: Resume = False) -> None
     Example: charm train arc1 --out runs/arc1 --batch 96
 
     Args:
-        preset: arc1, arc2, arc1-train, urm-arc1, trm-arc1, hrm-arc1, quickstart, speedrun or speedrun-public.
+        preset: arc1, arc2, arc2-rearc, arc1-train, urm-arc1, trm-arc1, hrm-arc1, quickstart or speedrun(-public).
     """
     refuse_flags_first("charm train", preset)
 

@@ -174,8 +174,8 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "tab:arc2-rearc-data-ablations",
-            "charm train arc2 --data.synthetic rearc --data.synthetic-views shared",
-            Training(("arc2",), ARC2, runs=6),
+            "charm train arc2-rearc",
+            Training(("arc2-rearc",), ARC2, runs=6),
             "none 18.61 ± 1.63, Re-ARC 28.47, Re-ARC2 under 10 views 35.97, under 100 37.22 ± 1.77",
         ),
         Row(

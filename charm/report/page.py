@@ -252,9 +252,11 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
                 f"{manifest[name]:,} {name.replace('_', ' ')}"
                 for name in ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
             ]
+            partial = [str(text) for text in manifest.get("partial", ())]
         except (KeyError, TypeError, ValueError) as error:
             raise CharmError(f"{run / 'data.json'}: not the record of a run's data") from error
         parts.append(table([*names, "content hash"], rows))
+        parts += [f"<p>Trained on part of the data: {escape(text)}.</p>" for text in partial]
         parts.append(f'<p class="soft">{escape(", ".join(counted))}.</p>')
     shown = to_json(config)
     shown["data"]["data"] = None  # a place on somebody's disk, nothing that decides the run

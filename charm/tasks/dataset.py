@@ -19,7 +19,7 @@ from charm.tasks.augment import color_pool, draw_views
 from charm.tasks.batch import Keys, PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, fitting_side
 from charm.tasks.instances import Instances, Rows
-from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest
+from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest, shortage
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.sampling import Block, Mixture, Stream
 from charm.tasks.sources import Source, load_source
@@ -47,6 +47,8 @@ class DataConfig:
     """Views of each puzzle under which its synthetic pairs are shown."""
     synthetic_views: Literal["shared", "own"] = "shared"
     """Synthetic pairs use the puzzle's first views, or views drawn for them."""
+    partial: bool = False
+    """Train on synthetic sets that are incomplete; otherwise they are refused."""
     evaluate_repeats: int = 2
     """How often the pairs of evaluated tasks stand in the index."""
     auxiliary_repeats: int = 2
@@ -100,6 +102,7 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
     """Load the sources, draw the views, and index every combination. Given instances keep their rows."""
     instances = Instances() if instances is None else instances
     pool = color_pool(config.color_pool, config.seed) if config.color_pool else None
+    lacking = check_synthetic(config)
     roles = load_roles(config)
     everything = check_unique((task for _, task in roles), "the chosen sources together")
     pairs: list[Pair] = []
@@ -139,8 +142,24 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
         PairBank.of(pair for task in asked for pair in task.test),
         tuple(fitting_side(_bound(task), config.sides) for task in asked for _ in task.test),
     )
-    dataset.manifest = _manifest(dataset, len(everything), first - len(pairs))
+    dataset.manifest = _manifest(dataset, len(everything), first - len(pairs), lacking)
     return dataset
+
+
+def check_synthetic(config: DataConfig) -> list[str]:
+    """Refuse missing synthetic sets, and incomplete ones unless they are wanted: then return what they lack."""
+    lacking = []
+    for provider in config.synthetic:
+        folder = data_dir(config.data) / provider
+        found = shortage(folder)
+        if found is None:
+            continue
+        if not config.partial:
+            raise CharmError(
+                f"{folder}: {found.what}; {found.remedy}, or pass --data.partial to train on what is there"
+            )
+        lacking.append(f"{provider}: {found.what}")
+    return lacking
 
 
 Role = Literal["train", "evaluate", "auxiliary"]
@@ -226,7 +245,7 @@ def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, bloc
     return instances.add(task_id, codes)
 
 
-def _manifest(dataset: Dataset, tasks: int, synthetic: int) -> dict[str, Any]:
+def _manifest(dataset: Dataset, tasks: int, synthetic: int, lacking: list[str]) -> dict[str, Any]:
     config = dataset.config
     return {
         "config": {**asdict(config), "data": None},
@@ -243,6 +262,7 @@ def _manifest(dataset: Dataset, tasks: int, synthetic: int) -> dict[str, Any]:
         "tasks": tasks,
         "pairs": len(dataset.bank),
         "synthetic_pairs": synthetic,
+        "partial": lacking,
         "rows": len(dataset.instances),
         "questions": len(dataset.questions),
         "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},

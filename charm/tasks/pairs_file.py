@@ -10,6 +10,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 import shutil
 import tempfile
 import zipfile
@@ -24,11 +25,15 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.paths import data_dir
 from charm.tasks.task import Grid, Pair
 
 MANIFEST = "manifest.json"
 # Folder name -> the command that fills it, to be named when something is missing there.
 MADE_BY = {"rearc": "charm data rearc", "rearc2": "charm rearc2 build"}
+# What these commands build if nothing else is asked for: tasks by folder name, and pairs of each task.
+WHOLE_TASKS = {"rearc": 400, "rearc2": 609}
+WHOLE_PAIRS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,13 +115,43 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         text = path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
-        raise CharmError(f"{folder}: no synthetic pairs here; `{_made_by(folder)}` makes them") from None
+        raise CharmError(
+            f"{folder}: no synthetic pairs here; run `{_made_by(folder)}` to build them"
+        ) from None
     try:
         data = json.loads(text)
         records = {task: TaskRecord(**record) for task, record in data["tasks"].items()}
         return Manifest(Plan(**data["plan"]), list(data["unfinished"]), records)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """What a folder lacks of the whole set, and what to do about it."""
+
+    what: str
+    remedy: str
+
+
+def shortage(folder: Path) -> Shortage | None:
+    """What the folder lacks; None if nothing. No folder at all is an error.
+
+    A task that has fewer pairs because no more can be made lacks nothing: building it again would not help.
+    """
+    manifest = read_manifest(folder)
+    plan, built = manifest.plan, len(manifest.tasks)
+    whole = WHOLE_TASKS.get(folder.name, built)
+    if manifest.unfinished:
+        count = len(manifest.unfinished)
+        return Shortage(f"{count} tasks are not built yet", f"run `{_made_by(folder, plan)}` to finish them")
+    if built < whole:
+        command = _made_by(folder, plan)
+        return Shortage(f"has pairs for {built} of {whole} tasks", f"run `{command}` to build the rest")
+    if plan.pairs < WHOLE_PAIRS:
+        what = f"has {plan.pairs:,} pairs per task, expected {WHOLE_PAIRS:,}"
+        return Shortage(what, f"delete the folder and run `{_made_by(folder)}`")
+    return None
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -154,17 +189,20 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
     A folder whose build was interrupted loads only by naming tasks that are finished: silently training on
     part of the data is worse than an error.
     """
-    manifest, made_by = read_manifest(folder), _made_by(folder)
+    manifest = read_manifest(folder)
+    made_by = _made_by(folder, manifest.plan)
     if task_ids is None:
         if manifest.unfinished:
             count = len(manifest.unfinished)
-            raise CharmError(f"{folder}: {count} tasks are still to be made; `{made_by}` goes on with them")
+            raise CharmError(f"{folder}: {count} tasks are not built yet; run `{made_by}` to finish them")
         task_ids = manifest.tasks
     wanted = sorted(set(task_ids))
     missing = [task for task in wanted if task not in manifest.tasks]
     if missing:
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise CharmError(f"{folder}: {len(missing)} tasks have no pairs ({some}); `{made_by}` makes them")
+        raise CharmError(
+            f"{folder}: {len(missing)} tasks have no pairs ({some}); run `{made_by}` to build them"
+        )
     return {task: read_block(folder, task, manifest.tasks[task].sha256) for task in wanted}
 
 
@@ -207,5 +245,13 @@ def read_archive(file: Path, folder: Path) -> Manifest:
     return read_manifest(folder)
 
 
-def _made_by(folder: Path) -> str:
-    return MADE_BY.get(folder.name, MADE_BY["rearc"])
+def _made_by(folder: Path, plan: Plan | None = None) -> str:
+    """The command that fills this folder, by default or with the seed and the number of pairs it was begun with."""
+    command = MADE_BY.get(folder.name, MADE_BY["rearc"])
+    if plan is not None and plan.seed != 0:
+        command += f" --seed {plan.seed}"
+    if plan is not None and plan.pairs != WHOLE_PAIRS:
+        command += f" --pairs {plan.pairs}"
+    if folder.name in MADE_BY and folder.parent != data_dir():
+        command += f" --data {shlex.quote(str(folder.parent))}"
+    return command

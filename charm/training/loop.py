@@ -251,6 +251,8 @@ def train(
     manifest = {**trainer.data.manifest, "pairs_sha256": trainer.data.bank.sha256()}
     if checkpoint.steps_of(out) and _recorded_pairs(out) not in ("", manifest["pairs_sha256"]):
         raise CharmError(f"{out} was trained on other pairs: its tasks or generated pairs have changed since")
+    for text in manifest.get("partial", ()):
+        say(f"training on part of the data: {text}")
     with occupied(out, place, config, manifest):
         if resume and trainer.restore():
             say(f"resumed at step {trainer.step}")
@@ -275,7 +277,7 @@ def _recorded_pairs(out: Path) -> str:
 _FREE = {
     *("steps", "accumulate", "device", "compile", "graphs", "tensorboard", "wandb", "checkpoint_every"),
     *("keep_checkpoints", "evaluate_every", "evaluate_views", "evaluate_loops", "log_every"),
-    *("data.data", "reasoner.kernels"),
+    *("data.data", "data.partial", "reasoner.kernels"),  # pairs that changed are refused by their hash
 }
 
 

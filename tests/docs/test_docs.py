@@ -61,7 +61,7 @@ SMALL = {
     "charm data fetch": "--data fetched",  # what is fetched here is of our own making: other commands must not see it
     "charm data rearc": "--pairs 3 --workers 1",
     "charm train (arc1|speedrun-public)( |$)": MODEL
-    + "--data.tasks 25ff71a9 3c9b0459 00576224 --data.auxiliary",
+    + "--data.tasks 25ff71a9 3c9b0459 00576224 --data.auxiliary --data.partial",
     "charm train quickstart .*--memory.rank 0": MODEL + "--data.tasks 25ff71a9 3c9b0459",
     "charm train .*--data.evaluate": MODEL + "--memory.rank 4",
     "charm train ": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",

@@ -112,7 +112,7 @@ def test_damaged_tasks_not_asked_for_stay_unfinished(tmp_path: Path) -> None:
     build_pairs(tmp_path, PLAN, scripted, ["a", "b"])
     (tmp_path / "b.npz").unlink()
     build_pairs(tmp_path, PLAN, scripted, ["a"])
-    with pytest.raises(CharmError, match="1 tasks are still to be made"):
+    with pytest.raises(CharmError, match="1 tasks are not built yet"):
         load_pairs(tmp_path)
 
 

@@ -242,7 +242,7 @@ build_rearc(Path({str(tmp_path)!r}), 0, 60, 2, {[*FAST, SLOW]!r}, Path({str(toy_
     process.wait()
     wait_until(lambda: not group_exists(process.pid))  # the workers do not outlive the main process
     assert not (tmp_path / f"{SLOW}.npz").exists(), "the toy task is too fast to be interrupted"
-    with pytest.raises(CharmError, match="are still to be made"):
+    with pytest.raises(CharmError, match="are not built yet"):
         load_pairs(tmp_path)
     summary = build(tmp_path, [*FAST, SLOW])
     assert 1 <= summary.built <= 4

@@ -1,16 +1,32 @@
 import json
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from charm.commands import data as data_commands
+from charm.commands import rearc2
 from charm.errors import CharmError
+from charm.synthesis.records import state
+from charm.synthesis.workbench import package_ids
 from charm.tasks.augment import draw_views
 from charm.tasks.batch import view_tokens
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
-from charm.tasks.pairs_file import Manifest, Plan, TaskRecord, pack_pairs, write_block, write_manifest
+from charm.tasks.pairs_file import (
+    WHOLE_PAIRS,
+    WHOLE_TASKS,
+    Manifest,
+    Plan,
+    TaskRecord,
+    pack_pairs,
+    read_manifest,
+    write_block,
+    write_manifest,
+)
+from charm.tasks.sources import load_source
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import decode
 
@@ -149,11 +165,13 @@ def test_synthetic_pairs_join_their_puzzle(config: DataConfig) -> None:
     pairs = [Pair(*(rng.integers(0, 10, (3, k + 2)).astype(np.uint8) for _ in range(2))) for k in range(3)]
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": pairs, "other": pairs})
-    shared = assemble(replace(config, synthetic=("rearc",), synthetic_view_count=5))
+    shared = assemble(replace(config, synthetic=("rearc",), partial=True, synthetic_view_count=5))
     plain = assemble(config)
     assert len(shared.instances) == len(plain.instances)
     assert sum(map(len, shared.mixtures.values())) == sum(map(len, plain.mixtures.values())) + 3 * 5
-    own = assemble(replace(config, synthetic=("rearc",), synthetic_view_count=5, synthetic_views="own"))
+    own = assemble(
+        replace(config, synthetic=("rearc",), partial=True, synthetic_view_count=5, synthetic_views="own")
+    )
     assert len(own.instances) == len(plain.instances) + 4  # the original view keeps its row
 
 
@@ -162,10 +180,48 @@ def test_a_synthetic_pair_with_a_questions_input_is_not_trained_on(config: DataC
     fresh = np.ones((2, 2), np.uint8)
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": [Pair(question, fresh), Pair(fresh, question)]})
-    data = assemble(replace(config, synthetic=("rearc",)))
+    data = assemble(replace(config, synthetic=("rearc",), partial=True))
     (mixture,) = data.mixtures.values()
     trained = np.unique(mixture.locate(np.arange(len(mixture)))[0])
     assert not any(np.array_equal(data.bank.pair(int(k)).input, question) for k in trained)
+
+
+def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig) -> None:
+    assert config.data is not None
+    folder = config.data / "rearc"
+    pair = Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))
+    add_synthetic(folder, {"a": [pair]})
+    manifest = read_manifest(folder)
+    record = manifest.tasks["a"]
+    others = {f"other{number}": record for number in range(WHOLE_TASKS["rearc"] - 1)}
+    plan = replace(manifest.plan, pairs=WHOLE_PAIRS)
+    command = f"`charm data rearc --data {config.data}`"
+
+    def lacking(found: Manifest) -> str:
+        """What is refused, and told if partial data are wanted."""
+        write_manifest(folder, found)
+        with pytest.raises(CharmError) as refused:
+            assemble(replace(config, synthetic=("rearc",)))
+        (told,) = assemble(replace(config, synthetic=("rearc",), partial=True)).manifest["partial"]
+        assert str(refused.value).startswith(f"{config.data}/{told}; ")
+        assert str(refused.value).endswith(", or pass --data.partial to train on what is there")
+        return str(refused.value)
+
+    assert f"1 of 400 tasks; run {command} to build the rest" in lacking(replace(manifest, plan=plan))
+    whole = Manifest(plan, [], {"a": record, **others})
+    unfinished = Manifest(plan, ["other0"], {"a": record, **others})
+    assert f"1 tasks are not built yet; run {command} to finish them" in lacking(unfinished)
+    few = replace(whole, plan=replace(plan, pairs=10))
+    assert f"has 10 pairs per task, expected 1,000; delete the folder and run {command}" in lacking(few)
+    write_manifest(folder, whole)
+    assert assemble(replace(config, synthetic=("rearc",))).manifest["partial"] == []
+
+
+def test_whole_sets_are_what_the_commands_build_by_default() -> None:
+    for command in (data_commands.rearc, rearc2.build):
+        assert signature(command).parameters["pairs"].default == WHOLE_PAIRS
+    assert WHOLE_TASKS["rearc"] == len(load_source("arc1/training").tasks)  # Re-ARC covers each of them
+    assert WHOLE_TASKS["rearc2"] == sum(state(task) == "accepted" for task in package_ids())
 
 
 def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
@@ -185,8 +241,9 @@ def test_bad_requests(config: DataConfig) -> None:
         assemble(replace(config, evaluate=config.train))
     with pytest.raises(CharmError, match="task nobody is in none"):
         assemble(replace(config, tasks=("a", "nobody")))
-    with pytest.raises(CharmError, match="charm data rearc"):
-        assemble(replace(config, synthetic=("rearc",)))
+    for partial in (False, True):
+        with pytest.raises(CharmError, match=r"run `charm data rearc --data .*` to build them"):
+            assemble(replace(config, synthetic=("rearc",), partial=partial))
     with pytest.raises(CharmError, match="views must be at least 1"):
         replace(config, views=0)
 
@@ -235,7 +292,7 @@ def test_a_synthetic_pair_has_a_canvas_for_its_longer_grid(config: DataConfig) -
     pairs = [Pair(*grids(*both, seed=number)) for number, both in enumerate(shapes)]
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": pairs})
-    fit = replace(config, canvas="fit", synthetic=("rearc",))
+    fit = replace(config, canvas="fit", synthetic=("rearc",), partial=True)
     plain, data = assemble(replace(fit, synthetic=())), assemble(fit)
     where: dict[int, set[int]] = {}
     for side, mixture in data.mixtures.items():
@@ -253,7 +310,12 @@ def test_synthetic_pairs_stand_under_rows_of_their_own_puzzle(config: DataConfig
     add_synthetic(config.data / "rearc", made)
     for seed, style in ((0, "shared"), (0, "own"), (7, "own")):
         asked = replace(
-            config, seed=seed, synthetic=("rearc",), synthetic_view_count=5, synthetic_views=style
+            config,
+            seed=seed,
+            synthetic=("rearc",),
+            partial=True,
+            synthetic_view_count=5,
+            synthetic_views=style,
         )  # type: ignore[arg-type]
         data = assemble(asked)
         first = len(assemble(replace(asked, synthetic=())).bank)
@@ -275,7 +337,7 @@ def test_a_questions_cells_in_another_shape_may_be_trained_on(config: DataConfig
     square, line = np.array([[1, 2], [3, 4]], np.uint8), np.array([[1, 2, 3, 4]], np.uint8)
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": [Pair(square, line), Pair(line, square)]})
-    data = assemble(replace(config, synthetic=("rearc",)))
+    data = assemble(replace(config, synthetic=("rearc",), partial=True))
     trained = {pair for here in entries(data).values() for pair, _ in here}
     assert sum(data.bank.pair(pair) == Pair(square, line) for pair in trained) == 1
     assert sum(data.bank.pair(pair) == Pair(line, square) for pair in trained) == 0
