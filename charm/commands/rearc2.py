@@ -220,6 +220,57 @@ def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None
 
 
 @app.command
+def export(
+    folder: Annotated[Positional[Path], flag("DIR")],
+    *,
+    format: Annotated[str, flag("rearc|huggingface")] = "rearc",
+    data: Data = None,
+) -> None:
+    """Write all generated Re-ARC2 pairs in a form that other projects read.
+
+    Example: charm rearc2 export rearc2_tasks
+
+    Args:
+        folder: a new folder.
+        format: "rearc" writes tasks/ID.json as Re-ARC does; "huggingface" writes parquet files and a card.
+    """
+    from charm.paths import data_dir
+    from charm.synthesis.export import export_pairs
+
+    records = export_pairs(data_dir(data) / "rearc2", folder, format).tasks.values()
+    print(f"{folder}: {len(records):,} tasks, {sum(record.pairs for record in records):,} pairs")
+
+
+@app.command
+def gallery(
+    file: Annotated[Positional[Path], flag("FILE")],
+    *,
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all packages")] = (),
+    pairs: int = 6,
+    seed: int = 0,
+) -> None:
+    """Draw one HTML page with every task, its rule and a few generated pairs.
+
+    Example: charm rearc2 gallery gallery.html
+
+    Args:
+        file: the page to write.
+        tasks: only these ids.
+        pairs: generated pairs to show for each task.
+        seed: decides every pair.
+    """
+    from charm.files import write_atomically
+    from charm.synthesis.gallery import gallery as page
+    from charm.synthesis.preview import generated_pairs
+    from charm.synthesis.workbench import package_ids
+
+    chosen = tasks or package_ids()
+    samples = {task: generated_pairs(task, pairs, seed=seed).values() for task in chosen}
+    write_atomically(file, page(samples))
+    print(f"{file}: {len(samples):,} tasks, {file.stat().st_size / 1e6:.1f} MB")
+
+
+@app.command
 def preview(
     tasks: Annotated[Positional[tuple[str, ...]], flag("[ID ...]", "all, for a page")] = (),
     *,
