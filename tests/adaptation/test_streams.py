@@ -28,6 +28,19 @@ def test_order_is_seeded_and_recorded(unseen: Path, tmp_path: Path) -> None:
     assert load_source(tmp_path / "stream.json").tasks == stream.tasks
 
 
+def test_the_order_of_files_does_not_matter(unseen: Path, tmp_path: Path) -> None:
+    """The same tasks in one file, in any order, or in a folder, are the same stream."""
+    tasks = {path.stem: json.loads(path.read_text()) for path in sorted(unseen.glob("*.json"))}
+    for seed in range(4):
+        expected = load_stream(str(unseen), seed=seed).ids
+        for names in (sorted(tasks), sorted(tasks, reverse=True), ["new2", "new0", "new3", "new1"]):
+            file = tmp_path / "some.json"
+            file.write_text(json.dumps({name: tasks[name] for name in names}))
+            assert load_stream(str(file), seed=seed).ids == expected
+            kept = load_stream(str(file), seed=seed, known=("new1",)).ids
+            assert sorted(kept) == ["new0", "new2", "new3"]
+
+
 def test_a_malformed_file_is_reported_and_skipped(unseen: Path) -> None:
     (unseen / "new1.json").write_text('{"train": [')
     content = json.loads((unseen / "new2.json").read_text())
