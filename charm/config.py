@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Union
 
 from charm.errors import CharmError
+from charm.files import unseal
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ def read_run_config(run: Path, kind: type[T]) -> T:
     """The configuration of a run folder; `kind` tells what such a run learns from."""
     path = run / "config.json"
     try:
-        data = json.loads(path.read_text())
+        data = unseal(json.loads(path.read_text()), path)
         if isinstance(data, dict) and "steps" not in data:
             raise CharmError(f"{run} is not a run folder: {path.name} is that of a saved model")
         return from_json(kind, data, str(path))

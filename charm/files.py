@@ -1,14 +1,18 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and that show whether they were damaged since."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from charm.errors import CharmError
+
+SEAL = "record_sha256"  # the field of a sealed record that holds the hash of the other fields
 
 
 def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], object]) -> None:
@@ -32,6 +36,58 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
     finally:
         with suppress(OSError):  # where not even its folder could be made
             temporary.unlink(missing_ok=True)
+
+
+def fingerprint(file: Path) -> dict[str, Any]:
+    """Size and hash of a file."""
+    with file.open("rb") as stream:
+        return {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
+
+
+def check_files(folder: Path, listed: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Compare files with their recorded fingerprints; raise a CharmError for the first that differs."""
+    for name in names:
+        file = folder / name
+        if name not in listed:
+            raise CharmError(f"{folder}: the record of its files does not list {name}")
+        if not file.is_file():
+            raise CharmError(f"{folder} lacks {name}")
+        if file.stat().st_size != listed[name]["bytes"] or fingerprint(file) != listed[name]:
+            raise CharmError(f"{folder}: {name} is truncated or damaged")
+
+
+def seal(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with a hash of itself, so that a reader can tell whether it was damaged."""
+    return {**record, SEAL: _digest(record)}
+
+
+def unseal(record: Any, where: Path) -> Any:
+    """The record without its seal, which must match. Records of earlier versions have none and pass."""
+    if not isinstance(record, dict) or SEAL not in record:
+        return record
+    content = {name: value for name, value in record.items() if name != SEAL}
+    if _digest(content) != record[SEAL]:
+        raise CharmError(f"{where}: the content does not match its hash; the file was damaged or edited")
+    return content
+
+
+def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
+    """Write a sealed record as JSON."""
+    write_atomically(path, json.dumps(seal(record), indent=2) + "\n")
+
+
+def read_sealed(path: Path) -> Any:
+    """Read JSON and check its seal, if it has one."""
+    try:
+        return unseal(json.loads(path.read_text()), path)
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{path}: not readable ({error})") from error
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    # Through JSON once, so that what was written and what is read have the same types.
+    plain = json.loads(json.dumps(record))
+    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
 
 @contextmanager

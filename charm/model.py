@@ -20,12 +20,15 @@ from torch import Tensor, nn
 from charm.automata.keys import Combinations, build_car_memory
 from charm.config import from_json, to_json
 from charm.errors import CharmError
+from charm.files import check_files, fingerprint, read_sealed, write_sealed
 from charm.memory import COMPOSERS, Add, CoSE, KeyedTable, Lookup, RowTable, SlotPermutation, TableMemory
 from charm.memory.factors import Factor
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.instances import Instances
 from charm.tasks.view import DIHEDRALS, PERMUTATIONS, decode, turn
+
+RECORD = "checkpoint.json"  # in the folder of a saved model: size and hash of its files
 
 # Where each corner of a square goes under each symmetry: the eight symmetries as permutations of four symbols.
 CORNERS = np.stack([turn(np.arange(4, dtype=np.uint8).reshape(2, 2), d).ravel() for d in range(DIHEDRALS)])
@@ -208,12 +211,20 @@ class CharmModel(nn.Module):
         save_file(tensors, folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")
         self.instances.save(folder / "instances.npz")
+        names = ["model.safetensors", "config.json", "instances.npz"]
         if self.combinations is not None:
             self.combinations.save(folder / "combinations.json")
+            names.append("combinations.json")
+        write_sealed(folder / RECORD, {"files": {name: fingerprint(folder / name) for name in names}})
 
     @staticmethod
     def from_pretrained(folder: Path, device: torch.device | str = "cpu") -> CharmModel:
-        """A saved model, to answer with or to adapt. On a CPU it computes in float32, whatever it was trained in."""
+        """A saved model, to answer with or to adapt. On a CPU it computes in float32, whatever it was trained in.
+
+        Its files must match the hashes in checkpoint.json. A folder without that file, from an earlier version, loads
+        unchecked.
+        """
+        _check_model(folder)
         try:
             data = json.loads((folder / "config.json").read_text())
             config = from_json(ModelConfig, data, str(folder / "config.json"))
@@ -235,6 +246,18 @@ class CharmModel(nn.Module):
         if torch.device(device).type == "cpu":
             model.reasoner.compute_dtype = torch.float32
         return model.to(device)
+
+
+def _check_model(folder: Path) -> None:
+    """Compare the files of a saved model with the hashes recorded when they were written."""
+    if not (folder / RECORD).is_file():
+        return
+    record = read_sealed(folder / RECORD)
+    listed = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(listed, dict):
+        raise CharmError(f"{folder / RECORD}: not the record of a saved model, it lists no files")
+    names = ["model.safetensors", "config.json", "instances.npz"]
+    check_files(folder, listed, names + [name for name in listed if name == "combinations.json"])
 
 
 def _extends(old: Instances, new: Instances) -> bool:

@@ -14,17 +14,19 @@ from rich.table import Table
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import read_sealed, write_atomically
 
 Summary = dict[str, Any]
 
 
 def summarize(folder: Path) -> Summary:
     """The state of a stream run as one record; measures that do not exist (yet) are None."""
-    settings = read_json(folder / "adapt.json")
+    settings = read_sealed(folder / "adapt.json")
     options, order = settings["options"], settings["order"]
-    stages = [read_json(path) for path in sorted((folder / "stages").glob("*.json"))]
-    rechecks = [read_json(path) for path in sorted((folder / "rechecks").glob("*.json"))]
+    stages = [read_sealed(path) for path in sorted((folder / "stages").glob("*.json"))]
+    rechecks = [read_sealed(path) for path in sorted((folder / "rechecks").glob("*.json"))]
+    if [one["stage"] for one in stages] != list(range(1, len(stages) + 1)):
+        raise CharmError(f"{folder / 'stages'}: the record of a stage is missing")
     scored = [one for one in stages if one.get("pass@2") is not None]
     finished = len(stages) == len(order)
     # Jointly learned tasks share one set of shared weights, which is divided by their number.
@@ -95,7 +97,7 @@ COLUMNS = {
 
 def gather(folders: Sequence[Path]) -> list[list[Summary]]:
     """Finished runs in groups that differ in the seed alone, fewest parameters first."""
-    return group([read_json(folder / "result.json") for folder in folders])
+    return group([read_sealed(folder / "result.json") for folder in folders])
 
 
 def group(found: Sequence[Summary]) -> list[list[Summary]]:
@@ -250,10 +252,3 @@ def _mean(runs: Sequence[Summary], name: str) -> float:
 
 def write_json(path: Path, value: Any) -> None:
     write_atomically(path, json.dumps(value, indent=2) + "\n")
-
-
-def read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{path}: not readable ({error})") from error

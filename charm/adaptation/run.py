@@ -40,7 +40,7 @@ from charm.adaptation.loop import (
     updated_parameters,
 )
 from charm.adaptation.methods import Base, method_named
-from charm.adaptation.results import read_json, summarize, write_json
+from charm.adaptation.results import summarize
 from charm.adaptation.streams import left_out, load_stream
 from charm.config import to_json
 from charm.devices import Place
@@ -49,7 +49,7 @@ from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_votes
 from charm.evaluation.scoring import Scores
-from charm.files import locked, write_atomically
+from charm.files import check_files, fingerprint, locked, read_sealed, write_atomically, write_sealed
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, assemble, load_roles
@@ -193,7 +193,7 @@ class StreamRun:
             shutil.rmtree(temporary, ignore_errors=True)
             self.model.save_pretrained(temporary)
             os.replace(temporary, self.out / "model")
-        write_json(self.out / "result.json", summarize(self.out))
+        write_sealed(self.out / "result.json", summarize(self.out))
 
     def _stage(self, task_id: str) -> None:
         number, recipe = self.stage + 1, self.options.recipe
@@ -229,11 +229,11 @@ class StreamRun:
         }
         if scores is not None:
             record |= {"pass@1": scores.metrics.get("pass@1"), "pass@2": scores.metrics.get("pass@2")}
-        self._save(number, learned)
+        record["files"] = self._save(number, learned)
         self.restore_base()
         self.before = snapshot(self.model)
         record["seconds"] = round(time.monotonic() - began, 3)
-        write_json(_json(self.out / "stages", number), record)  # from here on the stage counts
+        write_sealed(_json(self.out / "stages", number), record)  # from here on the stage counts
         self.stage = number
         for old in (self.out / "shared").glob("*.safetensors"):
             if old != _tensors(self.out / "shared", number):
@@ -271,7 +271,7 @@ class StreamRun:
                 task.task_id for task in stream.tasks if task.outcome == "solved" and task.task_id in learned
             ],
         }
-        write_json(_json(self.out / "rechecks", self.stage), record)
+        write_sealed(_json(self.out / "rechecks", self.stage), record)
         shares = [f"{scores.metrics['pass@2']:.2%}" if scores.metrics else "-" for scores in (stream, base)]
         self.say(
             f"after {self.stage} stages: pass@2 {shares[0]} on the stream, {shares[1]} on the base's puzzles"
@@ -281,7 +281,10 @@ class StreamRun:
         """At the start, every so many stages, and at the end; the oracle keeps no model that could be asked again."""
         if self.method.restores:
             return self.stage == 0
-        return self.stage % self.options.recheck_every == 0 or self.stage == len(self.stream.ids)
+        return self._is_due(self.stage)
+
+    def _is_due(self, stage: int) -> bool:
+        return stage % self.options.recheck_every == 0 or stage == len(self.stream.ids)
 
     def _score(self, data: Dataset, views: int) -> Scores:
         return score_votes(self.model, data, views, self.place, 4 * self.options.recipe.batch)
@@ -313,23 +316,33 @@ class StreamRun:
             "options": {**to_json(self.options), "scope": self.scope, "views": views, "data": None},
             "order": list(self.stream.ids),
             "skipped": self.stream.skipped,
+            "tasks_sha256": hashlib.sha256(self.stream.text().encode()).hexdigest(),
         }
         path = self.out / "adapt.json"
         if path.is_file():
-            if read_json(path) != json.loads(json.dumps(settings)):
+            before = {
+                "tasks_sha256": settings["tasks_sha256"],
+                **read_sealed(path),
+            }  # earlier versions had none
+            if before != json.loads(json.dumps(settings)):
                 raise CharmError(
                     f"{self.out} holds a run with other settings, base or tasks; use another folder"
                 )
+        elif any((self.out / "stages").glob("*.json")):
+            raise CharmError(f"{path} is missing: the stages beside it may belong to another run")
         else:
-            self.stream.save(self.out / "stream.json")
-            write_json(path, settings)
+            write_sealed(path, settings)
+        self.stream.save(self.out / "stream.json")  # again each time: a damaged one would change the tasks
         for line in left_out(self.stream.skipped):
             self.say(line)
 
-    def _save(self, number: int, learned: tuple[str, ...]) -> None:
-        """What sets the model apart from the base: rows learned in this stage, and shared weights."""
+    def _save(self, number: int, learned: tuple[str, ...]) -> dict[str, Any]:
+        """Write what sets the model apart from the base: rows learned in this stage, and shared weights.
+
+        Returns the fingerprints of the files.
+        """
         if self.method.restores:
-            return
+            return {}
         own = private_rows(self.model, learned)
         rows = {name: table.weight[own[name]] for name, table in private_tables(self.model).items()}
         shared: dict[str, Tensor] = dict(self.shared)
@@ -339,6 +352,9 @@ class StreamRun:
             _write(_tensors(self.out / "rows", number), rows)
         if shared:
             _write(_tensors(self.out / "shared", number), shared)
+        written = [] if self.joint else ["rows"]
+        names = [str(_tensors(Path(part), number)) for part in (*written, *(["shared"] if shared else []))]
+        return {name: fingerprint(self.out / name) for name in names}
 
     @torch.no_grad()
     def _restore(self) -> int:
@@ -346,6 +362,11 @@ class StreamRun:
         stages = 0
         while _json(self.out / "stages", stages + 1).is_file():
             stages += 1
+        self._check_rechecks(stages)
+        for number in range(1, stages + 1):
+            listed = read_sealed(_json(self.out / "stages", number)).get("files", {})
+            # Shared weights are kept of the newest stage alone.
+            check_files(self.out, listed, [n for n in listed if number == stages or n.startswith("rows")])
         if self.method.restores or not stages:
             return stages
         if not self.joint:
@@ -359,6 +380,16 @@ class StreamRun:
                 self._put_rows(self.stream.ids, tensors)
                 self.joint.restore({n[5:]: value for n, value in tensors.items() if n.startswith("loop/")})
         return stages
+
+    def _check_rechecks(self, stages: int) -> None:
+        """Refuse to go on without an earlier recheck: the model that was asked then is gone."""
+        due = [n for n in range(stages) if n == 0 or (not self.method.restores and self._is_due(n))]
+        for number in due:
+            if not _json(self.out / "rechecks", number).is_file():
+                raise CharmError(
+                    f"{_json(self.out / 'rechecks', number)} is missing and cannot be made again, since the model has "
+                    f"learned more tasks since; restore the file or start the stream again in another folder"
+                )
 
     def _put_rows(self, puzzles: tuple[str, ...], tensors: dict[str, Tensor]) -> None:
         own = private_rows(self.model, puzzles)

@@ -41,7 +41,7 @@ from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.checkpoint import newest_checkpoint, steps_of
+from charm.training.checkpoint import newest_checkpoint
 from charm.training.config import TrainConfig, read_config
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
@@ -171,9 +171,9 @@ class Solver:
 
     def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
         self.options, self.place = options, place
-        is_run = (run / "config.json").is_file() and bool(steps_of(run))
-        self.config = read_config(run) if is_run else TrainConfig()
-        self.model = CharmModel.from_pretrained(newest_checkpoint(run), place.device)
+        saved = newest_checkpoint(run)
+        self.config = TrainConfig() if saved == run else read_config(run)  # a saved model tells no canvas
+        self.model = CharmModel.from_pretrained(saved, place.device)
         self.scope = SCOPES[options.mode]
         self.shared = shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}

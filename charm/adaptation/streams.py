@@ -36,9 +36,12 @@ class TaskStream:
     def ids(self) -> tuple[str, ...]:
         return tuple(task.id for task in self.tasks)
 
-    def save(self, path: Path) -> None:
+    def text(self) -> str:
         """One JSON file {id: task} that any source can be: its order is the stream's."""
-        write_atomically(path, json.dumps({task.id: task_to_json(task) for task in self.tasks}))
+        return json.dumps({task.id: task_to_json(task) for task in self.tasks})
+
+    def save(self, path: Path) -> None:
+        write_atomically(path, self.text())
 
 
 def load_stream(

@@ -27,7 +27,7 @@ from torch.distributed.tensor import DTensor
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import unseal, write_atomically, write_sealed
 from charm.language.config import LMConfig, read_lm_config
 from charm.language.data import Piece, Prepared, Tokens, training_rows, validation_rows
 from charm.language.gpt import GPT
@@ -307,7 +307,7 @@ def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None,
     scores = bits_per_byte(model, text, prepared.token_bytes, place, rows, show=place.is_main)
     found = {"step": step, "tokens": tokens, **scores}
     if place.is_main:
-        write_atomically(run / "eval" / f"step_{step:09d}.json", json.dumps(found, indent=2) + "\n")
+        write_sealed(run / "eval" / f"step_{step:09d}.json", found)
     return found
 
 
@@ -333,8 +333,9 @@ def sample_tokens(
 
 def read_manifest(run: Path) -> dict[str, Any]:
     """What a run learns from."""
+    path = run / "data.json"
     try:
-        manifest: dict[str, Any] = json.loads((run / "data.json").read_text())
+        manifest: dict[str, Any] = unseal(json.loads(path.read_text()), path)
     except (OSError, ValueError) as error:
         raise CharmError(f"{run} is not a run folder: data.json is not readable ({error})") from error
     return manifest

@@ -13,6 +13,7 @@ from safetensors import SafetensorError, safe_open
 from charm.accounting import Accounting, account, account_car
 from charm.automata.run import read_car_config
 from charm.errors import CharmError
+from charm.files import read_sealed
 from charm.tasks.instances import Instances
 from charm.training.checkpoint import folder_of, steps_of
 from charm.training.config import read_config
@@ -22,10 +23,8 @@ Kind = Literal["arc", "car", "lm"]
 
 
 def read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{path}: not readable ({error})") from error
+    """The JSON of a file; a sealed record must match its hash."""
+    return read_sealed(path)
 
 
 def is_number(value: object) -> bool:

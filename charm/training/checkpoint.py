@@ -11,7 +11,6 @@ There is no state of random generators to save: all randomness is keyed by seed 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -27,8 +26,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from charm.errors import CharmError
-
-RECORD = "checkpoint.json"
+from charm.files import check_files, fingerprint, read_sealed, seal
+from charm.model import RECORD
 
 
 def folder_of(run: Path, step: int) -> Path:
@@ -80,8 +79,8 @@ class Writer:
 
     def commit(self, record: dict[str, Any]) -> None:
         """Called by the main process once every process has written its files."""
-        files = sorted(self.path.iterdir())
-        record = {**record, "files": {file.name: _fingerprint(file) for file in files}}
+        files = sorted(file for file in self.path.iterdir() if file.name != RECORD)
+        record = seal({**record, "files": {file.name: fingerprint(file) for file in files}})
         (self.path / RECORD).write_text(json.dumps(record, indent=2) + "\n")
         for file in [*files, self.path / RECORD]:
             _sync(file)
@@ -115,16 +114,17 @@ def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any
 def verify(folder: Path) -> dict[str, Any]:
     """The record of a checkpoint, after checking every file it lists."""
     try:
-        record: dict[str, Any] = json.loads((folder / RECORD).read_text())
-        listed = record["files"]
-    except (OSError, ValueError, KeyError) as error:
+        record: dict[str, Any] = read_sealed(folder / RECORD)
+        listed = dict(record["files"])
+        step = record["step"]
+    except (CharmError, ValueError, KeyError, TypeError) as error:
         raise CharmError(f"checkpoint {folder} has no readable {RECORD} ({error})") from error
-    for name, fingerprint in listed.items():
-        file = folder / name
-        if not file.is_file():
-            raise CharmError(f"checkpoint {folder} lacks {name}")
-        if file.stat().st_size != fingerprint["bytes"] or _fingerprint(file) != fingerprint:
-            raise CharmError(f"checkpoint {folder}: {name} is truncated or damaged")
+    if folder_of(folder.parents[1], step) != folder:
+        raise CharmError(f"checkpoint {folder} is of step {step}, which its name does not say")
+    try:
+        check_files(folder, listed, listed)
+    except CharmError as error:
+        raise CharmError(f"checkpoint {error}") from error
     return record
 
 
@@ -158,11 +158,6 @@ def restore_optimizers(optimizers: list[Optimizer], tensors: dict[str, Tensor]) 
         states[int(number)].setdefault(int(parameter), {})[name] = tensor
     for optimizer, state in zip(optimizers, states, strict=True):
         optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
-
-
-def _fingerprint(file: Path) -> dict[str, Any]:
-    with file.open("rb") as stream:
-        return {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
 
 
 def _sync(path: Path) -> None:

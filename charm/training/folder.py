@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 from charm.config import read_run_config, to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked, write_atomically
+from charm.files import locked, write_sealed
 from charm.training.checkpoint import steps_of
 
 
@@ -50,7 +49,7 @@ def occupied(out: Path, place: Place, config: Any, manifest: Mapping[str, Any]) 
         return
     out.mkdir(parents=True, exist_ok=True)
     with locked(out, "training"):
-        write_atomically(out / "config.json", json.dumps(to_json(config), indent=2) + "\n")
-        write_atomically(out / "data.json", json.dumps(manifest, indent=2) + "\n")
+        write_sealed(out / "config.json", to_json(config))
+        write_sealed(out / "data.json", manifest)
         place.barrier()  # nobody looks at the folder before
         yield

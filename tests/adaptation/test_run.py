@@ -11,11 +11,11 @@ from safetensors.torch import load_file
 from charm.adaptation import run as run_module
 from charm.adaptation.loop import Adaptation, Recipe
 from charm.adaptation.methods import METHODS
-from charm.adaptation.results import read_json, summarize
+from charm.adaptation.results import summarize
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked
+from charm.files import locked, read_sealed
 from charm.model import CharmModel, MemoryConfig
 from charm.tasks.sources import load_source
 from charm.training.checkpoint import newest_checkpoint
@@ -61,7 +61,7 @@ def test_memory_only_changes_nothing_but_new_rows(base: Path, unseen: Path, tmp_
     views = [one["views"] for one in stages(tmp_path / "out")]
     assert found["updated_parameters"] == sum(32 + 8 * count for count in views) / 3
     model = CharmModel.from_pretrained(tmp_path / "out" / "model")
-    assert model.instances.puzzles[-3:] == read_json(tmp_path / "out" / "adapt.json")["order"]
+    assert model.instances.puzzles[-3:] == read_sealed(tmp_path / "out" / "adapt.json")["order"]
 
 
 def test_a_folder_takes_one_stream_at_a_time(base: Path, unseen: Path, tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_a_run_killed_inside_a_stage_goes_on(
 ) -> None:
     """In the middle of learning, and between the files of a stage."""
     learn(base, tmp_path / "whole", unseen, method="naive")
-    real = run_module.write_json
+    real = run_module.write_sealed
     writes: list[Path] = []
 
     def write(path: Path, value: Any) -> None:
@@ -162,7 +162,7 @@ def test_a_run_killed_inside_a_stage_goes_on(
         with pytest.raises(Killed):
             learn(base, tmp_path / "killed", unseen, method="naive")
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, "write_json", write)
+        patch.setattr(run_module, "write_sealed", write)
         with pytest.raises(Killed):
             learn(base, tmp_path / "killed", unseen, method="naive")
     assert (tmp_path / "killed" / "shared" / "0002.safetensors").is_file()
@@ -179,7 +179,8 @@ def assert_same(one: Path, other: Path) -> None:
         if file.suffix == ".json":
             first, second = (json.loads((folder / file).read_text()) for folder in (one, other))
             if isinstance(first, dict):
-                first.pop("seconds", None), second.pop("seconds", None)
+                for record in (first, second):
+                    record.pop("seconds", None), record.pop("record_sha256", None)
             assert first == second, file
         else:
             assert (one / file).read_bytes() == (other / file).read_bytes(), file
@@ -213,7 +214,7 @@ def test_what_came_before_a_task_does_not_matter(
 
     monkeypatch.setattr(run_module.StreamRun, "_save", keep)
     learn(base, tmp_path / "both", unseen, method=method, tasks=2)
-    second = read_json(tmp_path / "both" / "adapt.json")["order"][1]
+    second = read_sealed(tmp_path / "both" / "adapt.json")["order"][1]
     alone = tmp_path / "alone"
     alone.mkdir()
     shutil.copy(unseen / f"{second}.json", alone)
@@ -278,7 +279,7 @@ def test_a_named_source_comes_from_the_data_folder_of_the_base(
 ) -> None:
     run = tmp_path / "run"
     shutil.copytree(base, run)
-    config = read_json(run / "config.json")
+    config = read_sealed(run / "config.json")
     config["data"]["data"] = str(tmp_path / "elsewhere")
     (run / "config.json").write_text(json.dumps(config))
     with pytest.raises(CharmError, match=r"ConceptARC is not in .*elsewhere"):

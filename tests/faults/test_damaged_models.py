@@ -1,0 +1,143 @@
+"""A damaged model is refused with one sentence by whatever would use it."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from charm.adaptation.loop import Recipe
+from charm.adaptation.run import StreamOptions, run_stream
+from charm.adaptation.solve import SolveOptions, Solver
+from charm.errors import CharmError
+from charm.evaluation.protocols import Protocol
+from charm.evaluation.run import evaluate_run
+from charm.model import CharmModel
+from charm.report.film import make_films
+from charm.training.checkpoint import folder_of, newest_checkpoint, verify
+from tests.faults.toy_run import HERE, flip, quiet, trained
+from tests.toy import write_toy_tasks
+
+ALL = Protocol(window="all", loops=(3,))
+FEW = StreamOptions("", recipe=Recipe(2, 4), views=2, evaluate_views=2, base_views=2, base_tasks=1)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("whole"), evaluate_every=0)
+
+
+@pytest.fixture
+def run(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "run"))
+
+
+@pytest.fixture
+def unseen(tmp_path: Path) -> Path:
+    folder = write_toy_tasks(tmp_path / "unseen", 2, seed=9)
+    for number in range(2):
+        (folder / f"toy{number}.json").rename(folder / f"new{number}.json")
+    return folder
+
+
+def adapt(run: Path, unseen: Path, out: Path) -> None:
+    run_stream(run, out, replace(FEW, stream=str(unseen)), HERE, quiet)
+
+
+def timeless(out: Path) -> dict[str, object]:
+    return {**json.loads((out / "result.json").read_text()), "seconds": 0, "record_sha256": ""}
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "instances.npz", "config.json"])
+def test_one_flipped_bit_is_refused_by_every_command_that_loads_a_model(
+    name: str, run: Path, unseen: Path, tmp_path: Path
+) -> None:
+    flip(newest_checkpoint(run) / name)
+    refused = pytest.raises(CharmError, match=f"{name} is truncated or damaged")
+    with refused:
+        CharmModel.from_pretrained(newest_checkpoint(run))
+    with refused:
+        evaluate_run(run, "standard", ALL, HERE)
+    with refused:
+        Solver(run, SolveOptions(), HERE)
+    with refused:
+        adapt(run, unseen, tmp_path / "adapted")
+    with refused:
+        make_films(run, None, 1, "cpu")  # type: ignore[arg-type]  # it ends before it looks at the scores
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_a_damaged_record_is_refused(bit: int, run: Path) -> None:
+    """Whatever changes, it changes what the record says, or its hash, or it is no longer JSON."""
+    record = newest_checkpoint(run) / "checkpoint.json"
+    text = record.read_text()
+    flip(record, text.index('"model.safetensors"') + 3 + bit, bit)
+    with pytest.raises(CharmError, match=r"checkpoint\.json"):
+        CharmModel.from_pretrained(record.parent)
+
+
+def test_a_saved_model_carries_its_hashes_and_an_old_one_loads_without(run: Path, tmp_path: Path) -> None:
+    model = CharmModel.from_pretrained(newest_checkpoint(run))
+    model.save_pretrained(tmp_path / "saved")
+    listed = json.loads((tmp_path / "saved" / "checkpoint.json").read_text())["files"]
+    assert sorted(listed) == ["config.json", "instances.npz", "model.safetensors"]
+    CharmModel.from_pretrained(tmp_path / "saved")
+    (tmp_path / "saved" / "checkpoint.json").unlink()
+    CharmModel.from_pretrained(tmp_path / "saved")
+
+
+def test_a_checkpoint_under_another_name_is_no_checkpoint_of_that_step(run: Path) -> None:
+    folder_of(run, 12).rename(folder_of(run, 99))
+    with pytest.raises(CharmError, match="is of step 12"):
+        verify(folder_of(run, 99))
+
+
+def test_without_its_configuration_a_run_is_not_asked_on_another_canvas(run: Path) -> None:
+    (run / "config.json").unlink()
+    with pytest.raises(CharmError, match=r"not a run folder: config\.json is not readable"):
+        Solver(run, SolveOptions(), HERE)
+
+
+def test_a_changed_digit_in_a_configuration_is_refused(run: Path) -> None:
+    path = run / "config.json"
+    path.write_text(path.read_text().replace('"views": 6', '"views": 7'))
+    with pytest.raises(CharmError, match="does not match its hash"):
+        evaluate_run(run, "standard", ALL, HERE)
+
+
+@pytest.mark.parametrize("kind", ["rows", "stages", "rechecks", "adapt", "stream"])
+def test_a_damaged_stream_is_refused_or_mended(kind: str, run: Path, unseen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "adapted"
+    adapt(run, unseen, out)
+    expected = timeless(out)
+    file = {
+        "rows": out / "rows" / "0001.safetensors",
+        "stages": out / "stages" / "0001.json",
+        "rechecks": out / "rechecks" / "0000.json",
+        "adapt": out / "adapt.json",
+        "stream": out / "stream.json",
+    }[kind]
+    text = file.read_bytes()
+    if kind == "stream":  # written anew
+        flip(file)
+        adapt(run, unseen, out)
+        assert file.read_bytes() == text
+        assert timeless(out) == expected
+        return
+    if kind == "rows":
+        flip(file, len(text) - 2)
+    else:
+        digit = next(n for n in range(len(text) - 1, 0, -1) if chr(text[n]).isdigit() and n < len(text) - 90)
+        file.write_bytes(
+            text[:digit] + (b"7" if text[digit : digit + 1] != b"7" else b"3") + text[digit + 1 :]
+        )
+    with pytest.raises(CharmError, match=file.name):
+        adapt(run, unseen, out)
+    file.unlink()
+    if kind == "stages":  # learned again, which gives the same
+        adapt(run, unseen, out)
+        assert timeless(out) == expected
+        return
+    with pytest.raises(CharmError, match=file.name):
+        adapt(run, unseen, out)
