@@ -1,0 +1,729 @@
+"""A mutation run of the core: does a test fail when a line is wrong?
+
+    python benchmarks/mutations.py [--jobs 2] [--only WORD]
+
+Every entry of MUTATIONS is one mistake that somebody could make: a text that occurs exactly once under charm/, what
+replaces it, and the test files that should notice. Each is applied in a temporary copy of the repository, where only
+these files run. Prints one line for each mutation and the score: the share that was caught. A mutation that survives
+is a hole in the tests, and ends the command with exit status 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).resolve().parents[1]
+TIMEOUT = 900  # seconds for the tests of one mutation; an endless loop counts as caught
+
+
+@dataclass(frozen=True)
+class Mutation:
+    mistake: str
+    old: str
+    new: str
+    tests: tuple[str, ...]  # files, as the unique end of their path under tests/
+
+
+MUTATIONS = (
+    # Training.
+    Mutation(
+        "only the smallest canvas size is trained",
+        '(keyed.key_of("side", seed), np.array([step]))[0] * ends[-1]',
+        '(keyed.key_of("side", seed), np.array([step]))[0] * ends[0]',
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "a resumed run repeats examples: the pending refill is dropped",
+        "        taken, self._taken = self._taken, None\n",
+        "        taken, self._taken = None, None\n",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "exploration ignores the seed",
+        'keyed.key_of("exploration", seed, self.side)',
+        'keyed.key_of("exploration", self.side)',
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "damage that keeps a file's length is not noticed",
+        'if file.stat().st_size != fingerprint["bytes"] or _fingerprint(file) != fingerprint:',
+        'if file.stat().st_size != fingerprint["bytes"]:',
+        ("test_checkpoint.py",),
+    ),
+    Mutation(
+        "one checkpoint too many is kept",
+        "steps_of(run)[:-keep] if keep else []",
+        "steps_of(run)[: -keep - 1] if keep else []",
+        ("test_checkpoint.py",),
+    ),
+    Mutation(
+        "a run resumes with rows bound to other tasks or views",
+        "        if saved.instances != self.data.instances:\n",
+        "        if False:\n",
+        ("test_resume.py",),
+    ),
+    Mutation(
+        "votes of later steps stay after a resume",
+        '            forget_later_votes(out / "votes", trainer.step)\n',
+        "",
+        ("test_resume.py",),
+    ),
+    Mutation(
+        "HRM's continue target is off by one step",
+        "last = slots.steps_B[at] + 1 >= settings.limit",
+        "last = slots.steps_B[at] >= settings.limit",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "a slot that halted keeps the number of its steps",
+        "        self.steps_B.masked_fill_(halted_B, 0)\n",
+        "",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "a slot that halted keeps its state",
+        "self.state_SBLD.copy_(model.reasoner.restart(self.state_SBLD, halted_B))",
+        "self.state_SBLD.copy_(self.state_SBLD)",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "both random numbers of a slot are the same",
+        "keyed.uniform(key, counters + 1)",
+        "keyed.uniform(key, counters)",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "slots share random numbers from one step to the next",
+        "counters = 2 * (step * self.stream.slots + self.numbers)",
+        "counters = 2 * (step + self.numbers)",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "restored slots meet their first example again",
+        '        self.turn = saved["turn"].cpu().numpy().copy()\n',
+        "",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "votes of the step resumed from are forgotten, too",
+        "if number.isdecimal() and int(number) > step:",
+        "if number.isdecimal() and int(number) >= step:",
+        ("test_resume.py",),
+    ),
+    Mutation(
+        "lines of later steps stay in the metrics",
+        "            forget_later_lines(out, trainer.step)\n            forget_later_votes(out",
+        "            forget_later_votes(out",
+        ("test_resume.py",),
+    ),
+    Mutation(
+        "a resumed run averages from its raw weights",
+        "[averaged[names[id(p)]].clone() for p in self.optimizers.dense]",
+        "[p.detach().clone() for p in self.optimizers.dense]",
+        ("test_resume.py",),
+    ),
+    Mutation(
+        "the first update of a warm-up does not move",
+        "scale = min(1.0, (update + 1) / config.warmup) if config.warmup else 1.0",
+        "scale = min(1.0, update / config.warmup) if config.warmup else 1.0",
+        ("training/test_optimizers.py",),
+    ),
+    Mutation(
+        "instance rows move by their gradient and not by its sign",
+        'rows_NC - group["lr"] * sums_NC.sign()',
+        'rows_NC - group["lr"] * sums_NC',
+        ("test_rows.py",),
+    ),
+    Mutation(
+        "a row that is read twice moves by its first gradient",
+        "return ids_N, sums_NC[run_N]",
+        "return ids_N, grads_NC[order_N]",
+        ("test_rows.py",),
+    ),
+    Mutation(
+        "averaged weights stay in the model",
+        "        try:\n            yield\n        finally:\n            self._swap()",
+        "        yield",
+        ("training/test_optimizers.py",),
+    ),
+    # Adaptation.
+    Mutation(
+        "joint fine-tuning learns one task after the other",
+        '"joint": Method(scopes=("full",), joint=True)',
+        '"joint": Method(scopes=("full",))',
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "task_lr does nothing",
+        "RowAdamW([table.weight], recipe.task_lr, recipe.betas)",
+        "RowAdamW([table.weight], recipe.row_lr, recipe.betas)",
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "the Fisher information ignores the base's halting weight",
+        "Refinement.of(base.model.config.reasoner, batch, base.config.halt_weight)",
+        "Refinement.of(base.model.config.reasoner, batch, 0.5)",
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "EWC pulls ten times too hard", "EWC_STRENGTH = 0.01", "EWC_STRENGTH = 0.1", ("test_methods.py",)
+    ),
+    Mutation(
+        "a distance is left squared",
+        "torch.stack(squares).sum().sqrt()",
+        "torch.stack(squares).sum()",
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "all tasks of a stream share one seed",
+        'keyed.key_of("adaptation", recipe.seed, seed)',
+        'keyed.key_of("adaptation", recipe.seed)',
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "the order of a stream depends on the order of its files",
+        "fresh = sorted((task for task in tasks if task.id not in known), key=lambda task: task.id)",
+        "fresh = [task for task in tasks if task.id not in known]",
+        ("test_streams.py",),
+    ),
+    Mutation(
+        "L2-SP pulls ten times too little",
+        "L2SP_STRENGTH = 0.1",
+        "L2SP_STRENGTH = 0.01",
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "the Fisher information is a sum and not a mean",
+        "return [total / batches for total in sums]",
+        "return sums",
+        ("adaptation/test_loop.py",),
+    ),
+    Mutation(
+        "instance rows learn at the rate of tasks",
+        "RowSignSGD([table.weight], recipe.row_lr, recipe.row_decay)",
+        "RowSignSGD([table.weight], recipe.task_lr, recipe.row_decay)",
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "a rehearsed batch moves rows of the base",
+        "for optimizer in self.shared if rehearsed else self.optimizers:",
+        "for optimizer in self.optimizers:",
+        ("adaptation/test_loop.py",),
+    ),
+    Mutation(
+        "adaptation ignores its warm-up",
+        "scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0",
+        "scale = 1.0",
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "tasks of a stream are learned with one seed",
+        "self._adaptation(data, keyed.key_of(task_id))",
+        "self._adaptation(data, 0)",
+        ("test_methods.py",),
+    ),
+    Mutation(
+        "the halting weight of a recipe does nothing",
+        "Refinement.of(model.config.reasoner, recipe.batch, recipe.halt_weight)",
+        "Refinement.of(model.config.reasoner, recipe.batch, 0.5)",
+        ("test_methods.py",),
+    ),
+    # Tasks.
+    Mutation(
+        "repeats of evaluated and auxiliary tasks change places",
+        '"evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats',
+        '"evaluate": config.auxiliary_repeats, "auxiliary": config.evaluate_repeats',
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "a generated pair gets a canvas for its input alone",
+        "sides = _sides(made.shapes.max(axis=1), config.sides)",
+        "sides = _sides(made.shapes[:, :2].max(axis=1), config.sides)",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "questions are asked under the views of generated pairs, too",
+        "self.instances.rows(question.task_id)[: self.config.views][:views]",
+        "self.instances.rows(question.task_id)[:views]",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "views of generated pairs ignore the seed",
+        "draw_views(generated, config.synthetic_view_count, config.seed + 1)",
+        "draw_views(generated, config.synthetic_view_count, 1)",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "the hash of pairs ignores their shapes",
+        "for part in (self.cells, self.shape):",
+        "for part in (self.cells,):",
+        ("test_batch.py",),
+    ),
+    Mutation(
+        "an index with lengths that do not add up is read",
+        "if int(lengths.sum()) != len(codes):",
+        "if False:",
+        ("test_instances.py",),
+    ),
+    Mutation(
+        "indexes of equal size are equal, whatever their views",
+        "            and all(np.array_equal(a, b) for a, b in zip(self.table(), other.table(), strict=True))\n",
+        "",
+        ("test_instances.py",),
+    ),
+    Mutation(
+        "the last permutation of the pool is never drawn",
+        "pool[rng.integers(0, len(pool), _BLOCK)]",
+        "pool[rng.integers(0, len(pool) - 1, _BLOCK)]",
+        ("test_augment.py",),
+    ),
+    Mutation(
+        "test outputs of evaluated tasks are loaded",
+        'roles.append((role, task.blind() if role == "evaluate" else task))',
+        "roles.append((role, task))",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "a question's input is trained on where a generator draws it",
+        "np.flatnonzero((sides == side) & allowed)",
+        "np.flatnonzero(sides == side)",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "a question's cells in another shape are not trained on",
+        "return bytes(grid.shape) + grid.tobytes()",
+        "return grid.tobytes()",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "generated pairs of a second task are those of the first",
+        "        first += len(made)\n",
+        "",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "the pool of colours is not used",
+        "draw_views(task, config.views, config.seed, pool)",
+        "draw_views(task, config.views, config.seed)",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "a stream ignores the seed it is given",
+        "seed = self.config.seed if seed is None else seed",
+        "seed = self.config.seed",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "views of equal content get rows of their own",
+        "_, first = np.unique(hashes, return_index=True)",
+        "_, first = np.unique(codes, return_index=True)",
+        ("test_augment.py",),
+    ),
+    Mutation(
+        "the original is not the first view",
+        "        first.sort()  # in the order drawn\n",
+        "",
+        ("test_augment.py",),
+    ),
+    Mutation(
+        "known views are given out in the order of their codes",
+        "return old_rows[order[np.searchsorted(old_codes, codes, sorter=order)]]",
+        "return old_rows[order]",
+        ("test_instances.py",),
+    ),
+    Mutation(
+        "one view after the other, in the wrong order",
+        "colors = tuple(other.colors[c] for c in self.colors)",
+        "colors = tuple(self.colors[c] for c in other.colors)",
+        ("tasks/test_view.py",),
+    ),
+    Mutation(
+        "grids never stand in the last row that is free",
+        "np.maximum(self.side - height, 1)",
+        "np.maximum(self.side - height - 1, 1)",
+        ("test_sampling.py",),
+    ),
+    Mutation(
+        "an epoch repeats the order of the one before",
+        'keyed.key_of("epoch", self.seed, int(one))',
+        'keyed.key_of("epoch", self.seed)',
+        ("test_sampling.py",),
+    ),
+    # Automata.
+    Mutation(
+        "a Larger-than-Life rule may have many states",
+        '        if self.family == "larger" and self.states > 2:\n',
+        "        if False:\n",
+        ("test_rules.py",),
+    ),
+    Mutation(
+        "the neighbourhood of a drawn rule is one cell too small",
+        "size = (2 * radius + 1) ** 2 - 1 + middle",
+        "size = (2 * radius + 1) ** 2 - 1",
+        ("test_rules.py",),
+    ),
+    Mutation(
+        "a torus of side 2r counts cells twice",
+        "if min(cells_HWN.shape[:2]) < 2 * rule.radius + 1:",
+        "if min(cells_HWN.shape[:2]) < 2 * rule.radius:",
+        ("test_simulator.py",),
+    ),
+    Mutation(
+        "a cell never counts itself", "    if not rule.middle:\n", "    if True:\n", ("test_simulator.py",)
+    ),
+    Mutation(
+        "neighbours on one side are left out",
+        "for shift in range(1 - radius, radius + 1):",
+        "for shift in range(1 - radius, radius):",
+        ("test_simulator.py",),
+    ),
+    Mutation(
+        "a dying cell stays as it is",
+        "following = (np.arange(self.states) + 1) % self.states",
+        "following = np.arange(self.states)",
+        ("test_rules.py",),
+    ),
+    Mutation(
+        "a neighbourhood that just fills the torus is not drawn",
+        "if 2 * radius + 1 <= side]",
+        "if 2 * radius + 1 < side]",
+        ("test_rules.py",),
+    ),
+    # Evaluation.
+    Mutation(
+        "views that a puzzle does not have are paid for",
+        'used = views if self.views == "all" else min(self.views, views)',
+        'used = views if self.views == "all" else self.views',
+        ("test_protocols.py",),
+    ),
+    Mutation(
+        "of an odd number of checkpoints the smaller half votes",
+        '"half": (len(newest_first) + 1) // 2',
+        '"half": len(newest_first) // 2',
+        ("test_protocols.py",),
+    ),
+    Mutation(
+        "the oldest checkpoints vote",
+        "sorted(set(steps), reverse=True)",
+        "sorted(set(steps))",
+        ("test_protocols.py",),
+    ),
+    Mutation(
+        "votes are ranked by confidence first",
+        "np.lexsort((hashes, -confidence, -weight, question))",
+        "np.lexsort((hashes, -weight, -confidence, question))",
+        ("test_ranking.py",),
+    ),
+    Mutation(
+        "confidences are added up and not averaged",
+        "return votes, weight, confidence / weight",
+        "return votes, weight, confidence",
+        ("test_ranking.py",),
+    ),
+    Mutation(
+        "of equal rectangles the widest is cropped",
+        "best_N = area_NS.argmax(1)",
+        "best_N = area_NS.shape[1] - 1 - area_NS.flip(1).argmax(1)",
+        ("test_decode.py",),
+    ),
+    Mutation(
+        "half-written votes count as finished",
+        "whole = [header for header in headers if header is not None and header.complete]",
+        "whole = [header for header in headers if header is not None]",
+        ("test_archive.py",),
+    ),
+    # Synthesis.
+    Mutation(
+        "one irreproducible pair passes",
+        "for problem in problems[:MAX_LISTED]]",
+        "for problem in problems[1:MAX_LISTED]]",
+        ("test_rearc2_check.py",),
+    ),
+    Mutation(
+        "a rival that raises counts as agreeing",
+        "        return same(apply_rule(rival, pair.input), pair.output)\n    except Exception:\n        return False",
+        "        return same(apply_rule(rival, pair.input), pair.output)\n    except Exception:\n        return True",
+        ("test_rearc2_check.py",),
+    ),
+    Mutation(
+        "a cap of as many pairs as are wanted is no cap",
+        "if package.cap is not None and package.cap >= PAIRS:",
+        "if package.cap is not None and package.cap > PAIRS:",
+        ("test_rearc2_check.py",),
+    ),
+    Mutation(
+        "a pair that verify refutes later passes",
+        "            if not same(apply_rule(package.verify, before), after):",
+        "            if False:",
+        ("test_rearc2_check.py",),
+    ),
+    # Memory.
+    Mutation(
+        "FiLM forgets the base it scales",
+        "return (1 + self.scale(context_BE)) * base_BD + self.shift(context_BE)",
+        "return self.scale(context_BE) * base_BD + self.shift(context_BE)",
+        ("test_composers.py",),
+    ),
+    Mutation(
+        "scale and shift of FiLM change places",
+        "return (1 + self.scale(context_BE)) * base_BD + self.shift(context_BE)",
+        "return (1 + self.shift(context_BE)) * base_BD + self.scale(context_BE)",
+        ("test_composers.py",),
+    ),
+    Mutation(
+        "the gate does not read the composed vector",
+        "residual_BD = self.open(composed_BD) * residual_BD",
+        "residual_BD = 0.5 * residual_BD",
+        ("test_cose.py",),
+    ),
+    Mutation(
+        "the residual replaces what was composed",
+        "return composed_BD + residual_BD",
+        "return residual_BD",
+        ("test_cose.py",),
+    ),
+    Mutation(
+        "the blank row learns",
+        "values = values.masked_fill((ids == 0).unsqueeze(-1), 0)",
+        "pass",
+        ("test_row_tables.py",),
+    ),
+    Mutation(
+        "new rows are copies of old ones",
+        "self.weight.new_zeros(count, columns)",
+        "self.weight.data[:1].expand(count, columns)",
+        ("test_row_tables.py",),
+    ),
+    Mutation(
+        "a permutation is read in its natural order",
+        "slots = F.embedding(order_BN, self.slots).flatten(1)",
+        "slots = F.embedding(order_BN.sort().values, self.slots).flatten(1)",
+        ("test_factors.py",),
+    ),
+    Mutation(
+        "a sum reads its first factor alone",
+        "return torch.stack([factor(key) for factor in self.factors]).sum(dim=0)",
+        "return self.factors[0](key)",
+        ("test_factors.py",),
+    ),
+    Mutation(
+        "every head of a keyed table reads the same sub-key",
+        "self.keys[number // self.heads]",
+        "self.keys[0]",
+        ("test_row_tables.py",),
+    ),
+    Mutation(
+        "fields outside their range are read",
+        "if low < 0 or high >= size:",
+        "if low < 0 or high > size:",
+        ("test_factors.py",),
+    ),
+    Mutation(
+        "sparse tables are dense parameters, too",
+        "return [parameter for parameter in module.parameters() if id(parameter) not in rows]",
+        "return list(module.parameters())",
+        ("test_cose.py",),
+    ),
+    # Reasoner.
+    Mutation(
+        "the pole of stablemax is on the wrong side",
+        "torch.where(x >= 0, x + 1, 1 / (1 - x.clamp(max=0)))",
+        "torch.where(x >= 0, x + 1, 1 / (1 + x.clamp(max=0)))",
+        ("test_losses.py",),
+    ),
+    Mutation(
+        "cells without a target count in the mean",
+        "token_B = torch.where(wanted_BT, nll_BT, 0.0).sum(1) / cells_B",
+        "token_B = nll_BT.mean(1)",
+        ("test_losses.py",),
+    ),
+    Mutation(
+        "an answer is right where any of its cells is",
+        "exact_B = (right_BT | ~wanted_BT).all(1)",
+        "exact_B = right_BT.any(1)",
+        ("test_losses.py",),
+    ),
+    Mutation(
+        "the halt head is told the opposite",
+        "foreseen_B = torch.where(last_B, next_halt_B2[:, 0], next_halt_B2.amax(1))",
+        "foreseen_B = torch.where(last_B, next_halt_B2.amax(1), next_halt_B2[:, 0])",
+        ("test_losses.py",),
+    ),
+    Mutation(
+        "nobody halts at the last step",
+        "return (steps_B >= max_steps) | (wants_to_halt(halt, kind) & (steps_B >= minimum_B))",
+        "return wants_to_halt(halt, kind) & (steps_B >= minimum_B)",
+        ("test_halting.py",),
+    ),
+    Mutation(
+        "the least minimum is one step",
+        "minimum_B = 2 + (where_B * (max_steps - 1)).long()",
+        "minimum_B = 1 + (where_B * max_steps).long()",
+        ("test_halting.py",),
+    ),
+    Mutation(
+        "one application more carries gradients",
+        "h = f(h, x, config.recurrences - config.horizon)\n    return [f(h, x, config.horizon)]",
+        "h = f(h, x, config.recurrences - config.horizon - 1)\n    return [f(h, x, config.horizon + 1)]",
+        ("test_backbone.py",),
+    ),
+    Mutation(
+        "TRM's low state does not hear the input",
+        "low = f(low, high + x, config.inner)",
+        "low = f(low, high, config.inner)",
+        ("test_backbone.py",),
+    ),
+    Mutation(
+        "HRM's low state thinks once too often",
+        "low = f_low(low, high + x, config.inner - last)",
+        "low = f_low(low, high + x, config.inner)",
+        ("test_backbone.py",),
+    ),
+    Mutation(
+        "positions turn the wrong way round",
+        "torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)",
+        "torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)",
+        ("test_layers.py",),
+    ),
+    Mutation(
+        "a small canvas has a stride of its own",
+        "prefix + MAX_SIDE * row + column",
+        "prefix + side * row + column",
+        ("test_layers.py",),
+    ),
+    Mutation(
+        "the convolution looks ahead",
+        "before_BLF = F.pad(now_BLF[:, :-1], (0, 0, 1, 0))",
+        "before_BLF = F.pad(now_BLF[:, 1:], (0, 0, 0, 1))",
+        ("test_layers.py",),
+    ),
+    Mutation(
+        "layers are normalised before they are added",
+        "x_BLD = rms_norm(x_BLD + self.attention(x_BLD, turn))",
+        "x_BLD = x_BLD + rms_norm(self.attention(x_BLD, turn))",
+        ("test_layers.py",),
+    ),
+    Mutation(
+        "gradients cross refinement steps",
+        "next_SBLD = torch.stack([state.detach() for state in states])",
+        "next_SBLD = torch.stack(states)",
+        ("test_backbone.py",),
+    ),
+    Mutation(
+        "embeddings are not scaled",
+        "(self.config.width**0.5 * torch.cat([prefix_BPD, cells_BTD], dim=1))",
+        "(torch.cat([prefix_BPD, cells_BTD], dim=1))",
+        ("test_backbone.py",),
+    ),
+)
+
+
+def places(mutation: Mutation, root: Path = ROOT) -> list[Path]:
+    """The files under charm/ that hold the text, once for each time."""
+    files = sorted((root / "charm").rglob("*.py"))
+    return [file for file in files for _ in range(file.read_text("utf-8").count(mutation.old))]
+
+
+def files_of(mutation: Mutation, root: Path = ROOT) -> list[Path]:
+    """The test files of a mutation; each name must fit exactly one."""
+    found = []
+    for name in mutation.tests:
+        fits = sorted((root / "tests").rglob(name))
+        if len(fits) != 1:
+            raise SystemExit(
+                f"{mutation.mistake}: {len(fits)} files under tests/ are named {name}, expected 1"
+            )
+        found.append(fits[0].relative_to(root))
+    return found
+
+
+def run_tests(root: Path, files: Sequence[Path]) -> int:
+    """pytest's exit status in a copy of the repository; 1 means that a test failed."""
+    # No bytecode: a file changed twice in a second, to the same length, would be taken for its cached form.
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(root),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+    }
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *map(str, files)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.run(command, cwd=root, env=environment, timeout=TIMEOUT, **quiet).returncode
+
+
+def judge(mutation: Mutation, root: Path) -> str:
+    """Apply a mutation in a copy of the repository, run its tests, and take it back."""
+    found = places(mutation, root)
+    if len(found) != 1:
+        return f"text found {len(found)} times"
+    file, before = found[0], found[0].read_text("utf-8")
+    file.write_text(before.replace(mutation.old, mutation.new), "utf-8")
+    try:
+        status = run_tests(root, files_of(mutation, root))
+    except subprocess.TimeoutExpired:
+        return "caught"
+    finally:
+        file.write_text(before, "utf-8")
+    return {0: "survived", 1: "caught"}.get(status, f"pytest ended with status {status}")
+
+
+def copy_tree(folder: Path) -> Path:
+    """The working tree without what git ignores."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():  # a file may be deleted and not committed yet
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="mutations tried side by side")
+    parser.add_argument("--only", default="", help="only mutations whose description or tests hold this text")
+    options = parser.parse_args()
+    chosen = [one for one in MUTATIONS if options.only in " ".join((one.mistake, *one.tests))]
+    if not chosen:
+        parser.error(f"no mutation holds the text {options.only!r}")
+    with tempfile.TemporaryDirectory() as scratch:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for number in range(options.jobs):
+            copies.put(copy_tree(Path(scratch, str(number))))
+
+        def judged(mutation: Mutation) -> str:
+            copy = copies.get()
+            try:
+                return judge(mutation, copy)
+            finally:
+                copies.put(copy)
+
+        sound = copies.get()
+        files = sorted({file for one in chosen for file in files_of(one, sound)})
+        if run_tests(sound, files) != 0:
+            raise SystemExit(f"tests fail without any mutation: {' '.join(map(str, files))}")
+        copies.put(sound)
+        outcomes = []
+        with ThreadPoolExecutor(options.jobs) as pool:
+            for mutation, outcome in zip(chosen, pool.map(judged, chosen), strict=True):
+                print(f"{outcome:10} {mutation.mistake}", flush=True)
+                outcomes.append(outcome)
+    caught = outcomes.count("caught")
+    print(f"{caught} of {len(outcomes)} mutations caught ({caught / len(outcomes):.1%})")
+    return int(caught < len(outcomes))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
