@@ -9,17 +9,21 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-import signal
 import tempfile
 import time
+import traceback
+from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import Empty
 from typing import Any, Literal
 
 import torch
 
+from charm import processes
+from charm.adaptation.crew import Crew, Job
 from charm.adaptation.loop import (
     Adaptation,
     Recipe,
@@ -316,6 +320,13 @@ def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     return tasks, skipped
 
 
+class _Unpublished(BaseException):
+    """The caller could not take an answer, which is no fault of the task's."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 def solve(
     tasks: Sequence[Task],
     run: Path,
@@ -323,109 +334,137 @@ def solve(
     devices: Sequence[str],
     say: Say = lambda used, text: None,
     publish: Callable[[Task, Solution], None] = lambda task, solution: None,
+    ended: Callable[[Task, str | None], None] = lambda task, problem: None,
+    make: type[Solver] = Solver,
 ) -> dict[str, Solution]:
-    """Answer tasks with a trained model; each device takes every so many-th of them and shares out its time.
+    """Answer tasks with a trained model. Each device takes the next task when it is free, and its share of the time.
 
-    `say(share of the budget used, what is going on)` is told of progress, `publish` of every answer that replaces an
-    earlier one. A task whose process died is not in the result; it is an error if all of them did.
+    A single device is used by this process, several by a process each. A task that fails is tried once more in a fresh
+    process; the others are not harmed.
+
+    `say(share of the budget used, text)` is told of progress, `publish` of every better answer, and `ended` of the end
+    of every task, with the reason if it failed. It is an error if no task has an answer.
     """
     clock = Clock(options.budget)
     found: dict[str, Solution] = {}
+    problems: list[str] = []
 
-    def received(number: int, solution: Solution) -> None:
-        found[tasks[number].id] = solution
-        publish(tasks[number], solution)
+    def received(job: Job, news: Solution | str) -> None:
+        task = job.content
+        if isinstance(news, str):
+            say(clock.used, news)
+            return
+        found[task.id] = improved(found.get(task.id), news)
+        publish(task, found[task.id])
 
+    def done(job: Job, problem: str | None) -> None:
+        if problem is not None:
+            problems.append(problem)
+        ended(job.content, problem)
+
+    jobs = [Job(task) for task in tasks]
     if len(devices) == 1:
         with place(devices[0]) as here:
-            _solve_share(list(enumerate(tasks)), run, options, here, clock, say, received)
-        return found
-    context = multiprocessing.get_context("spawn")  # CUDA cannot be used after a fork
-    queue: Any = context.Queue()
-    deadline = time.monotonic() + clock.left
-    workers = []
-    errors: list[CharmError] = []
-    for number, device in enumerate(devices):
-        share = list(enumerate(tasks))[number :: len(devices)]
-        workers.append(
-            context.Process(target=_worker, args=(share, run, options, device, deadline, queue), daemon=True)
+            jobs = _solve_here(jobs, make(run, options, here), clock, received, done)
+    if jobs:
+        with suppress(RuntimeError):  # the device itself may be what failed
+            torch.cuda.empty_cache()  # what this process holds, the next may need
+        crew = Crew(
+            jobs,
+            lambda device: processes.start(_work, run, options, device, make),
+            lambda job, share: (job.content, clock.share(share).seconds),
+            received,
+            done,
         )
-        workers[-1].start()
-    try:
-        working = True
-        while working:
-            working = any(worker.is_alive() for worker in workers)
-            try:  # what a worker sent before it ended is still read after it ended
-                while True:
-                    message = queue.get(timeout=0.5 if working else 0.1)
-                    if isinstance(message, str):
-                        say(clock.used, message)
-                    elif isinstance(message, CharmError):
-                        errors.append(message)
-                    else:
-                        received(*message)
-            except Empty:
-                pass
-    finally:
-        for worker in workers:
-            worker.terminate()
-            worker.join()
-    if not found:
-        raise errors[0] if errors else CharmError(f"all processes on {', '.join(devices)} ended early")
+        crew.run(devices)
+    if problems and not found:
+        raise CharmError(problems[0])
     return found
 
 
-def _solve_share(
-    tasks: Sequence[tuple[int, Task]],
-    run: Path,
-    options: SolveOptions,
-    here: Place,
+def _solve_here(
+    jobs: Sequence[Job],
+    solver: Solver,
     clock: Clock,
-    say: Say,
-    publish: Callable[[int, Solution], None],
-) -> None:
-    solver = Solver(run, options, here)
-    for done, (number, task) in enumerate(tasks):
-        solver.solve(
-            task,
-            clock.share(len(tasks) - done),
-            lambda used, text: say(clock.used, text),
-            lambda solution, number=number: publish(number, solution),  # type: ignore[misc]
-        )
+    received: Callable[[Job, Solution | str], None],
+    done: Callable[[Job, str | None], None],
+) -> list[Job]:
+    """Solve tasks in this process until one fails, and return those that are left to fresh processes.
+
+    A failure may have harmed this process for good, as an error of CUDA does.
+    """
+    left = deque(jobs)
+
+    def tell(job: Job, news: Solution | str) -> None:
+        try:
+            received(job, news)
+        except Exception as error:
+            raise _Unpublished(error) from None
+
+    while left:
+        job, problem = left[0], None
+        try:
+            solver.solve(
+                job.content,
+                clock.share(len(left)),
+                lambda used, text: tell(job, text),  # noqa: B023
+                lambda solution: tell(job, solution),  # noqa: B023
+            )
+        except _Unpublished as error:
+            raise error.error from None
+        except CharmError as error:
+            problem = str(error)
+        except Exception as error:
+            problem = failure(error)
+            if not multiprocessing.current_process().daemon:  # which may start no process
+                job.tries, job.problem = 1, problem
+                return list(left)
+        left.popleft()
+        done(job, problem)
+    return []
 
 
-def _worker(
-    tasks: Sequence[tuple[int, Task]],
-    run: Path,
-    options: SolveOptions,
-    device: str,
-    deadline: float,
-    queue: Any,
-) -> None:
-    """One process on one device; it sends what it says and finds. The monotonic clock is the machine's."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever started it ends it
-    parent = multiprocessing.parent_process()
+def _work(connection: Connection, run: Path, options: SolveOptions, device: str, make: type[Solver]) -> None:
+    """One process on one device, as `Crew` wants it."""
 
-    def send(message: object) -> None:
-        if parent is not None and not parent.is_alive():  # killed: nobody reads this any more
-            queue.cancel_join_thread()
-            raise SystemExit(1)
-        queue.put(message)
+    def send(kind: str, content: Any) -> None:
+        try:
+            connection.send((kind, content))
+        except OSError:  # nobody reads this any more
+            raise SystemExit(1) from None
 
     try:
         with place(device) as here:
-            clock = Clock(max(deadline - time.monotonic(), 1e-3))
-            _solve_share(
-                tasks,
-                run,
-                options,
-                here,
-                clock,
-                lambda used, text: send(text),
-                lambda number, solution: send((number, solution)),
-            )
+            solver = make(run, options, here)
+            send("ready", None)
+            while True:
+                try:
+                    task, seconds = connection.recv()
+                except (EOFError, OSError):
+                    return
+                problem = None
+                try:
+                    solver.solve(
+                        task,
+                        Clock(seconds),
+                        lambda used, text: send("news", text),
+                        lambda solution: send("news", solution),
+                    )
+                except CharmError as error:
+                    problem = str(error)
+                send("done", problem)
     except CharmError as error:
-        send(CharmError(f"{device}: {error}"))
+        send("broken", str(error))
+    except Exception as error:
+        send("broken", failure(error))
+
+
+def failure(error: Exception) -> str:
+    """An unexpected exception on one line: its type, its message and where it was raised."""
+    message = str(error).strip().splitlines()
+    at = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in at)
+    return f"{type(error).__name__}{f': {message[0]}' if message else ''}{where}"
 
 
 def solve_devices(wanted: str, tasks: int) -> list[str]:

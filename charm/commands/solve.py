@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json as jsonlib
 import re
+import sys
 import time
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
 from charm.commands.flags import Switch, flag
+
+if TYPE_CHECKING:
+    from charm.adaptation.solve import Solution
+    from charm.tasks.task import Task
 
 
 def solve(
@@ -28,13 +33,15 @@ def solve(
     out: Annotated[
         Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")
     ] = None,
+    resume: Switch = False,
     json: Switch = False,
 ) -> None:
     """Answer tasks: grow the memory by their rows, learn their demonstrations with them, vote over views.
 
     The budget is shared out to the tasks, and updates and views are cut to fit it. The submission is written anew with
     every better answer, so there is one whenever the command is stopped. All accelerators of the machine work at once
-    on several tasks. Shared weights that learn are put back after each task.
+    on several tasks. Shared weights that learn are put back after each task. A task that fails is tried once more in a
+    fresh process, then named in the end; the others are not harmed.
 
     Example: charm solve task.json --budget 5m
 
@@ -52,24 +59,21 @@ def solve(
         seed: decides the order of examples.
         device: cuda, xpu, mps, cpu, or the best there is; cuda:1 is that one alone.
         out: where the submission goes.
+        resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
         json: print the submission instead of pictures.
     """
     began = time.monotonic()  # importing torch takes seconds of the budget, too
     from dataclasses import replace
 
     from rich.console import Console
-    from rich.markup import escape
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from charm.adaptation.solve import Solution, SolveOptions, load_tasks, solve_devices
+    from charm.adaptation.progress import SubmissionInProgress
+    from charm.adaptation.solve import SolveOptions, load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
     from charm.adaptation.streams import left_out
-    from charm.drawing.grids import grid_text
     from charm.errors import CharmError
-    from charm.evaluation.submission import Submission, attempts, write_submission
     from charm.paths import released_model
-    from charm.tasks.questions import questions_of
-    from charm.tasks.task import Task
     from charm.training.checkpoint import newest_checkpoint
 
     options = SolveOptions(seconds_of(budget), steps, views, batch, mode, halt_weight, seed)
@@ -84,37 +88,60 @@ def solve(
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
     devices = solve_devices(device, len(loaded))
-    each = options.budget * len(devices) / len(loaded)
-    messages.print(
-        f"{len(loaded)} {'task' if len(loaded) == 1 else 'tasks'} on {', '.join(devices)}: about {each:.0f} s for each"
-    )
-    submission: Submission = {}
-    for task in loaded:  # complete from the start: what has no answer yet has an empty one
-        submission |= attempts({question: [] for question in questions_of([task])})
-
-    def publish(task: Task, solution: Solution) -> None:
-        submission.update(attempts(solution.answers))
-        write_submission(path, submission)
-
-    write_submission(path, submission)
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=messages, transient=True) as progress:
-        bar = progress.add_task("preparing", total=1.0)
-        found = run(
-            loaded,
-            model,
-            replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
-            devices,
-            lambda used, text: progress.update(bar, completed=min(used, 1.0), description=text),
-            publish,
+    begun = SubmissionInProgress(path, loaded, model, options, resume)
+    left = begun.left
+    if resume and len(left) < len(loaded):
+        messages.print(
+            f"{len(loaded) - len(left)} of {len(loaded)} tasks are finished in {path}", markup=False
         )
-    for task in loaded:
-        if task.id not in found:
-            messages.print(f"{task.id}: no answer, its process ended early", markup=False)
+    problems: dict[str, str] = {}
+
+    def ended(task: Task, problem: str | None) -> None:
+        if problem is None:
+            begun.finish(task)
+        else:
+            problems[task.id] = problem
+
+    found: dict[str, Solution] = {}
+    if left:
+        devices = devices[: len(left)]
+        each = options.budget * len(devices) / len(left)
+        messages.print(
+            f"{len(left)} {'task' if len(left) == 1 else 'tasks'} on {', '.join(devices)}: about {each:.0f} s for each"
+        )
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=messages, transient=True) as progress:
+            bar = progress.add_task("preparing", total=1.0)
+            found = run(
+                left,
+                model,
+                replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
+                devices,
+                lambda used, text: progress.update(bar, completed=min(used, 1.0), description=text),
+                begun.publish,
+                ended,
+            )
     if json:
-        print(jsonlib.dumps(submission))
-        return
+        print(jsonlib.dumps(begun.submission))
+    else:
+        _draw(found, path)
+    for task_id, problem in problems.items():
+        kept = "its first answers are kept" if task_id in found else "it has no answer"
+        messages.print(f"charm: task {task_id} failed ({problem}); {kept}", markup=False, soft_wrap=True)
+    if problems:
+        messages.print(
+            f"charm: {len(problems)} of {len(left)} tasks failed; --resume tries them again", markup=False
+        )
+        sys.exit(1)
+
+
+def _draw(found: dict[str, Solution], path: Path) -> None:
+    """Print how each task went; for a single one, its answers too."""
+    from rich.console import Console
+    from rich.markup import escape
+
+    from charm.drawing.grids import grid_text
+
     console = Console()
     for task_id, solution in found.items():
         exact = (
@@ -126,7 +153,7 @@ def solve(
             f"{task_id}: {solution.updates} updates{exact}, {solution.views} views, {solution.seconds:.0f} s",
             markup=False,
         )
-        for question, candidates in solution.answers.items() if len(loaded) == 1 else ():
+        for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
                 votes = f"{candidate.votes} vote{'s' if candidate.votes != 1 else ''}"
                 console.print(

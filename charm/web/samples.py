@@ -9,12 +9,12 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+from charm import processes
 from charm.errors import CharmError
 from charm.synthesis.build import Rejected, Sample
 from charm.synthesis.rearc import ReArc
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, package_ids
 from charm.tasks.task import Pair, as_grid
-from charm.web import worker
 
 TIME_LIMIT = 20.0  # seconds; the slowest honest attempt takes about 3
 
@@ -65,14 +65,14 @@ class Sampler:
 
     def close(self) -> None:
         if self._worker is not None:
-            worker.stop(self._worker[0])
+            processes.stop(self._worker[0])
             self._worker = None
 
     def _ask(
         self, make: Callable[[str, int], Sample | Rejected], task: str, attempt: int, name: str
     ) -> Sample | Rejected | str:
         if self._worker is None:
-            self._worker = worker.start(_serve)
+            self._worker = processes.start(_serve)
         connection = self._worker[1]
         try:
             connection.send((make, task, attempt))

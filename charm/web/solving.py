@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
+from charm import processes
 from charm.adaptation.solve import Solution, SolveOptions, solve, solve_devices
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
@@ -20,7 +21,6 @@ from charm.evaluation.submission import Submission, attempts
 from charm.report.answers import grid_text
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.task import Task
-from charm.web import worker
 
 Json = dict[str, Any]
 
@@ -59,7 +59,7 @@ class Solving:
         with self._lock:
             if self._job is not None and self._job.state == "working":
                 raise CharmError(f"task {self._job.task.id} is being solved: cancel it, or wait for its end")
-            process, connection = worker.start(_work, task, path, options, self.device)
+            process, connection = processes.start(_work, task, path, options, self.device)
             job = self._job = Job(task, model, options, process)
         threading.Thread(target=self._listen, args=(job, connection), daemon=True).start()
         return self.status()
@@ -71,7 +71,7 @@ class Solving:
             if job is None or job.state != "working":
                 raise CharmError("no task is being solved")
             self._end(job, "cancelled", "cancelled")
-        worker.stop(job.process)
+        processes.stop(job.process)
         return self.status()
 
     def close(self) -> None:
@@ -158,6 +158,7 @@ def _candidate_json(candidate: Candidate) -> Json:
 
 
 def _work(connection: Connection, task: Task, model: Path, options: SolveOptions, device: str) -> None:
+    problems: list[str] = []
     try:
         solve(
             [task],
@@ -166,7 +167,8 @@ def _work(connection: Connection, task: Task, model: Path, options: SolveOptions
             solve_devices(device, 1),
             lambda _, text: connection.send(("said", text)),
             lambda _, solution: connection.send(("found", solution)),
+            lambda _, problem: problems.append(problem) if problem else None,
         )
-        connection.send(("done", "done"))
+        connection.send(("failed", problems[0]) if problems else ("done", "done"))
     except CharmError as error:
         connection.send(("failed", str(error)))

@@ -3,17 +3,26 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from charm.adaptation.progress import SubmissionInProgress
+from charm.adaptation.solve import Solution, SolveOptions, load_tasks
 from charm.commands.adapt import adapt
 from charm.commands.solve import solve
 from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
 from charm.model import MemoryConfig
+from charm.tasks.questions import Question
 from tests.adaptation.conftest import toy_run
+
+SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
 
 
 def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
@@ -68,10 +77,11 @@ def test_bases_are_compared_in_one_folder_and_blind_tasks_are_not_drawn(
 
 def test_what_cannot_be_written_is_told(base: Path, unseen: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CharmError, match="file/run cannot be written"):
+    with pytest.raises(CharmError, match=r"file/run\.progress\.json cannot be written"):
         solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "file" / "run")
     with pytest.raises(CharmError, match="unseen cannot be written"):
         solve((unseen,), checkpoint=base, device="cpu", out=unseen)
+    assert not unseen.with_name("unseen.progress.json").exists()
     with pytest.raises(CharmError, match=r"file/cose-r8-memory-only-rows-h0-s0\S* cannot be written"):
         adapt(base, stream=str(unseen), tasks=1, device="cpu", out=tmp_path / "file")
 
@@ -130,7 +140,11 @@ def test_solve_writes_a_whole_submission_from_the_start(
     """A command that is stopped leaves an entry for every task, with the best answers so far."""
     from charm.adaptation.solve import Solver
 
-    real, solved = Solver.solve, []
+    real, solved, told = Solver.solve, [], []
+
+    def noted(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
+        told.append(task.id)
+        return real(self, task, *rest)
 
     def stopping(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
         if solved:
@@ -141,11 +155,97 @@ def test_solve_writes_a_whole_submission_from_the_start(
     monkeypatch.setattr(Solver, "solve", stopping)
     out = tmp_path / "submission.json"
     with pytest.raises(KeyboardInterrupt):
-        solve((unseen,), checkpoint=base, steps=2, views=4, batch=4, device="cpu", out=out)
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
     submission = json.loads(out.read_text())
     assert sorted(submission) == ["new0", "new1", "new2", "new3"]
     unsolved = {"attempt_1": [[0]], "attempt_2": [[0]]}
     assert [name for name, entries in submission.items() if entries != [unsolved]] == solved == ["new0"]
+    # Resumed, it solves the others alone, and the whole is what one command would have made of it.
+    told.clear()
+    monkeypatch.setattr(Solver, "solve", noted)
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert told == ["new1", "new2", "new3"]
+    resumed = json.loads(out.read_text())
+    assert sorted(path.name for path in tmp_path.glob("submission*")) == ["submission.json"]
+    solve((unseen,), checkpoint=base, out=tmp_path / "whole.json", **SMALL)
+    assert resumed == json.loads((tmp_path / "whole.json").read_text())
+    # Nothing is left to do; a task that comes later is solved, too.
+    told.clear()
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    (unseen / "new0.json").rename(unseen / "new9.json")
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert told == ["new9"]
+    assert json.loads(out.read_text())["new1"] == resumed["new1"]
+
+
+def test_resuming_keeps_better_answers_and_refuses_other_settings(
+    base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """A task that was under way when the command was killed begins anew, and its answers only get better."""
+    tasks = load_tasks([unseen / "new0.json"])[0]
+    out, options = tmp_path / "out.json", SolveOptions(steps=3)
+
+    def answer(updates: int, views: int, color: int) -> Solution:
+        candidate = Candidate(np.full((1, 1), color, np.uint8), 0, 1, 1.0, 1.0)
+        return Solution({Question("new0", 0): [candidate]}, updates, views, 0.0, 0.0, 0.0)
+
+    def on_disk() -> int:
+        return int(json.loads(out.read_text())["new0"][0]["attempt_1"][0][0])
+
+    killed = SubmissionInProgress(out, tasks, base, options, resume=True)  # nothing is there yet
+    assert on_disk() == 0
+    for update, views, color in ((0, 8, 1), (3, 8, 2), (3, 16, 3)):
+        killed.publish(tasks[0], answer(update, views, color))
+        assert on_disk() == color
+    resumed = SubmissionInProgress(out, tasks, base, replace(options, budget=5.0), resume=True)
+    assert resumed.left == tasks
+    for update, views, color in ((0, 8, 4), (3, 8, 5), (3, 16, 6), (3, 32, 7)):
+        resumed.publish(tasks[0], answer(update, views, color))
+        assert on_disk() == (7 if views == 32 else 3)
+    with pytest.raises(CharmError, match="another model or other settings"):
+        SubmissionInProgress(out, tasks, base, replace(options, steps=4), resume=True)
+    record = out.with_name("out.progress.json")
+    for damage in ("", "[]", "{"):
+        record.write_text(damage)
+        with pytest.raises(CharmError, match=r"out\.progress\.json is damaged"):
+            SubmissionInProgress(out, tasks, base, options, resume=True)
+    SubmissionInProgress(out, tasks, base, options, resume=False)
+    assert on_disk() == 0
+
+
+def test_a_task_that_fails_is_named_in_the_end(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The command fails then, after the others were solved; resumed, it tries that task alone."""
+    from charm.adaptation.solve import Solver
+
+    real, told = Solver.solve, []
+
+    def failing(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
+        told.append(task.id)
+        if task.id == "new1" and len(told) < 5:
+            raise CharmError("a bad day")
+        return real(self, task, *rest)
+
+    monkeypatch.setattr(Solver, "solve", failing)
+    out = tmp_path / "submission.json"
+    with pytest.raises(SystemExit) as ended:
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert ended.value.code == 1
+    assert told == ["new0", "new1", "new2", "new3"]
+    said = capsys.readouterr().err
+    assert "charm: task new1 failed (a bad day); it has no answer" in said
+    assert "1 of 4 tasks failed" in said
+    unsolved = [{"attempt_1": [[0]], "attempt_2": [[0]]}]
+    found = json.loads(out.read_text())
+    assert [name for name, entries in found.items() if entries == unsolved] == ["new1"]
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert told[4:] == ["new1"]
+    assert unsolved not in json.loads(out.read_text()).values()
 
 
 def test_a_killed_command_ends_as_if_nothing_had_been(base: Path, unseen: Path, tmp_path: Path) -> None:

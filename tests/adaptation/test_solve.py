@@ -1,8 +1,8 @@
 import gc
 import json
-import multiprocessing
+import os
 import signal
-import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,10 +17,11 @@ from charm.adaptation.loop import Adaptation, private_rows
 from charm.adaptation.solve import (
     Clock,
     Mode,
+    Say,
     Solution,
     SolveOptions,
     Solver,
-    _worker,
+    _work,
     fitting_batch,
     improved,
     load_tasks,
@@ -228,16 +229,6 @@ def test_a_challenges_file_is_solved_whole(base: Path, unseen: Path, tmp_path: P
     assert submission["new2"] == answers(base, [unseen / "new2.json"])["new2"]
 
 
-def test_two_processes_share_the_tasks(base: Path, unseen: Path) -> None:
-    tasks = load_tasks([unseen])[0][:3]
-    alone = solve(tasks, base, OPTIONS, ["cpu"])
-    shared = solve(tasks, base, replace(OPTIONS, budget=600.0), ["cpu", "cpu"])
-    assert set(shared) == set(alone)
-    for task_id, solution in shared.items():
-        assert solution.updates == 3
-        assert attempts(solution.answers) == attempts(alone[task_id].answers)
-
-
 def test_a_short_budget_still_gives_answers(base: Path, unseen: Path) -> None:
     found = solve(load_tasks([unseen])[0], base, replace(OPTIONS, budget=0.001, steps=10_000), ["cpu"])
     assert len(found) == 4
@@ -403,19 +394,94 @@ def test_it_is_an_error_if_no_process_could_answer(unseen: Path, tmp_path: Path)
         solve(load_tasks([unseen])[0], tmp_path, OPTIONS, ["cpu", "cpu"])
 
 
-def test_a_worker_ends_when_nobody_reads_its_answers(
-    base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_ends_when_nobody_reads_its_answers(base: Path, unseen: Path) -> None:
     """SIGKILL leaves the command no time to end its processes, which would keep their GPUs for hours."""
-    parent, queue = Mock(), Mock()
-    parent.is_alive.side_effect = [True, True, False]  # a first answer, what is said of it, and then
-    monkeypatch.setattr(multiprocessing, "parent_process", lambda: parent)
-    monkeypatch.setattr(signal, "signal", Mock())
-    work = replace(OPTIONS, steps=10**6)
+    connection = Mock()
+    connection.recv.return_value = one(unseen), 600.0
+    connection.send.side_effect = [None, None, BrokenPipeError]  # ready, a first answer, and then
     with pytest.raises(SystemExit):
-        _worker([(0, one(unseen))], base, work, "cpu", time.monotonic() + 600, queue)
-    assert queue.put.call_count == 2
-    queue.cancel_join_thread.assert_called_once_with()  # or it would wait for a reader
+        _work(connection, base, replace(OPTIONS, steps=10**6), "cpu", Solver)
+    assert connection.send.call_count == 3
+
+
+class FailingSolver(Solver):
+    """Fails as a file named after the task says: how, and how many times. In any process: a mock reaches only one."""
+
+    def solve(
+        self,
+        task: Task,
+        clock: Clock,
+        say: Say = lambda used, text: None,
+        publish: Callable[[Solution], None] = lambda solution: None,
+    ) -> Solution:
+        folder = Path(os.environ["CHARM_TEST_FAILURES"])
+        with (folder / "tried").open("a") as file:
+            file.write(f"{task.id} {os.getpid()}\n")
+        plan = folder / task.id
+        how, times = plan.read_text().split() if plan.is_file() else ("not", "0")
+        if int(times):
+            plan.write_text(f"{how} {int(times) - 1}")
+            if how == "late":  # there are answers by then
+                super().solve(task, Clock(1e-3), say, publish)
+            if how == "killed":
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise RuntimeError("CUDA error: invalid argument\nand much more")
+        return super().solve(task, clock, say, publish)
+
+
+@pytest.mark.parametrize(
+    ("devices", "once"), [(["cpu"], "raised"), (["cpu", "cpu"], "killed")], ids=["here", "in workers"]
+)
+def test_a_failure_costs_only_its_task(
+    devices: list[str], once: str, base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One task fails once, or kills its process, and another every time: both are tried twice, the others once."""
+    monkeypatch.setenv("CHARM_TEST_FAILURES", str(tmp_path))
+    options = replace(OPTIONS, budget=600.0)
+    tasks = load_tasks([unseen])[0]
+    expected = solve(tasks, base, options, ["cpu"])
+    (tmp_path / "new0").write_text(f"{once} 1")
+    (tmp_path / "new1").write_text("late 2")
+    ended: list[tuple[str, str | None]] = []
+    found = solve(
+        tasks,
+        base,
+        options,
+        devices,
+        ended=lambda task, problem: ended.append((task.id, problem)),
+        make=FailingSolver,
+    )
+    for name in ("new0", "new2", "new3"):
+        assert attempts(found[name].answers) == attempts(expected[name].answers)
+        assert found[name].updates == 3
+    assert (found["new1"].updates, found["new1"].views) == (0, 8)  # the answers from before it failed
+    problems = dict(ended)
+    assert len(ended) == len(problems) == 4
+    problem = problems.pop("new1")
+    assert problem is not None
+    assert problem.startswith("cpu: RuntimeError: CUDA error: invalid argument (test_solve.py, line ")
+    assert set(problems.values()) == {None}
+    tried = [line.split() for line in (tmp_path / "tried").read_text().splitlines()]
+    assert sorted(name for name, _ in tried) == ["new0", "new0", "new1", "new1", "new2", "new3"]
+    for name in ("new0", "new1"):
+        assert len({process for one, process in tried if one == name}) == 2  # the second is a fresh one
+
+
+def test_an_answer_that_cannot_be_published_is_no_fault_of_the_task(base: Path, unseen: Path) -> None:
+    def full(task: Task, solution: Solution) -> None:
+        raise CharmError("the disk is full")
+
+    ended: list[str] = []
+    with pytest.raises(CharmError, match="the disk is full"):
+        solve(
+            load_tasks([unseen])[0],
+            base,
+            OPTIONS,
+            ["cpu"],
+            publish=full,
+            ended=lambda task, problem: ended.append(task.id),
+        )
+    assert ended == []
 
 
 def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:

@@ -97,7 +97,7 @@ def test_failures_are_told(solving: Solving, task: Task, run: Path, tmp_path: Pa
 
 PARENT = """
 import time
-from charm.web import worker
+from charm import processes
 
 def endless(connection):
     import os
@@ -106,7 +106,7 @@ def endless(connection):
         pass
 
 if __name__ == "__main__":
-    process, connection = worker.start(endless)
+    process, connection = processes.start(endless)
     print(connection.recv(), flush=True)
     time.sleep(60)
 """

@@ -1,4 +1,4 @@
-"""Processes that the server can stop at any moment: they talk through a pipe and never outlive it."""
+"""Processes that can be stopped at any moment: they talk through a pipe and never outlive whoever started them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRACE = 5.0  # seconds to clean up in, once told to end
 
 def start(target: Callable[..., None], *args: Any) -> tuple[BaseProcess, Connection]:
     """Run target(connection, *args) in a process of its own; ours is the other end of the connection."""
-    # Spawned, not forked: a fork would carry over the locks of the server's threads, and CUDA does not survive one.
+    # Spawned, not forked: a fork would carry over the locks of other threads, and CUDA does not survive one.
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_run, args=(pickle.dumps((target, args)), there), daemon=True)
@@ -38,7 +38,9 @@ def stop(process: BaseProcess) -> None:
 
 
 def _run(job: bytes, connection: Connection) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches this process too; the server decides
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C reaches this process too; whoever started it decides
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that temporary folders are removed
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # Only now: this may import torch, and a signal must not meet us unprepared.

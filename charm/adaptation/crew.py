@@ -1,0 +1,136 @@
+"""Jobs shared by several processes, one for each device. A job that fails, or kills its process, costs only itself.
+
+A process sends ("ready", None) once it can take jobs. For each job it sends any number of ("news", content), and then
+("done", problem): the problem is None, or why the job has no result. A process that must not continue sends
+("broken", reason) and ends.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any
+
+from charm import processes
+
+TRIES = 2  # of a job whose process failed; the second is in a fresh process
+
+Start = Callable[[str], tuple[BaseProcess, Connection]]
+
+
+@dataclass(eq=False)
+class Job:
+    """Something to do, and how many processes have failed at it."""
+
+    content: Any
+    tries: int = 0
+    problem: str = ""  # the last process's
+
+
+@dataclass(eq=False)
+class Worker:
+    """A process on a device. Before it is ready, its job is the one that it was started for."""
+
+    device: str
+    process: BaseProcess
+    connection: Connection
+    job: Job | None = None
+    ready: bool = False
+
+
+class Crew:
+    """Gives each process its next job as soon as it is free.
+
+    `start(device)` starts a process. `order(job, share)` is what it is sent for a job, where `share` is the number of
+    jobs, this one included, that each process still has before it. `news(job, content)` receives what processes send,
+    and `ended(job, problem)` is called once for every job.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        start: Start,
+        order: Callable[[Job, int], Any],
+        news: Callable[[Job, Any], None],
+        ended: Callable[[Job, str | None], None],
+    ) -> None:
+        self.waiting = deque(jobs)
+        self.start, self.order, self.news, self.ended = start, order, news, ended
+        self.workers: dict[Connection, Worker] = {}
+        self.lost = "no device"  # why the last device was given up
+
+    def run(self, devices: Sequence[str]) -> None:
+        """Do all jobs. A device whose process cannot get ready is given up, and the others take over."""
+        try:
+            for device in devices[: len(self.waiting)]:
+                self._start(device)
+            while self.workers and (self.waiting or any(one.job for one in self.workers.values())):
+                for connection in wait(list(self.workers)):
+                    if connection in self.workers:
+                        self._hear(self.workers[connection])
+        finally:
+            for worker in self.workers.values():
+                processes.stop(worker.process)
+        while self.waiting:
+            job = self.waiting.popleft()
+            self.ended(job, job.problem or self.lost)
+
+    def _start(self, device: str, job: Job | None = None) -> None:
+        process, connection = self.start(device)
+        self.workers[connection] = Worker(device, process, connection, job)
+
+    def _hear(self, worker: Worker) -> None:
+        try:
+            kind, content = worker.connection.recv()
+        except (EOFError, OSError):
+            worker.process.join(processes.GRACE)
+            self._replace(worker, f"its process ended with exit code {worker.process.exitcode}")
+            return
+        if kind == "ready":
+            worker.ready = True
+            self._assign(worker)
+        elif kind == "broken":
+            self._replace(worker, content)
+        elif worker.job is not None and kind == "news":
+            self.news(worker.job, content)
+        elif worker.job is not None:
+            job, worker.job = worker.job, None
+            self.ended(job, content)
+            self._assign(worker)
+
+    def _assign(self, worker: Worker) -> None:
+        """Send a worker its job. One without a job stays: it may have to take over somebody else's."""
+        if worker.job is None and self.waiting:
+            worker.job = self.waiting.popleft()
+        if worker.job is not None:
+            share = math.ceil((len(self.waiting) + 1) / len(self.workers))
+            with suppress(OSError):  # it has died, which is heard next
+                worker.connection.send(self.order(worker.job, share))
+
+    def _replace(self, worker: Worker, reason: str) -> None:
+        """Go on without a worker: its job is tried once more in a fresh process on the same device."""
+        del self.workers[worker.connection]
+        processes.stop(worker.process)
+        worker.connection.close()
+        reason, job = f"{worker.device}: {reason}", worker.job
+        if not worker.ready:
+            self.lost = reason
+            if job is not None:
+                self.waiting.appendleft(job)
+            for other in self.workers.values():
+                if other.ready and other.job is None:
+                    self._assign(other)
+            return
+        if job is not None:
+            job.tries, job.problem = job.tries + 1, reason
+            if job.tries < TRIES:
+                self._start(worker.device, job)
+                return
+            self.ended(job, reason)
+        if self.waiting:
+            self._start(worker.device)

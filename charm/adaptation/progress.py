@@ -1,0 +1,110 @@
+"""A submission while it is being made: on disk whole at any time, and continued after a kill.
+
+Beside OUT.json, OUT.progress.json says which tasks are finished. It is removed once all of them are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from charm.adaptation.solve import Solution, SolveOptions
+from charm.config import to_json
+from charm.errors import CharmError
+from charm.evaluation.submission import Submission, attempts, write_submission
+from charm.files import write_atomically
+from charm.tasks.questions import questions_of
+from charm.tasks.task import Task, task_to_json
+from charm.training.checkpoint import newest_checkpoint
+
+
+class SubmissionInProgress:
+    """The submission of these tasks at `path`; `left` are those that are not finished.
+
+    With `resume` it continues what an interrupted solve with the same model and settings left there. An answer is
+    only replaced by one after more updates, or after as many and more views.
+    """
+
+    def __init__(
+        self, path: Path, tasks: Sequence[Task], model: Path, options: SolveOptions, resume: bool
+    ) -> None:
+        self.path, self.record_path = path, path.with_suffix(".progress.json")
+        self.submission: Submission = {}
+        for task in tasks:  # complete from the start: what has no answer yet has an empty one
+            self.submission |= attempts({question: [] for question in questions_of([task])})
+        with (newest_checkpoint(model) / "model.safetensors").open("rb") as file:
+            weights = hashlib.file_digest(file, "sha256").hexdigest()
+        # Time and place may change when it is resumed.
+        settings = {"weights": weights, **to_json(replace(options, budget=1.0))}
+        self.record: dict[str, Any] = {"settings": settings, "tasks": {}}
+        self._tasks: dict[str, dict[str, Any]] = self.record["tasks"]
+        for task in tasks:
+            content = hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
+            self._tasks[task.id] = {"task": content, "updates": -1, "views": 0, "finished": False}
+        if resume and path.exists():
+            self._take_over()
+        self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
+        if (
+            self.left
+        ):  # a kill in between must not leave empty answers beside what an older solve had finished
+            write_atomically(self.record_path, json.dumps(self.record))
+            try:
+                write_submission(path, self.submission)
+            except CharmError:
+                self.record_path.unlink()
+                raise
+
+    def publish(self, task: Task, solution: Solution) -> None:
+        """Write an answer, unless the one on disk is better."""
+        known = self._tasks[task.id]
+        if (solution.updates, solution.views) > (known["updates"], known["views"]):
+            self.submission.update(attempts(solution.answers))
+            known |= {"updates": solution.updates, "views": solution.views}
+            self._write()
+
+    def finish(self, task: Task) -> None:
+        """Take note that nothing more is to be done for a task."""
+        self._tasks[task.id]["finished"] = True
+        self._write()
+
+    def _write(self) -> None:
+        """Write the answers first: a kill in between must not leave a task finished whose answer is not on disk."""
+        write_submission(self.path, self.submission)
+        if all(known["finished"] for known in self._tasks.values()):
+            self.record_path.unlink(missing_ok=True)
+        else:
+            write_atomically(self.record_path, json.dumps(self.record))
+
+    def _take_over(self) -> None:
+        """Take over the answers of an interrupted solve; one that was not interrupted has finished all its tasks."""
+        before: Submission = _read(self.path)
+        if not self.record_path.exists():
+            for task_id in self._tasks.keys() & before.keys():
+                self._tasks[task_id]["finished"] = True
+                self.submission[task_id] = before[task_id]
+            return
+        record = _read(self.record_path)
+        if record.get("settings") != json.loads(json.dumps(self.record["settings"])):
+            raise CharmError(
+                f"{self.path} was started with another model or other settings; "
+                f"use the same ones, or solve without --resume"
+            )
+        for task_id, known in self._tasks.items():
+            old = record["tasks"].get(task_id)
+            if old is not None and old["task"] == known["task"] and task_id in before:
+                known |= old
+                self.submission[task_id] = before[task_id]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text())
+        if not isinstance(content, dict):
+            raise ValueError("not an object")
+    except ValueError as error:
+        raise CharmError(f"{path} is damaged ({error}); solve again without --resume") from error
+    return content
