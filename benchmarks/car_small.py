@@ -20,24 +20,24 @@ from statistics import mean, stdev
 
 from charm.automata.benchmark import BenchmarkConfig, build, write_benchmark
 from charm.automata.dataset import CarData
+from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig, train_car
 from charm.devices import place
-from charm.model import MemoryConfig
 from charm.reasoner.config import ReasonerConfig
 from charm.training.config import OptimizerConfig
 
 BENCHMARK = BenchmarkConfig(families=("life",), rules=32, examples=500, side=5, horizons=(1, 2))
 MEMORIES = {
-    "full table": MemoryConfig(key="rule-horizon", design="table", rank=64),
-    "three-factor composition": MemoryConfig(key="rule+horizon", rank=0),
-    "three-factor CoSE": MemoryConfig(key="rule+horizon", rank=8),
+    "full table": CarMemory(key="rule-horizon", design="table", rank=64),
+    "three-factor composition": CarMemory(key="rule+horizon", rank=0),
+    "three-factor CoSE": CarMemory(key="rule+horizon", rank=8),
 }
 
 
 PARTS = ("seen", "unseen")
 
 
-def tiny(home: Path, memory: MemoryConfig, steps: int, seed: int) -> CarConfig:
+def tiny(home: Path, memory: CarMemory, steps: int, seed: int) -> CarConfig:
     """Four recurrences, all with gradients, and no refinement: fresh examples count most here."""
     return CarConfig(
         data=CarData(BENCHMARK, canvas=BENCHMARK.side, data=home),

@@ -35,8 +35,8 @@ from charm.adaptation.results import Summary, gather, results_table, write_resul
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.streams import TaskStream
 from charm.devices import place
-from charm.model import MemoryConfig
 from charm.presets import quickstart
+from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig

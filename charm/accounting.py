@@ -12,11 +12,12 @@ from typing import NamedTuple
 import torch
 from rich.table import Table
 
-from charm.automata.keys import Sizes, build_car_memory
+from charm.automata.keys import CarMemory, Sizes, build_car_memory
 from charm.memory import CoSE, TableMemory
-from charm.model import ModelConfig, build_memory
+from charm.model import ModelConfig
 from charm.reasoner.backbone import Reasoner, count_parameters
 from charm.tasks.dataset import DataConfig, assemble
+from charm.tasks.keys import MemoryConfig, build_memory
 
 
 class Size(NamedTuple):
@@ -101,6 +102,7 @@ class Accounting:
 @cache
 def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
     """The components of a model whose memory holds so many puzzles and rows, the blank row included."""
+    assert isinstance(model_config.memory, MemoryConfig)
     with torch.device("meta"):
         reasoner = Reasoner(model_config.reasoner)
         memory = build_memory(model_config.memory, model_config.reasoner.width, puzzles, rows)
@@ -110,6 +112,7 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
 def account_car(model_config: ModelConfig, sizes: Sizes) -> Accounting:
     """The parts of a model for cellular automata."""
     reasoner = model_config.reasoner
+    assert isinstance(model_config.memory, CarMemory)
     with torch.device("meta"):
         memory = build_car_memory(model_config.memory, reasoner.width, sizes)
         return _tally(Reasoner(reasoner), memory, Size(sizes.combinations, sizes.rows))

@@ -29,6 +29,9 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
     if not isinstance(data, dict):
         raise CharmError(f"{where}: expected an object with the fields of {kind.__name__}")
     hints = typing.get_type_hints(kind)
+    # Fields of earlier releases that had one value only may still stand in files.
+    retired = getattr(kind, "retired", {})
+    data = {name: value for name, value in data.items() if name not in retired or retired[name] != value}
     known = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = sorted(set(data) - known)
     if unknown:

@@ -11,12 +11,13 @@ from functools import partial
 
 from charm.automata.benchmark import BenchmarkConfig
 from charm.automata.dataset import CarData
+from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
 from charm.errors import CharmError
-from charm.model import MemoryConfig
 from charm.reasoner.config import ReasonerConfig, hrm, trm
 from charm.reasoner.config import car as car_reasoner
 from charm.tasks.dataset import DataConfig
+from charm.tasks.keys import MemoryConfig
 from charm.training.config import OptimizerConfig, TrainConfig
 
 FULL_TABLE = MemoryConfig(design="table", rank=512)
@@ -252,16 +253,16 @@ def preset(name: str) -> TrainConfig:
 # Cellular automata: `charm car train NAME`.
 
 CAR_MEMORIES = {
-    "full-table": MemoryConfig(key="rule-horizon", design="table", rank=256),
-    "low-rank": MemoryConfig(key="rule-horizon", design="table", rank=16),
-    "two-factor": MemoryConfig(key="rule-horizon", rank=0),
-    "two-factor-cose": MemoryConfig(key="rule-horizon", rank=16),
-    "three-factor": MemoryConfig(key="rule+horizon", rank=0),
-    "three-factor-cose": MemoryConfig(key="rule+horizon", rank=16),
+    "full-table": CarMemory(key="rule-horizon", design="table", rank=256),
+    "low-rank": CarMemory(key="rule-horizon", design="table", rank=16),
+    "two-factor": CarMemory(key="rule-horizon", rank=0),
+    "two-factor-cose": CarMemory(key="rule-horizon", rank=16),
+    "three-factor": CarMemory(key="rule+horizon", rank=0),
+    "three-factor-cose": CarMemory(key="rule+horizon", rank=16),
 }
 
 
-def car_single(memory: MemoryConfig) -> CarConfig:
+def car_single(memory: CarMemory) -> CarConfig:
     """The paper's single-horizon split: each of 1,500 rules at one horizon, 500k updates."""
     return CarConfig(
         reasoner=car_reasoner(),
@@ -275,12 +276,12 @@ def car_single(memory: MemoryConfig) -> CarConfig:
     )
 
 
-def car_all(memory: MemoryConfig) -> CarConfig:
+def car_all(memory: CarMemory) -> CarConfig:
     """The paper's control: all 6,000 combinations are trained, 280k updates."""
     return replace(car_single(memory), data=CarData(split="all"), steps=280_000)
 
 
-def car_small(memory: MemoryConfig) -> CarConfig:
+def car_small(memory: CarMemory) -> CarConfig:
     """The same comparison on one GPU in a minute or two: Life-like rules, two horizons, canvases that the torus fills.
 
     Positions go by row and column, with which a neighbourhood is learned sooner; all recurrences carry gradients, and

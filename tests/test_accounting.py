@@ -10,7 +10,7 @@ import torch
 from charm.accounting import Size, account, drawn_size
 from charm.commands.params import params
 from charm.errors import CharmError
-from charm.model import CharmModel, MemoryConfig, ModelConfig
+from charm.model import CharmModel, ModelConfig
 from charm.paper.counts import ARC1_REARC
 from charm.presets import preset
 from charm.reasoner.backbone import count_parameters
@@ -18,6 +18,7 @@ from charm.reasoner.config import ReasonerConfig, hrm, trm
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
 from charm.tasks.instances import Instances
+from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sources import find_task
 
 DESIGNS = {
@@ -46,7 +47,7 @@ def test_the_components_sum_to_the_model(memory: MemoryConfig, reasoner: Reasone
     for number, task in enumerate(("a", "b", "c")):
         instances.add(task, np.arange(5 + number, dtype=np.uint32))
     with torch.device("meta"):
-        model = CharmModel(config, instances)
+        model = CharmModel(config.reasoner, config.memory, ArcKey(instances))
     assert model.reasoner.tokens.is_meta
     found = account(config, puzzles=3, rows=1 + 5 + 6 + 7)
     assert found.total == count_parameters(model)
@@ -60,7 +61,7 @@ def test_the_components_sum_to_the_model(memory: MemoryConfig, reasoner: Reasone
 @pytest.mark.parametrize("rank", [32, 512])
 def test_the_components_follow_the_paper_formulas(rank: int, gate: bool) -> None:
     puzzles, rows, width = 960, 876_705, 512
-    found = account(ModelConfig(memory=MemoryConfig(rank=rank, gate=gate)), puzzles, rows)
+    found = account(ModelConfig(ReasonerConfig(), MemoryConfig(rank=rank, gate=gate)), puzzles, rows)
     assert found.factors + found.composer == (puzzles + 9) * width + 2 * (2 * width**2 + width)
     assert found.table == rows * rank
     assert found.up_projection == (rank * width if rank < width else 0)
@@ -68,9 +69,9 @@ def test_the_components_follow_the_paper_formulas(rank: int, gate: bool) -> None
 
 
 def test_a_narrow_puzzle_vector_and_a_keyed_table_fall_into_their_components() -> None:
-    narrow = account(ModelConfig(memory=MemoryConfig(rank=32, task_width=16)), 960, 1000)
+    narrow = account(ModelConfig(ReasonerConfig(), MemoryConfig(rank=32, task_width=16)), 960, 1000)
     assert (narrow.puzzles, narrow.up_projection) == (960 * 16, 16 * 512 + 32 * 512)
-    keyed = account(ModelConfig(memory=MemoryConfig(residual="keyed", rank=6)), 960, 1000)
+    keyed = account(ModelConfig(ReasonerConfig(), MemoryConfig(residual="keyed", rank=6)), 960, 1000)
     assert keyed.table == sum((1009, 1013, 1019, 1021, 1031, 1033))  # the primes from 1000 up, a column each
     assert (keyed.up_projection, keyed.gate) == (6 * 512, 6 * 512)
 

@@ -8,10 +8,11 @@ import torch
 from charm.errors import CharmError
 from charm.memory import COMPOSERS
 from charm.memory.cose import CoSE
-from charm.model import CORNERS, CharmModel, MemoryConfig, ModelConfig
+from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.augment import color_pool
 from charm.tasks.instances import Instances
+from charm.tasks.keys import CORNERS, ArcKey, MemoryConfig
 from charm.tasks.view import View, encode
 
 REASONER = ReasonerConfig(
@@ -69,7 +70,7 @@ def outputs(model: CharmModel, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_every_design_of_the_paper_runs_and_saves_bitwise(design: str, tmp_path: Path) -> None:
-    model = shake(CharmModel(ModelConfig(REASONER, DESIGNS[design]), some_instances()))
+    model = shake(CharmModel(REASONER, DESIGNS[design], ArcKey(some_instances())))
     rows = torch.tensor([1, 5, 5, 30])
     model.save_pretrained(tmp_path / "model")
     again = CharmModel.from_pretrained(tmp_path / "model")
@@ -84,7 +85,7 @@ def test_every_design_of_the_paper_runs_and_saves_bitwise(design: str, tmp_path:
 )
 def test_growing_changes_nothing_that_was_there(design: str) -> None:
     instances = some_instances()
-    model = shake(CharmModel(ModelConfig(REASONER, DESIGNS[design]), instances))
+    model = shake(CharmModel(REASONER, DESIGNS[design], ArcKey(instances)))
     rows = torch.arange(1, len(instances))
     before = outputs(model, rows)
     grown = instances.copy()
@@ -97,7 +98,7 @@ def test_growing_changes_nothing_that_was_there(design: str) -> None:
 
 def test_a_new_puzzle_starts_from_zero() -> None:
     instances = some_instances()
-    model = shake(CharmModel(ModelConfig(REASONER, DESIGNS["residual"]), instances))
+    model = shake(CharmModel(REASONER, DESIGNS["residual"], ArcKey(instances)))
     grown = instances.copy()
     rows = torch.from_numpy(grown.add("new", np.arange(7, dtype=np.uint32))).long()
     model.grow(grown)
@@ -112,7 +113,7 @@ def test_keys_tell_puzzle_symmetry_and_recolouring() -> None:
     view = View(3, (0, 2, 3, 1, 4, 5, 6, 7, 9, 8))
     instances.add("a", np.array([0], np.uint32))
     row = int(instances.add("b", np.array([view.code], np.uint32))[0])
-    model = CharmModel(ModelConfig(REASONER, MemoryConfig(rank=8)), instances)
+    model = CharmModel(REASONER, MemoryConfig(rank=8), ArcKey(instances))
     key = model.key(torch.tensor([row]))
     assert key["puzzle"].tolist() == [1]
     assert key["dihedral"].tolist() == [3]
@@ -127,7 +128,7 @@ def test_corner_permutations_are_eight_different_ones() -> None:
 
 def test_seed_decides_the_start() -> None:
     instances = some_instances()
-    one, same, other = (CharmModel(ModelConfig(REASONER), instances, seed) for seed in (0, 0, 1))
+    one, same, other = (CharmModel(REASONER, MemoryConfig(), ArcKey(instances), seed) for seed in (0, 0, 1))
     weights = [torch.cat([p.flatten() for p in model.parameters()]) for model in (one, same, other)]
     assert torch.equal(weights[0], weights[1])
     assert not torch.equal(weights[0], weights[2])
@@ -136,7 +137,7 @@ def test_seed_decides_the_start() -> None:
 def test_bad_models_are_refused_with_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="not a saved model"):
         CharmModel.from_pretrained(tmp_path)
-    model = CharmModel(ModelConfig(REASONER), some_instances())
+    model = CharmModel(REASONER, MemoryConfig(), ArcKey(some_instances()))
     model.save_pretrained(tmp_path / "m")
     (tmp_path / "m" / "checkpoint.json").unlink()  # its hashes would tell all of this, in other words
     config = json.loads((tmp_path / "m" / "config.json").read_text())
@@ -168,4 +169,4 @@ def test_impossible_memories_are_refused() -> None:
     many = Instances()
     many.add("p", np.arange(2000, dtype=np.uint32))
     with pytest.raises(CharmError, match="2000 recolourings"):
-        CharmModel(ModelConfig(REASONER, DESIGNS["three tables, pooled"]), many)
+        CharmModel(REASONER, DESIGNS["three tables, pooled"], ArcKey(many))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from charm.model import MemoryConfig
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.dataset import DataConfig
+from charm.tasks.keys import MemoryConfig
 from charm.training.config import OptimizerConfig, TrainConfig
 
 

@@ -74,7 +74,7 @@ def memory_name(memory: dict[str, Any]) -> str:
     """A memory design in a few letters, as the paper's tables have it."""
     if memory["design"] == "separate":
         return "separate tables"
-    sizes = [f"r={memory['rank']}"] + ([f"t={memory['task_width']}"] if memory["task_width"] else [])
+    sizes = [f"r={memory['rank']}"] + ([f"t={memory['task_width']}"] if memory.get("task_width") else [])
     return f"{'CoSE' if memory['design'] == 'cose' else 'Table'} ({', '.join(sizes)})"
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from charm.automata.benchmark import HELD_OUT, Benchmark, BenchmarkConfig, read_benchmark
-from charm.automata.keys import Combinations, Sizes
+from charm.automata.keys import CarKey, Sizes
 from charm.automata.rules import Rule
 from charm.config import to_json
 from charm.errors import CharmError
@@ -115,7 +115,7 @@ def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
     return sorted(every, key=lambda one: not one.trained)  # stable: in the order of rules within both parts
 
 
-def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, Combinations]:
+def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, CarKey]:
     """Pairs, rows and questions of the benchmark; `untrained` asks about combinations that are not trained, too."""
     benchmark = load_benchmark(config)
     asked = [one for one in combinations_of(benchmark, config) if untrained or one.trained]
@@ -140,7 +140,7 @@ def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, Comb
     place = {rule: n for n, rule in enumerate(benchmark.rules)}
     rule_P = np.array([place[one.rule] for one in asked], np.int64)
     horizon_P = np.array([config.asked_horizons.index(one.horizon) for one in asked], np.int64)
-    return dataset, Combinations(rule_P, horizon_P, len(trained))
+    return dataset, CarKey(instances, rule_P, horizon_P, len(trained))
 
 
 def question_set(

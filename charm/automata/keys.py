@@ -8,20 +8,38 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.memory import COMPOSERS, CoSE, Factor, Lookup, RowTable, Sum, TableMemory
+from charm.memory.config import CoSEConfig
 from charm.tasks.instances import Instances
-from charm.tasks.view import DIHEDRALS, decode
-
-if TYPE_CHECKING:
-    from charm.model import MemoryConfig
+from charm.tasks.keys import INDEX_FILE, Keys, KeySchema
+from charm.tasks.view import DIHEDRALS
 
 Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class CarMemory(CoSEConfig):
+    """The design of a task memory for cellular automata."""
+
+    key: Literal["rule-horizon", "rule+horizon"] = "rule+horizon"
+    """Rule and horizon as one factor, or as two."""
+    design: Literal["cose", "table"] = "cose"
+    """cose: composition with a residual; table: one row per instance."""
+
+    # Fields of ARC's memory that earlier releases wrote for automata too, always with these values.
+    retired: ClassVar[dict[str, Any]] = {
+        "residual": "rows",
+        "dihedral": "lookup",
+        "task_width": 0,
+        "color_pool": 0,
+        "sparse_puzzles": False,
+    }
 
 
 class Sizes(NamedTuple):
@@ -33,7 +51,7 @@ class Sizes(NamedTuple):
     rows: int
 
 
-def build_car_memory(config: MemoryConfig, width: int, sizes: Sizes) -> CoSE | TableMemory:
+def build_car_memory(config: CarMemory, width: int, sizes: Sizes) -> CoSE | TableMemory:
     """The memory module over the fields rule, horizon, combination, dihedral and row of a key."""
     rank = None if config.rank == width else config.rank
     # Row 0 reads as zero: it stands in for the rows of combinations that were never trained.
@@ -52,26 +70,29 @@ def build_car_memory(config: MemoryConfig, width: int, sizes: Sizes) -> CoSE | T
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Combinations:
+class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
     """Rule and horizon of every puzzle of an index of instances; those that are trained come first."""
 
-    rule_P: Numbers  # place among the benchmark's rules
-    horizon_P: Numbers  # place among the horizons that are asked for
-    trained: int
-    """How many of the puzzles are trained."""
+    config_type = CarMemory
+    files = (INDEX_FILE, "combinations.json")
 
-    def sizes(self, instances: Instances) -> Sizes:
+    def __init__(self, instances: Instances, rule_P: Numbers, horizon_P: Numbers, trained: int) -> None:
+        """`rule_P` and `horizon_P` are places among the rules and horizons; the first `trained` puzzles are trained."""
+        super().__init__(instances)
+        self.rule_P, self.horizon_P, self.trained = rule_P, horizon_P, trained
+
+    def sizes(self) -> Sizes:
         """Only trained combinations have a vector and rows of their own."""
-        puzzle_R, _ = instances.table()
-        rows = int((puzzle_R < self.trained).sum())  # the blank row is puzzle -1
+        rows = int((Keys.of(self.instances).puzzle < self.trained).sum())  # the blank row is puzzle -1
         return Sizes(int(self.rule_P.max()) + 1, int(self.horizon_P.max()) + 1, self.trained, rows)
 
-    def columns(self, instances: Instances) -> dict[str, Numbers]:
-        """The key of every memory row of the index."""
-        puzzle_R, code_R = instances.table()
-        if len(instances.puzzles) != len(self.rule_P):
-            raise CharmError(f"{len(instances.puzzles)} puzzles do not match {len(self.rule_P)} combinations")
+    def columns(self, config: CarMemory) -> dict[str, npt.NDArray[np.integer]]:
+        keys = Keys.of(self.instances)
+        puzzle_R = keys.puzzle.numpy()
+        if len(self.instances.puzzles) != len(self.rule_P):
+            raise CharmError(
+                f"{len(self.instances.puzzles)} puzzles do not match {len(self.rule_P)} combinations"
+            )
         if (np.diff(puzzle_R) < 0).any():
             raise CharmError("the rows of CAR's combinations must follow one another in order")
         own_R = np.maximum(puzzle_R, 0).astype(np.int64)
@@ -79,19 +100,25 @@ class Combinations:
             "rule": self.rule_P[own_R],
             "horizon": self.horizon_P[own_R],
             "combination": own_R,
-            "dihedral": decode(code_R)[0].astype(np.int64),
+            "dihedral": keys.dihedral.numpy().astype(np.int64),
             "row": np.arange(len(own_R)) * (own_R < self.trained),
         }
 
-    def save(self, path: Path) -> None:
-        data = {"rule": self.rule_P.tolist(), "horizon": self.horizon_P.tolist(), "trained": self.trained}
-        path.write_text(json.dumps(data) + "\n")
+    def build(self, config: CarMemory, width: int) -> CoSE | TableMemory:
+        return build_car_memory(config, width, self.sizes())
 
-    @staticmethod
-    def load(path: Path) -> Combinations:
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        data = {"rule": self.rule_P.tolist(), "horizon": self.horizon_P.tolist(), "trained": self.trained}
+        (folder / "combinations.json").write_text(json.dumps(data) + "\n")
+
+    @classmethod
+    def load(cls, folder: Path) -> CarKey:
+        path = folder / "combinations.json"
         try:
             data: Any = json.loads(path.read_text())
             rule, horizon = (np.array(data[name], np.int64) for name in ("rule", "horizon"))
-            return Combinations(rule, horizon, int(data["trained"]))
+            trained = int(data["trained"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CharmError(f"{path}: not a readable list of combinations ({error})") from error
+        return cls(Instances.load(folder / INDEX_FILE), rule, horizon, trained)

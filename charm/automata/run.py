@@ -22,10 +22,10 @@ from charm.automata.dataset import (
     load_benchmark,
     question_set,
 )
+from charm.automata.keys import CarMemory
 from charm.automata.rules import FAMILIES
 from charm.config import read_run_config
 from charm.devices import Place
-from charm.errors import CharmError
 from charm.evaluation.archive import is_finished
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.protocols import Protocol
@@ -33,7 +33,7 @@ from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.run import vote
 from charm.evaluation.scoring import score
 from charm.files import write_atomically
-from charm.model import CharmModel, MemoryConfig
+from charm.model import CharmModel
 from charm.tasks.dataset import Dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
@@ -49,14 +49,8 @@ SHARES = (*(f"pass@{k}" for k in KS), "cells")
 class CarConfig(RunConfig):
     """A run on cellular automata."""
 
+    memory: CarMemory = field(default_factory=CarMemory)
     data: CarData = field(default_factory=CarData)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.memory.key == "puzzle":
-            raise CharmError(
-                "a run on cellular automata needs a memory whose key is rule-horizon or rule+horizon"
-            )
 
 
 def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:
@@ -65,7 +59,7 @@ def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:
     return replace(config, data=replace(config.data, data=data_folder or config.data.data))
 
 
-def transfers(memory: MemoryConfig) -> bool:
+def transfers(memory: CarMemory) -> bool:
     """Whether the memory has something to say on combinations that were never trained.
 
     With rule and horizon as one factor there is no vector for them. A table has the blank row, which is the point: it
@@ -85,8 +79,8 @@ def train_car(
     config: CarConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> Trainer:
     """A whole run in the folder `out`, scored as it goes; see `charm.training.loop.train`."""
-    data, combinations = assemble_car(config.data, transfers(config.memory))
-    model = CharmModel(config.model, data.instances, config.seed, combinations)
+    data, schema = assemble_car(config.data, transfers(config.memory))
+    model = CharmModel(config.reasoner, config.memory, schema, config.seed)
     return train(config, out, place, resume, say, data, model, partial(_score_checkpoint, config))
 
 

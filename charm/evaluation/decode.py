@@ -16,15 +16,13 @@ import torch
 from torch import Tensor
 
 from charm.tasks.task import COLORS, MAX_SIDE, Grid
+from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_READS
 
 FIRST_COLOR = 2  # token of colour 0; tokens below it are pad and boundary
 OUTSIDE = 255  # marks what lies beside a grid in a padded array; one more wraps to 0, which the hash uses
 
-# How the inverse of each symmetry (numbered as in charm.tasks.view) reads its source: x[i, j] comes from
-# row r and column c of the turned grid; (r, c) is (i, j), maybe swapped, each maybe counted from the far end.
-SWAPS = (False, True, False, True, False, False, True, True)
-REVERSES_ROWS = (False, True, True, False, False, True, False, True)
-REVERSES_COLUMNS = (False, False, True, True, True, False, False, True)
+# How the inverse of each symmetry reads its source: axes swapped, rows reversed, columns reversed.
+INVERSE_READS = DIHEDRAL_READS[list(DIHEDRAL_INVERSE)].astype(bool)
 
 
 def crop_batch(tokens_NSS: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,7 +62,7 @@ def invert_views(
     inverse_NC = torch.empty_like(color_NC).scatter_(1, colors_NC.long(), color_NC)
     cells_NP = inverse_NC.gather(1, cells_NP)
 
-    symmetry = torch.tensor([SWAPS, REVERSES_ROWS, REVERSES_COLUMNS], device=device)
+    symmetry = torch.from_numpy(INVERSE_READS.T).to(device)
     swaps_N1, rows_N1, columns_N1 = symmetry[:, dihedral_N.long()][:, :, None]
     place = torch.arange(side, device=device)
     # Beside the grid the far end would lie below 0; there any valid place does.

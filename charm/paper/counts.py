@@ -16,14 +16,15 @@ from rich.table import Table
 
 from charm.accounting import Accounting, Size, account, account_car, drawn_size
 from charm.adaptation.streams import load_stream
-from charm.automata.keys import Sizes
+from charm.automata.keys import CarMemory, Sizes
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
-from charm.model import MemoryConfig, ModelConfig
+from charm.model import ModelConfig
 from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
+from charm.tasks.keys import MemoryConfig
 
 Count = int | Fraction  # a mean over tasks is a fraction
 
@@ -201,7 +202,7 @@ def _arc(reasoner: ReasonerConfig | None = None, **memory: Any) -> Model:
 
 def _car(**memory: Any) -> Model:
     """CAR's model; its 1,500 rules and 4 horizons are the same in both splits."""
-    config = ModelConfig(car(), MemoryConfig(**memory))
+    config = ModelConfig(car(), CarMemory(**memory))
     return lambda size: account_car(config, Sizes(1500, 4, combinations=size.puzzles, rows=size.rows))
 
 

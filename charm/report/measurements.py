@@ -16,7 +16,7 @@ from charm.errors import CharmError
 from charm.evaluation.archive import passes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
-from charm.model import MemoryConfig
+from charm.memory.config import CoSEConfig
 from charm.paper.tables import OVERALL
 from charm.presets import CAR_MEMORIES
 from charm.report import folder
@@ -41,12 +41,12 @@ def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None
     return figures.save(FIGURES[name](sources, data), out)
 
 
-def memory_label(memory: MemoryConfig) -> str:
+def memory_label(memory: CoSEConfig) -> str:
     """A memory design in a few letters."""
     key = {"puzzle": "", "rule-horizon": "two-factor ", "rule+horizon": "three-factor "}[memory.key]
     if memory.design == "table" and memory.key != "puzzle":
         key = ""
-    if memory.design == "cose" and memory.rank == 0 and not memory.task_width:
+    if memory.design == "cose" and memory.rank == 0 and not to_json(memory).get("task_width"):
         return f"{key}composition"
     return f"{key}{memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
 

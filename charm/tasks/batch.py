@@ -17,20 +17,17 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
-from charm.tasks.instances import Instances
+from charm.tasks.keys import Keys
 from charm.tasks.task import Pair
-from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_THEN, decode, encode
+from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_READS, DIHEDRAL_THEN, decode, encode
 
 # turn(grid, d)[r, c] is the cell at flat place k0 + kr * r + kc * c of the h x w original, where
 # k0 = A (w - 1) + B (h - 1) w, kr = P w + Q, kc = T w + U. One column for each symmetry, as numbered in `view`.
-_A = (0, 1, 1, 0, 1, 0, 0, 1)
-_B = (0, 0, 1, 1, 0, 1, 0, 1)
-_P = (1, 0, -1, 0, 1, -1, 0, 0)
-_Q = (0, -1, 0, 1, 0, 0, 1, -1)
-_T = (0, 1, 0, -1, 0, 0, 1, -1)
-_U = (1, 0, -1, 0, -1, 1, 0, 0)
-_SWAPS = (0, 1, 0, 1, 0, 0, 1, 1)  # height and width change places
-_TURNS = torch.tensor([_A, _B, _P, _Q, _T, _U, _SWAPS])
+_SWAP, _B, _A = DIHEDRAL_READS.T
+_DOWN, _RIGHT = 1 - 2 * _B, 1 - 2 * _A
+_TURNS = torch.from_numpy(
+    np.stack([_A, _B, _DOWN * (1 - _SWAP), _RIGHT * _SWAP, _DOWN * _SWAP, _RIGHT * (1 - _SWAP), _SWAP])
+)
 
 
 class PairBank:
@@ -131,24 +128,6 @@ class Views:
         place_NSS = rows_NS[:, :, None] + ((t * side + u)[:, None] * steps)[:, None, :]
         turned_NT = recolored_NT.gather(1, place_NSS.reshape(count, -1))
         return turned_NT.view(cells_NHW.shape).to(cells_NHW.dtype)
-
-
-@dataclass(frozen=True)
-class Keys:
-    """The structured key of every memory row, on a device: row -> puzzle number, symmetry, recolouring."""
-
-    puzzle: Tensor  # int32 [rows], -1 for the blank row
-    dihedral: Tensor  # uint8 [rows]
-    colors: Tensor  # uint8 [rows, 10]
-
-    @staticmethod
-    def of(instances: Instances) -> Keys:
-        puzzle, code = instances.table()
-        dihedral, colors = decode(code)
-        return Keys(torch.from_numpy(puzzle), torch.from_numpy(dihedral), torch.from_numpy(colors))
-
-    def to(self, device: torch.device | str) -> Keys:
-        return Keys(self.puzzle.to(device), self.dihedral.to(device), self.colors.to(device))
 
 
 def view_tokens(

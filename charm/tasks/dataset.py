@@ -16,15 +16,15 @@ import numpy as np
 from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.tasks.augment import color_pool, draw_views
-from charm.tasks.batch import Keys, PairBank
+from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, fitting_side
 from charm.tasks.instances import Instances, Rows
+from charm.tasks.keys import Keys
 from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest, shortage
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.sampling import Block, Mixture, Stream
 from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Grid, Pair, Task, check_unique
-from charm.tasks.view import decode
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Dataset:
 
     def stream(self, side: int, slots: int, seed: int | None = None) -> Stream:
         seed = self.config.seed if seed is None else seed
-        dihedrals, _ = decode(self.instances.table()[1])
+        dihedrals = self.keys().dihedral.numpy()
         return Stream(self.mixtures[side], self.bank.shape.numpy(), dihedrals, side, slots, seed)
 
     def keys(self) -> Keys:

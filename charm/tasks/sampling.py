@@ -15,11 +15,12 @@ import numpy.typing as npt
 from charm.errors import CharmError
 from charm.tasks import keyed
 from charm.tasks.instances import Rows
+from charm.tasks.view import DIHEDRAL_READS
 
 Numbers = npt.NDArray[np.int64]
 
 ORIGIN_PROBABILITY = 0.2  # a canvas at the origin, as evaluation sees it
-_SWAPS = np.array([0, 1, 0, 1, 0, 0, 1, 1], bool)  # symmetries that exchange height and width
+_SWAPS = DIHEDRAL_READS[:, 0].astype(bool)  # symmetries that exchange height and width
 
 
 @dataclass(frozen=True)

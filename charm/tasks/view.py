@@ -29,15 +29,23 @@ DIHEDRAL_NAMES = (
     "transpose",
     "anti-transpose",
 )
-# Only the two quarter turns are not their own inverse.
-DIHEDRAL_INVERSE = (0, 3, 2, 1, 4, 5, 6, 7)
+# How each symmetry reads a grid: turn(grid, d)[i, j] is grid[i, j], or grid[j, i] where axes are swapped, with rows or
+# columns counted from the far end where reversed. [swapped, rows reversed, columns reversed]; all other tables derive.
+DIHEDRAL_READS = np.array(
+    [[0, 0, 0], [1, 0, 1], [0, 1, 1], [1, 1, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1]], np.int64
+)
+# Undoing a symmetry that swaps axes exchanges what is reversed; only the two quarter turns differ from their inverse.
+DIHEDRAL_INVERSE = tuple(
+    DIHEDRAL_READS.tolist().index([swap, columns, rows] if swap else [swap, rows, columns])
+    for swap, rows, columns in DIHEDRAL_READS.tolist()
+)
 
 
 def turn(grid: Grid, dihedral: int) -> Grid:
     """The grid under one of the eight symmetries, numbered as in DIHEDRAL_NAMES."""
-    if dihedral < 4:
-        return np.rot90(grid, dihedral)
-    return (grid[:, ::-1], grid[::-1, :], grid.T, grid[::-1, ::-1].T)[dihedral - 4]
+    swap, rows, columns = DIHEDRAL_READS[dihedral]
+    turned = grid[:: -1 if rows else 1, :: -1 if columns else 1]
+    return turned.T if swap else turned
 
 
 def _composition_table() -> tuple[tuple[int, ...], ...]:

@@ -9,9 +9,11 @@ from typing import Literal
 
 from charm.config import read_run_config
 from charm.errors import CharmError
-from charm.model import MemoryConfig, ModelConfig
+from charm.memory.config import CoSEConfig
+from charm.model import ModelConfig
 from charm.reasoner.config import Kind, ReasonerConfig
 from charm.tasks.dataset import DataConfig
+from charm.tasks.keys import MemoryConfig
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class RunConfig:
     """A run, whatever it learns from: what learns, how, and for how long."""
 
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
-    memory: MemoryConfig = field(default_factory=MemoryConfig)
+    memory: CoSEConfig = field(default_factory=CoSEConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     steps: int = 600_000
     """Updates in all."""
@@ -126,7 +128,7 @@ class RunConfig:
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every "
                 f"({self.checkpoint_every}): a checkpoint is what is evaluated"
             )
-        if (self.optimizer.factors == "rows") != self.memory.sparse_puzzles and self.memory.design != "table":
+        if (self.optimizer.factors == "rows") != self.memory.sparse_base and self.memory.design != "table":
             raise CharmError("optimizer.factors 'rows' and memory.sparse_puzzles belong together")
 
     @property
@@ -142,6 +144,7 @@ class RunConfig:
 class TrainConfig(RunConfig):
     """A run on ARC's tasks."""
 
+    memory: MemoryConfig = field(default_factory=MemoryConfig)
     data: DataConfig = field(default_factory=DataConfig)
 
 

@@ -24,6 +24,7 @@ from charm.evaluation.predict import predict_votes
 from charm.evaluation.run import score_checkpoint
 from charm.model import CharmModel
 from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.keys import ArcKey
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig
 from charm.training.folder import check_run, occupied
@@ -59,7 +60,7 @@ class Trainer:
             assert isinstance(config, TrainConfig), "a run on other data than ARC's brings them along"
             data = assemble(config.data)
         self.data, self.score = data, score
-        fresh = CharmModel(config.model, self.data.instances, config.seed) if model is None else model
+        fresh = model or CharmModel(config.reasoner, config.memory, ArcKey(self.data.instances), config.seed)
         self.model = fresh.to(place.device)
         graphed = place.device.type == "cuda" and place.world == 1 and config.graphs
         self.optimizers = Optimizers(self.model, config.optimizer, config.steps, graphed)
@@ -194,8 +195,7 @@ class Trainer:
         device = self.place.device
         averaged = checkpoint.read_tensors(folder / "model.safetensors", device)
         raw = checkpoint.read_tensors(folder / "raw.safetensors", device)
-        saved = CharmModel.from_pretrained(folder)
-        if saved.instances != self.data.instances:
+        if type(self.model.schema).load(folder).instances != self.data.instances:
             raise CharmError(f"{folder} was trained on other data: its rows belong to other tasks or views")
         self.model.load_state_dict({**averaged, **raw})
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}

@@ -17,8 +17,9 @@ from torch import Tensor
 
 from charm.model import CharmModel
 from charm.tasks import keyed
-from charm.tasks.batch import Keys, PairBank, view_tokens
+from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.dataset import Dataset
+from charm.tasks.keys import Keys
 from charm.tasks.sampling import Stream
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]

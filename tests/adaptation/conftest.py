@@ -5,7 +5,7 @@ import torch
 
 from charm.adaptation import methods
 from charm.devices import Place
-from charm.model import MemoryConfig
+from charm.tasks.keys import MemoryConfig
 from charm.training.loop import train
 from tests.toy import toy_config, write_toy_tasks
 

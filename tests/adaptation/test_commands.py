@@ -18,7 +18,7 @@ from charm.commands.adapt import adapt
 from charm.commands.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
-from charm.model import MemoryConfig
+from charm.tasks.keys import MemoryConfig
 from charm.tasks.questions import Question
 from tests.adaptation.conftest import toy_run
 

@@ -20,10 +20,11 @@ from charm.adaptation.loop import (
 from charm.adaptation.methods import diagonal_fisher, method_named
 from charm.adaptation.run import task_data
 from charm.errors import CharmError
-from charm.model import CharmModel, MemoryConfig, ModelConfig
+from charm.model import CharmModel, ModelConfig
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.instances import Instances
+from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.checkpoint import newest_checkpoint
 from charm.training.config import read_config
 from charm.training.graphs import UpdateGraphs
@@ -114,11 +115,11 @@ def test_updated_parameters_are_the_papers() -> None:
     instances = Instances()
     instances.add("old", torch.arange(3).numpy())
     instances.add("new", torch.arange(7).numpy())
-    assert account(ModelConfig(), 1, 1).reasoner == BACKBONE
+    assert account(ModelConfig(ReasonerConfig(), MemoryConfig()), 1, 1).reasoner == BACKBONE
     small = ReasonerConfig(layers=1)  # the count of a memory does not depend on the depth of the backbone
-    backbone = account(ModelConfig(small), 1, 1).reasoner
+    backbone = account(ModelConfig(small, MemoryConfig()), 1, 1).reasoner
     for memory, private, shared in PAPER:
-        model = CharmModel(ModelConfig(small, memory), instances)
+        model = CharmModel(small, memory, ArcKey(instances))
         assert updated_parameters(model, "rows", "new") == (private(7), 0)
         assert updated_parameters(model, "full", "new") == (private(7), backbone + shared)
         if memory.design == "cose":

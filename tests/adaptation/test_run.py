@@ -16,7 +16,8 @@ from charm.adaptation.run import StreamOptions, run_stream
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked, read_sealed
-from charm.model import CharmModel, MemoryConfig
+from charm.model import CharmModel
+from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.training.checkpoint import newest_checkpoint
 from tests.adaptation.conftest import HERE, toy_run

@@ -33,8 +33,8 @@ from charm.adaptation.solve import (
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
-from charm.model import MemoryConfig
 from charm.tasks.dataset import Dataset
+from charm.tasks.keys import MemoryConfig
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
 from charm.training.checkpoint import newest_checkpoint

@@ -142,7 +142,7 @@ def test_sizes_told_beforehand_are_those_of_the_model(
     config = CarData(benchmark, split, canvas=5, data=tmp_path)
     design = CAR_MEMORIES[memory]
     model = ModelConfig(replace(car(), width=32, heads=2), replace(design, rank=min(design.rank, 32)))
-    data, combinations = assemble_car(config)
-    made = CharmModel(model, data.instances, 0, combinations)
+    _, schema = assemble_car(config)
+    made = CharmModel(model.reasoner, model.memory, schema)
     told = account_car(model, config.sizes)
     assert told.total == count_parameters(made)

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -5,13 +6,14 @@ import pytest
 import torch
 
 from charm.automata.dataset import assemble_car
-from charm.automata.keys import Combinations
+from charm.automata.keys import CarKey, CarMemory
 from charm.automata.run import transfers
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Sum
-from charm.model import CharmModel, MemoryConfig, ModelConfig
+from charm.model import CharmModel
 from charm.tasks.dataset import Dataset
 from charm.tasks.instances import Instances
+from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.view import View
 from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark
 
@@ -24,8 +26,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def loaded(home: Path, memory: str, untrained: bool = True) -> tuple[Dataset, CharmModel]:
     """A model with random values in place of the zeros that tables begin with."""
     config = toy_config(home, memory=MEMORIES[memory])
-    data, combinations = assemble_car(config.data, untrained)
-    model = CharmModel(config.model, data.instances, 0, combinations)
+    data, schema = assemble_car(config.data, untrained)
+    model = CharmModel(config.reasoner, config.memory, schema)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
         for parameter in model.parameters():
@@ -51,12 +53,12 @@ def test_three_factor_cose_is_the_papers_equation(home: Path) -> None:
     residual = memory.residual
     assert residual is not None
     assert residual.rows.weight.shape == (1 + 6 * 8, 4)  # type: ignore[union-attr]
-    combinations = model.combinations
-    assert combinations is not None
+    schema = model.schema
+    assert isinstance(schema, CarKey)
     for number, puzzle in enumerate(data.instances.puzzles):
         for dihedral in range(8):
             row = data.instances.row(puzzle, View(dihedral))
-            base = rule_table[combinations.rule_P[number]] + horizon_table[combinations.horizon_P[number]]
+            base = rule_table[schema.rule_P[number]] + horizon_table[schema.horizon_P[number]]
             context = view_table[dihedral]
             wanted = (1 + scale.weight.double() @ context + scale.bias.double()) * base
             wanted = wanted + shift.weight.double() @ context + shift.bias.double()
@@ -112,25 +114,43 @@ def test_one_factor_for_rule_and_horizon_has_no_entry_for_untrained_combinations
 
 def test_bad_combinations_and_memories_are_refused(home: Path, tmp_path: Path) -> None:
     data, model = loaded(home, "three-factor CoSE")
-    with pytest.raises(CharmError, match="needs to know those of every puzzle"):
-        CharmModel(model.config, data.instances)
+    with pytest.raises(CharmError, match=r"must be one of puzzle; got 'rule\+horizon'"):
+        CharmModel(model.config.reasoner, model.config.memory, ArcKey(data.instances))
+    with pytest.raises(CharmError, match=r"must be one of rule-horizon, rule\+horizon; got 'puzzle'"):
+        CharmModel(model.config.reasoner, MemoryConfig(), model.schema)
     with pytest.raises(CharmError, match="12 puzzles do not match 1 combinations"):
-        Combinations(np.zeros(1, np.int64), np.zeros(1, np.int64), 1).columns(data.instances)
+        CarKey(data.instances, np.zeros(1, np.int64), np.zeros(1, np.int64), 1).columns(CarMemory())
     mixed = Instances()
     mixed.add("a", np.arange(2, dtype=np.uint32))
     mixed.add("b", np.arange(2, dtype=np.uint32))
     mixed.add("a", np.arange(4, dtype=np.uint32))
     with pytest.raises(CharmError, match="in order"):
-        Combinations(np.arange(2), np.arange(2), 1).columns(mixed)
+        CarKey(mixed, np.arange(2), np.arange(2), 1).columns(CarMemory())
     with pytest.raises(CharmError, match="takes no new puzzles"):
         model.grow(data.instances)
     model.save_pretrained(tmp_path)
     (tmp_path / "combinations.json").write_text("{")
+    with pytest.raises(CharmError, match=r"combinations\.json is truncated or damaged"):
+        CharmModel.from_pretrained(tmp_path)
+    (tmp_path / "checkpoint.json").unlink()  # as in earlier releases
     with pytest.raises(CharmError, match=r"combinations\.json: not a readable list"):
         CharmModel.from_pretrained(tmp_path)
-    for change in ({"residual": "keyed"}, {"dihedral": "slots"}, {"task_width": 4}, {"sparse_puzzles": True}):
-        with pytest.raises(CharmError, match="is for ARC's key"):
-            MemoryConfig(key="rule+horizon", **change)  # type: ignore[arg-type]
-    with pytest.raises(CharmError, match="'separate' is for ARC's key"):
-        MemoryConfig(key="rule+horizon", design="separate")
-    assert ModelConfig().memory.key == "puzzle"
+
+
+def test_files_of_earlier_releases_load(home: Path, tmp_path: Path) -> None:
+    """They list ARC's fields at their defaults, too; another value of such a field is refused."""
+    data, model = loaded(home, "three-factor CoSE")
+    model.save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text())
+    config["memory"] |= CarMemory.retired
+    (tmp_path / "checkpoint.json").unlink()
+    path.write_text(json.dumps(config))
+    again = CharmModel.from_pretrained(tmp_path)
+    rows = torch.arange(len(data.instances))
+    assert again.config == model.config
+    assert torch.equal(again.task(rows), model.task(rows))
+    config["memory"]["task_width"] = 4
+    path.write_text(json.dumps(config))
+    with pytest.raises(CharmError, match="CarMemory has no field 'task_width'"):
+        CharmModel.from_pretrained(tmp_path)

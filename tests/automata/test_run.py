@@ -30,7 +30,6 @@ from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.votes import collect
-from charm.model import MemoryConfig
 from charm.paper.counts import check_paper
 from charm.presets import CAR_PRESETS, car_preset
 from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark
@@ -201,8 +200,6 @@ def test_presets_are_the_papers() -> None:
     assert (everything.steps, everything.data.split) == (280_000, "all")
     with pytest.raises(CharmError, match="there is no preset car-large"):
         car_preset("car-large")
-    with pytest.raises(CharmError, match="needs a memory whose key"):
-        replace(single, memory=MemoryConfig())
     # The paper's votes for a held-out pair at the end of a run: eight views of each evaluation.
     assert 8 * single.steps // single.evaluate_every == 200
     assert 8 * everything.steps // everything.evaluate_every == 112

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from charm.automata.benchmark import BenchmarkConfig, build, write_benchmark
 from charm.automata.dataset import CarData
+from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
-from charm.model import MemoryConfig
 from charm.reasoner.config import ReasonerConfig
 from charm.training.config import OptimizerConfig
 
@@ -14,12 +14,12 @@ TOY = BenchmarkConfig(rules=2, examples=8, side=8, horizons=(1, 2))
 
 # The paper's six memories at width 32.
 MEMORIES = {
-    "full table": MemoryConfig(key="rule-horizon", design="table", rank=32),
-    "low-rank table": MemoryConfig(key="rule-horizon", design="table", rank=4),
-    "two-factor composition": MemoryConfig(key="rule-horizon", rank=0),
-    "two-factor CoSE": MemoryConfig(key="rule-horizon", rank=4),
-    "three-factor composition": MemoryConfig(key="rule+horizon", rank=0),
-    "three-factor CoSE": MemoryConfig(key="rule+horizon", rank=4),
+    "full table": CarMemory(key="rule-horizon", design="table", rank=32),
+    "low-rank table": CarMemory(key="rule-horizon", design="table", rank=4),
+    "two-factor composition": CarMemory(key="rule-horizon", rank=0),
+    "two-factor CoSE": CarMemory(key="rule-horizon", rank=4),
+    "three-factor composition": CarMemory(key="rule+horizon", rank=0),
+    "three-factor CoSE": CarMemory(key="rule+horizon", rank=4),
 }
 
 

@@ -22,7 +22,6 @@ from charm.drawing import figures
 from charm.drawing.figures import Point, frontier, save
 from charm.errors import CharmError
 from charm.evaluation.archive import Header, write_votes
-from charm.model import MemoryConfig
 from charm.presets import preset
 from charm.report.measurements import (
     FIGURES,
@@ -38,6 +37,7 @@ from charm.report.measurements import (
     read_pareto,
     read_streams,
 )
+from charm.tasks.keys import MemoryConfig
 from tests.adaptation.test_results import write_run as write_stream
 from tests.evaluation.hand import grid, predict
 from tests.report.test_other_runs import write_car, write_lm

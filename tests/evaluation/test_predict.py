@@ -28,6 +28,7 @@ from charm.reasoner.refine import refine
 from charm.report.folder import find_evaluation
 from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.keys import ArcKey
 from charm.tasks.task import Grid
 from charm.training.loop import train
 from tests.test_model import shake
@@ -40,7 +41,7 @@ HERE = Place(torch.device("cpu"))
 def setting(tmp_path: Path) -> tuple[CharmModel, Dataset]:
     config = toy_config(write_toy_tasks(tmp_path / "tasks"))
     data = assemble(config.data)
-    return shake(CharmModel(config.model, data.instances)), data
+    return shake(CharmModel(config.reasoner, config.memory, ArcKey(data.instances))), data
 
 
 def candidates(folder: Path, loops: int) -> dict[tuple[int, int], bytes]:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from charm.accounting import Size, account
 from charm.commands.params import params
-from charm.model import MemoryConfig, ModelConfig
+from charm.model import ModelConfig
 from charm.paper import counts as paper_counts
 from charm.paper.counts import (
     ARC1,
@@ -35,6 +35,7 @@ from charm.paper.counts import (
 from charm.presets import PRESETS, preset
 from charm.reasoner.config import ReasonerConfig, hrm
 from charm.tasks.dataset import DataConfig
+from charm.tasks.keys import MemoryConfig
 
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 

@@ -27,7 +27,7 @@ from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
-from charm.model import CharmModel, MemoryConfig, ModelConfig
+from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.report.answers import affordable, grid_text
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curve_svg, ticks
@@ -36,6 +36,7 @@ from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
 from charm.tasks.dataset import DataConfig, answer_key, assemble
 from charm.tasks.instances import Instances
+from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.questions import Question
 from charm.tasks.view import View
 from charm.training.config import TrainConfig
@@ -515,7 +516,7 @@ def test_a_film_is_what_the_model_votes_at_each_depth(tmp_path: Path) -> None:
     write_tasks(tmp_path / "tasks.json", {"a": [("12/34", "21/43")], "b": [("1", "111"), ("2", "222")]})
     data = assemble(DataConfig((), (str(tmp_path / "tasks.json"),), (), views=3, canvas="fit"))
     shape = ReasonerConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
-    model = CharmModel(ModelConfig(shape, MemoryConfig(rank=4)), data.instances)
+    model = CharmModel(shape, MemoryConfig(rank=4), ArcKey(data.instances))
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():  # an untrained model predicts one colour everywhere
         for parameter in model.parameters():
@@ -548,7 +549,7 @@ def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) ->
     (run / "config.json").write_text(json.dumps(to_json(config)))
     data = assemble(config.data)
     for step in (1, 2):
-        model = CharmModel(config.model, data.instances, seed=step)
+        model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), seed=step)
         model.save_pretrained(run / "checkpoints" / f"step_{step:09d}")
     predict_votes(model, data, run / "votes", 2, (3,), 1, Place(torch.device("cpu")))
     assert write_pages([run], films=1, device="cpu") == run / "report.html"

@@ -3,9 +3,10 @@ import pytest
 import torch
 
 from charm.errors import CharmError
-from charm.tasks.batch import Keys, PairBank, Views, view_tokens
+from charm.tasks.batch import PairBank, Views, view_tokens
 from charm.tasks.canvas import place
 from charm.tasks.instances import Instances
+from charm.tasks.keys import Keys
 from charm.tasks.task import Pair
 from charm.tasks.view import VIEWS, View
 

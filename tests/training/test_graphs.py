@@ -13,9 +13,9 @@ import pytest
 import torch
 
 from charm.devices import place
-from charm.model import MemoryConfig
 from charm.presets import quickstart
 from charm.reasoner.config import ReasonerConfig
+from charm.tasks.keys import MemoryConfig
 from charm.training import graphs
 from charm.training.config import TrainConfig
 from charm.training.loop import Trainer

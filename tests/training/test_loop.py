@@ -17,9 +17,9 @@ from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked
-from charm.model import MemoryConfig
 from charm.presets import PRESETS
 from charm.reasoner.config import ReasonerConfig
+from charm.tasks.keys import MemoryConfig
 from charm.training import checkpoint
 from charm.training.config import TrainConfig, read_config
 from charm.training.logs import Logs

@@ -2,7 +2,8 @@ import pytest
 import torch
 from torch.optim import AdamW
 
-from charm.model import CharmModel, MemoryConfig, ModelConfig
+from charm.model import CharmModel
+from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.config import OptimizerConfig
 from charm.training.muon import Muon
 from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
@@ -11,7 +12,7 @@ from tests.test_model import REASONER, some_instances
 
 def groups(memory: MemoryConfig, config: OptimizerConfig) -> dict[str, dict[str, float]]:
     """Optimizer name -> parameter name -> learning rate."""
-    model = CharmModel(ModelConfig(REASONER, memory), some_instances())
+    model = CharmModel(REASONER, memory, ArcKey(some_instances()))
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     found: dict[str, dict[str, float]] = {}
     for optimizer in Optimizers(model, config, 100).all:
@@ -58,7 +59,7 @@ def test_learning_rates_rise_hold_and_fall() -> None:
 
 
 def test_step_sets_the_scheduled_rate_and_clears_gradients() -> None:
-    model = CharmModel(ModelConfig(REASONER, MemoryConfig(rank=8)), some_instances())
+    model = CharmModel(REASONER, MemoryConfig(rank=8), ArcKey(some_instances()))
     optimizers = Optimizers(model, OptimizerConfig(warmup=10), 100)
     rows = torch.tensor([1, 2])
     model.task(rows).sum().backward()
@@ -70,7 +71,7 @@ def test_step_sets_the_scheduled_rate_and_clears_gradients() -> None:
 
 
 def test_muon_and_adamw_have_the_papers_settings() -> None:
-    model = CharmModel(ModelConfig(REASONER, MemoryConfig(rank=8)), some_instances())
+    model = CharmModel(REASONER, MemoryConfig(rank=8), ArcKey(some_instances()))
     muon, adamw, *_ = Optimizers(model, OptimizerConfig(), 100).all
     assert type(muon) is Muon
     assert type(adamw) is AdamW

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from charm.model import MemoryConfig
+from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.web.api import Library
 from charm.web.samples import available

@@ -11,8 +11,9 @@ import torch
 from charm.errors import CharmError
 from charm.paths import released_model
 from charm.report import folder
-from charm.tasks.batch import Keys, PairBank, view_tokens
+from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.canvas import BOUNDARY, FIT_SIDES
+from charm.tasks.keys import Keys
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC
 from charm.tasks.task import Grid, Pair, Task, as_grid, task_from_json
 from charm.tasks.view import IDENTITY, View

@@ -1,0 +1,40 @@
+"""The choices that every memory over a structured key has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from charm.errors import CharmError
+from charm.memory.composers import COMPOSERS
+
+
+@dataclass(frozen=True)
+class CoSEConfig:
+    """The design of a task memory. Each kind of key adds its own fields."""
+
+    key: str = ""
+    """Name of the key schema."""
+    design: Literal["cose", "table", "separate"] = "cose"
+    """cose: composition with a residual; table: one row per instance; separate: one table per field, added."""
+    rank: int = 32
+    """Width of an instance row; the model's width needs no projection; 0 with cose is composition only."""
+    gate: bool = False
+    """Let the composed vector decide how much of each residual column passes."""
+    composer: str = "film"
+    """How the modifiers act on the base vector; see charm.memory.COMPOSERS."""
+
+    def __post_init__(self) -> None:
+        if self.composer not in COMPOSERS:
+            raise CharmError(f"memory composer {self.composer!r} is none of {', '.join(COMPOSERS)}")
+        if self.design == "table" and self.rank < 1:
+            raise CharmError("a memory that is only a table needs a rank of at least 1")
+        if self.design != "cose" and self.gate:
+            raise CharmError(f"the memory design {self.design!r} has no gate")
+        if self.gate and self.rank == 0:
+            raise CharmError("a gate needs a residual: the memory's rank is 0")
+
+    @property
+    def sparse_base(self) -> bool:
+        """Whether the base factor's table has sparse gradients, for a row optimizer."""
+        return False
