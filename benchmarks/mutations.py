@@ -56,8 +56,14 @@ MUTATIONS = (
     ),
     Mutation(
         "damage that keeps a file's length is not noticed",
-        'if file.stat().st_size != fingerprint["bytes"] or _fingerprint(file) != fingerprint:',
-        'if file.stat().st_size != fingerprint["bytes"]:',
+        'if file.stat().st_size != listed[name]["bytes"] or fingerprint(file) != listed[name]:',
+        'if file.stat().st_size != listed[name]["bytes"]:',
+        ("test_checkpoint.py",),
+    ),
+    Mutation(
+        "a record that was edited is believed",
+        "if _digest(content) != record[SEAL]:",
+        "if False:",
         ("test_checkpoint.py",),
     ),
     Mutation(

@@ -50,3 +50,9 @@ def test_one_flipped_bit_in_any_file_is_noticed(tmp_path: Path) -> None:
             assert name in said[0]
         (folder / name).write_bytes(whole)
     assert checkpoint.verify(folder)["step"] == 4
+    record = folder / checkpoint.RECORD
+    edited = record.read_text().replace('"world": 1', '"world": 3')
+    assert edited != record.read_text()
+    record.write_text(edited)
+    with pytest.raises(CharmError, match=checkpoint.RECORD):
+        checkpoint.verify(folder)
