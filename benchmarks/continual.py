@@ -28,13 +28,13 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow each other down on a shared CPU
 
-from rich.console import Console
 
 from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import Summary, gather, results_table, write_results
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.streams import TaskStream
 from charm.devices import place
+from charm.drawing.terminal import show
 from charm.presets import quickstart
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
@@ -204,7 +204,7 @@ def main() -> None:
     for (memory, method, scope, _), summary in zip(runs, summaries, strict=True):
         found.setdefault((memory, method, scope), []).append(summary)
     folders = [folder_of_run(out, run) for run in runs]
-    Console().print(results_table(gather(folders)))
+    show(results_table(gather(folders)))
     print("\n".join(map(str, write_results(folders, out))))
     with place(options.device) as here:
         minutes = (time.monotonic() - began) / 60

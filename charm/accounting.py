@@ -10,12 +10,12 @@ from functools import cache
 from typing import NamedTuple
 
 import torch
-from rich.table import Table
 
 from charm.automata.keys import CarMemory, Sizes, build_car_memory
 from charm.memory import CoSE, TableMemory
 from charm.model import ModelConfig
 from charm.reasoner.backbone import Reasoner, count_parameters
+from charm.tables import Table
 from charm.tasks.dataset import DataConfig, assemble
 from charm.tasks.keys import MemoryConfig, build_memory
 
@@ -159,10 +159,7 @@ def _assembled_size(config: DataConfig) -> Size:
 
 def accounting_table(title: str, caption: str, found: Accounting) -> Table:
     """The components of a model, with totals."""
-    table = Table(title=title, caption=caption, caption_justify="left")
-    table.add_column("component")
-    table.add_column("parameters", justify="right")
-    lines: list[tuple[str, int]] = [
+    lines = [
         ("trained weights", found.reasoner),
         ("initial state (never trained)", found.initial_state),
         ("backbone", found.backbone),
@@ -175,9 +172,6 @@ def accounting_table(title: str, caption: str, found: Accounting) -> Table:
         ("task memory", found.memory),
         ("everything", found.total),
     ]
-    for name, count in lines:
-        is_total = name in ("backbone", "task memory", "everything")
-        table.add_row(name if is_total else f"  {name}", f"{count:,}", style="bold" if is_total else "")
-        if is_total:
-            table.add_section()
-    return table
+    totals = [n for n, (name, _) in enumerate(lines) if name in ("backbone", "task memory", "everything")]
+    rows = [(name if n in totals else f"  {name}", f"{count:,}") for n, (name, count) in enumerate(lines)]
+    return Table(["component", "parameters"], rows, title, caption, totals)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.table import Table
 
 from charm.devices import place
 from charm.errors import CharmError
@@ -19,6 +17,7 @@ from charm.files import locked
 from charm.presets import quickstart as preset
 from charm.report.film import refinement_film
 from charm.report.page import write_report
+from charm.tables import Table
 from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig, read_config
 from charm.training.loop import train
@@ -27,7 +26,7 @@ FILMS = 6  # tasks whose refinement steps the page shows
 
 
 def run_quickstart(
-    out: Path, seed: int, console: Console, config: TrainConfig | None = None
+    out: Path, seed: int, say: Callable[[str], None], config: TrainConfig | None = None
 ) -> dict[str, Any]:
     """Train, vote with and without the memory, write the page; returns what the table shows."""
     config = replace(config or preset(), seed=seed)
@@ -36,10 +35,8 @@ def run_quickstart(
         resume = _goes_on(out, config)
         if not resume:
             _clear(out, config)
-        console.print(
-            f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}"
-        )
-        trainer = train(config, out, here, resume, console.print)
+        say(f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}")
+        trainer = train(config, out, here, resume, say)
         trained = time.monotonic() - began
         protocol = Protocol(views=config.evaluate_views, window="current", loops=config.evaluate_loops)
         scored = evaluate_run(out, "quickstart", protocol, here)
@@ -109,24 +106,14 @@ def _clear(out: Path, config: TrainConfig) -> None:
 
 def results_table(found: dict[str, Any]) -> Table:
     """What a person wants to see at the end."""
-    table = Table(title="Held-out test inputs, answered by voting over views")
-    table.add_column("task")
-    for column in ("pass@1", "pass@2", "votes for the first answer"):
-        table.add_column(column, justify="right")
-    table.add_column("with memory")
-    table.add_column("memory zeroed")
+    columns = ["task", "pass@1", "pass@2", "votes for the first answer", "with memory", "memory zeroed"]
+    rows = []
     for one in found["tasks"]:
+        passed = [f"{one[name]}/{one['tests']}" for name in ("pass@1", "pass@2")]
         votes = ", ".join(f"{count} of {one['voters']}" for count in one["votes"])
-        style = "green" if one["outcome"] == "solved" else ""
-        table.add_row(
-            one["task"],
-            *(f"{one[name]}/{one['tests']}" for name in ("pass@1", "pass@2")),
-            votes,
-            f"[{style}]{one['outcome']}[/]" if style else one["outcome"],
-            one["without_memory"],
-        )
-    table.caption = (
+        rows.append([one["task"], *passed, votes, one["outcome"], one["without_memory"]])
+    caption = (
         f"pass@1 {found['pass@1']:.1%}, pass@2 {found['pass@2']:.1%}; with the memory zeroed "
         f"{found['pass@2 without memory']:.1%}; {found['seconds']:.0f} s"
     )
-    return table
+    return Table(columns, rows, "Held-out test inputs, answered by voting over views", caption)

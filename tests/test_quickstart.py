@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from rich.console import Console
 
 from charm.devices import Place
 from charm.errors import CharmError
@@ -15,7 +14,6 @@ from charm.training.loop import train
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
-QUIET = Console(quiet=True)
 
 
 @pytest.fixture
@@ -28,20 +26,20 @@ def test_a_folder_of_something_else_is_left_alone(config: TrainConfig, tmp_path:
     notes.parent.mkdir()
     notes.write_text("years of work")
     with pytest.raises(CharmError, match="holds no run of the quickstart"):
-        run_quickstart(notes.parent, 0, QUIET, config)
+        run_quickstart(notes.parent, 0, print, config)
     assert notes.read_text() == "years of work"
     run = tmp_path / "run"
     train(replace(config, batch=4), run, HERE, say=lambda text: None)
     with pytest.raises(CharmError, match="holds no run of the quickstart"):
-        run_quickstart(run, 0, QUIET, config)
+        run_quickstart(run, 0, print, config)
     assert steps_of(run) == [6, 12]
 
 
 def test_an_earlier_quickstart_is_replaced_unless_it_is_at_work(config: TrainConfig, tmp_path: Path) -> None:
-    run_quickstart(tmp_path / "run", 0, QUIET, config)
+    run_quickstart(tmp_path / "run", 0, print, config)
     with locked(tmp_path / "run", "training"), pytest.raises(CharmError, match="another training is at work"):
-        run_quickstart(tmp_path / "run", 1, QUIET, config)
+        run_quickstart(tmp_path / "run", 1, print, config)
     assert read_config(tmp_path / "run").seed == 0
-    found = run_quickstart(tmp_path / "run", 1, QUIET, config)
+    found = run_quickstart(tmp_path / "run", 1, print, config)
     assert read_config(tmp_path / "run").seed == 1
     assert len(found["tasks"]) == 3

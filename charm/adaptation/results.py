@@ -8,13 +8,11 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
 from charm.files import read_sealed, write_atomically
+from charm.tables import Table
 
 Summary = dict[str, Any]
 
@@ -163,11 +161,7 @@ def results_table(groups: Sequence[Sequence[Summary]]) -> Table:
     """The table to look at in a terminal of 80 columns: the means of the written one."""
     first = groups[0][0]
     title = f"{first['tasks']} unseen tasks of {Path(first['stream']).name}"
-    table = Table(title=title, box=box.SIMPLE_HEAD, padding=0)
-    for column in ("Memory", "Method"):
-        table.add_column(column, no_wrap=True)
-    for column in ("Params", "Immed.", "Final", "Base", "after"):
-        table.add_column(column, justify="right", no_wrap=True)
+    rows = []
     for runs in groups:
         one = runs[0]
         scope = "" if one["method"] in ONE_SCOPE else f" {one['scope']}"
@@ -175,12 +169,13 @@ def results_table(groups: Sequence[Sequence[Summary]]) -> Table:
         names = ("immediate pass@2", "final pass@2", "base before", "base after")
         count = short_count(_mean(runs, "updated_parameters"))
         means = (spread(runs, name).partition(" ")[0] for name in names)
-        table.add_row(one["memory"], method, count, *means)
-    table.caption = (
+        rows.append([one["memory"], method, count, *means])
+    columns = ["Memory", "Method", "Params", "Immed.", "Final", "Base", "after"]
+    caption = (
         "method, scope, halting weight; parameters updated per task;\n"
         "mean pass@2 in percent; base: the model's own puzzles"
     )
-    return table
+    return Table(columns, rows, title, caption, narrow=True)
 
 
 def write_results(folders: Sequence[Path], out: Path) -> list[Path]:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from charm.automata.benchmark import Benchmark
 from charm.automata.dataset import (
@@ -34,6 +33,7 @@ from charm.evaluation.run import vote
 from charm.evaluation.scoring import score
 from charm.files import write_atomically
 from charm.model import CharmModel
+from charm.tables import Table
 from charm.tasks.dataset import Dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
@@ -160,12 +160,9 @@ def wrong_cells(answer: Grid, truth: Grid) -> int:
 
 def scores_table(found: dict[str, Any]) -> Table:
     """Seen and unseen combinations side by side, to look at."""
-    table = Table(title=f"step {found['step']}, votes of {found['checkpoints']} checkpoints")
-    table.add_column("")
     parts = [part for part in ("seen", "unseen") if part in found]
-    for part in parts:
-        for name in ("combinations", *SHARES):
-            table.add_column(f"{part}\n{name}", justify="right")
+    columns = ["", *(f"{part}\n{name}" for part in parts for name in ("combinations", *SHARES))]
+    rows = []
     for group in found["seen"]:
         cells = []
         for part in parts:
@@ -174,8 +171,8 @@ def scores_table(found: dict[str, Any]) -> Table:
                 cells += [""] * (1 + len(SHARES))
             else:
                 cells += [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)]
-        table.add_row(group, *cells)
-    return table
+        rows.append([group, *cells])
+    return Table(columns, rows, f"step {found['step']}, votes of {found['checkpoints']} checkpoints")
 
 
 def _score_checkpoint(

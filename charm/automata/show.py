@@ -1,4 +1,4 @@
-"""Rollouts to look at, and a model's predictions beside the truth, with wrong cells marked."""
+"""Rollouts to look at, and a model's predictions beside the truth."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
 
 from charm.automata.benchmark import HELD_OUT
 from charm.automata.dataset import Combination, answer_key, question_set
@@ -17,14 +14,12 @@ from charm.automata.rules import Rule
 from charm.automata.run import asked_of, read_car_config, wrong_cells
 from charm.automata.simulator import Grids, evolve
 from charm.devices import Place
-from charm.drawing.grids import LIGHT_INK, PALETTE, grid_text
 from charm.errors import CharmError
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import rank
 from charm.model import CharmModel
-from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 from charm.training.checkpoint import newest_checkpoint
@@ -43,6 +38,14 @@ class Prediction(NamedTuple):
     @property
     def wrong(self) -> int:
         return wrong_cells(self.answer, self.truth)
+
+    def __str__(self) -> str:
+        seen = "trained" if self.combination.trained else "never trained"
+        size = ""
+        if self.answer.shape != self.truth.shape:
+            size = ", its size is {} x {}".format(*self.answer.shape)
+        wrong = f"{self.wrong} of {self.truth.size} cells wrong{size}"
+        return f"T={self.combination.horizon} ({seen}): {wrong}; {self.votes} of {self.voters} votes"
 
 
 def rollout(start: Grid, rule: Rule, steps: int) -> Grids:
@@ -82,40 +85,3 @@ def predictions(
         answer, votes = (best[0].grid, best[0].votes) if best else (np.zeros((0, 0), np.uint8), 0)
         found.append(Prediction(one, start, truths[question], answer, votes, voters))
     return found
-
-
-def marked_text(answer: Grid, truth: Grid) -> Text:
-    """The answer in coloured cells; a wrong one shows its state and a mark, one that is missing a question mark."""
-    text = Text(no_wrap=True, overflow="crop")
-    for (i, j), wanted in np.ndenumerate(truth):
-        text.append("\n" if i and not j else "")
-        if i >= answer.shape[0] or j >= answer.shape[1]:
-            text.append("?!", "bold")
-            continue
-        token = FIRST_COLOR + int(answer[i, j])
-        wrong = answer[i, j] != wanted
-        # As everywhere, a right cell's digit has the colour of its cell and shows where colours are off.
-        ink = PALETTE[token] if not wrong else "bold white" if token in LIGHT_INK else "bold black"
-        text.append(f"{answer[i, j]}{'!' if wrong else ' '}", f"{ink} on {PALETTE[token]}")
-    return text
-
-
-def rollout_table(grids: Grids, first: int = 0) -> Table:
-    """Grids side by side under their times."""
-    table = Table.grid(padding=(0, 3, 0, 0))
-    table.add_row(*(f"t={first + number}" for number in range(len(grids))))
-    table.add_row(*(grid_text(grid) for grid in grids))
-    return table
-
-
-def prediction_text(one: Prediction) -> Group:
-    """The truth and the model's answer side by side; both fit a terminal of 80 columns."""
-    seen = "trained" if one.combination.trained else "never trained"
-    told = f"{one.wrong} of {one.truth.size} cells wrong"
-    if one.answer.shape != one.truth.shape:
-        told += ", its size is {} x {}".format(*one.answer.shape)
-    grids = Table.grid(padding=(0, 3, 0, 0))
-    grids.add_row("truth", "answer (! marks wrong cells)")
-    grids.add_row(grid_text(one.truth), marked_text(one.answer, one.truth))
-    title = f"T={one.combination.horizon} ({seen}): {told}; {one.votes} of {one.voters} votes"
-    return Group(Text(title, style="bold"), grids, "")

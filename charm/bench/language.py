@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from charm.bench.training import product_tflops, seconds_each
+from charm.bench.training import ceiling_line, product_tflops, seconds_each
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
@@ -27,6 +27,7 @@ from charm.language.gpt import GPT
 from charm.language.ngram import Linear
 from charm.language.presets import lm_preset
 from charm.language.run import LMTrainer
+from charm.tables import Table
 
 
 @dataclass(frozen=True)
@@ -160,3 +161,17 @@ def _config(
         device_rows=device_rows or base.device_rows,
         optimizer=replace(base.optimizer, table_update=update),
     )
+
+
+def lm_table(found: Sequence[LMSpeed]) -> tuple[Table, str]:
+    """The speeds to look at, and a line about the machine."""
+    rows = [
+        (
+            *(speed.preset, speed.table_update, f"{speed.tokens_per_second:,.0f}"),
+            *(f"{speed.update_seconds * 1000:,.0f} ms", f"{speed.cost:.3f}", f"{speed.tflops:.3g}"),
+            *(f"{speed.share:.0%}", "" if speed.peak_gib is None else f"{speed.peak_gib:.1f} GiB"),
+        )
+        for speed in found
+    ]
+    columns = ("preset", "tables", "tokens/s", "update", "cost", "TFLOP/s", "of ceiling", "memory")
+    return Table(columns, rows, "Training updates"), ceiling_line(found[0].machine, found[0].ceiling_tflops)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -20,6 +20,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.presets import preset
 from charm.reasoner.config import ReasonerConfig
+from charm.tables import Table
 from charm.training.loop import Trainer
 from charm.training.slots import Slots
 
@@ -162,3 +163,29 @@ def product_tflops(device: torch.device, dtype: str, wait: Callable[[], None]) -
         torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype)) for _ in "ab"
     )
     return 2 * size**3 / seconds_each(lambda: torch.mm(a, b), 0.3, wait) / 1e12
+
+
+def training_table(preset: str, batch: int, found: Sequence[TrainingSpeed]) -> tuple[Table, str]:
+    """The speeds to look at, and a line about the machine."""
+    rows: list[tuple[str, ...]] = []
+    totals = []
+    for speed in found:
+        for side in speed.sides:
+            rates = (f"{side.training:,.0f}", f"{side.training_tflops:.3g}", f"{side.forward:,.0f}")
+            rows.append(
+                (f"{side.side} x {side.side}", f"{side.share:.0%}", *rates, f"{side.forward_tflops:.3g}")
+            )
+        totals.append(len(rows))
+        shares = f"{speed.training_share:.0%} / {speed.forward_share:.0%}"
+        rows.append((speed.canvas, "", f"{speed.training:,.0f}", "", f"{speed.forward:,.0f}", "", shares))
+    columns = ("canvas", "share", "training /s", "TFLOP/s", "forward /s", "TFLOP/s", "of ceiling")
+    title = f"{preset}, batch {batch}, {found[0].kernels} kernels"
+    peak = max((speed.peak_gib for speed in found if speed.peak_gib is not None), default=None)
+    memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
+    return Table(columns, rows, title, totals=totals), ceiling_line(
+        found[0].machine, found[0].ceiling_tflops
+    ) + memory
+
+
+def ceiling_line(machine: str, tflops: float) -> str:
+    return f"{machine}. Ceiling, a large matrix product: {tflops:,.3g} TFLOP/s."

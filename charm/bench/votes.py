@@ -13,7 +13,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
@@ -29,6 +29,7 @@ from charm.evaluation.protocols import PROTOCOLS
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import score
 from charm.evaluation.votes import Votes, collect, merge
+from charm.tables import Table
 from charm.tasks.questions import Question
 from charm.tasks.view import VIEWS, decode, turn
 
@@ -121,3 +122,12 @@ def measure(seed: int = 0) -> dict[str, float]:
         "pass@1": scores.metrics["pass@1"],
         "pass@1000": scores.metrics["pass@1000"],
     }
+
+
+def votes_table(found: Mapping[str, float]) -> Table:
+    """The measurements to look at."""
+    rows = [
+        (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else f"{value:,}")
+        for name, value in found.items()
+    ]
+    return Table(("measure", "value"), rows, "Votes of one ARC-AGI-1 checkpoint")

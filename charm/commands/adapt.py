@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 from charm.commands.flags import Device, Json, Run, RunData, flag
+from charm.commands.output import output
 
 
 def adapt(
@@ -54,15 +54,13 @@ def adapt(
         recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
         out: folder of the comparison, of several bases as well; this run gets a folder of its own inside.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     from charm.adaptation.loop import Recipe
     from charm.adaptation.methods import method_named
     from charm.adaptation.results import gather, memory_name, results_table, runs_in, write_results
     from charm.adaptation.run import StreamOptions, run_stream
     from charm.config import to_json
     from charm.devices import place
+    from charm.progress import bar
     from charm.training.config import read_config
 
     _, chosen = method_named(method, scope)
@@ -75,20 +73,7 @@ def adapt(
     memory = memory_name(to_json(read_config(run).memory)).lower().replace("=", "")
     parts = (*re.findall(r"\w+", memory), method, chosen, f"h{halt_weight:g}", f"s{seed}")
     folder = compared / "-".join(parts)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with place(device) as here, Progress(*columns, console=Console(stderr=True)) as progress:
-        bar = progress.add_task("preparing", total=None)
-        found = run_stream(
-            run,
-            folder,
-            options,
-            here,
-            lambda text: progress.console.print(text, highlight=False, markup=False),
-            lambda done, total, text: progress.update(bar, completed=done, total=total, description=text),
-        )
+    with place(device) as here, bar("preparing", stays=True, counts=False) as line:
+        found = run_stream(run, folder, options, here, line.say, line.update)
     written = write_results(runs_in(compared), compared)
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-    else:
-        Console().print(results_table(gather(runs_in(compared))))
-        print("\n".join(map(str, written)))
+    output(json, found, results_table(gather(runs_in(compared))), *map(str, written))

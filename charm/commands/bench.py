@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.extras import SubcommandApp
 
 from charm.commands.flags import Device, Json, flag
+from charm.commands.output import output
 
 app = SubcommandApp()
 
@@ -35,12 +35,10 @@ def train(
     """
     from dataclasses import asdict
 
-    from rich.console import Console
-    from rich.table import Table
-
-    from charm.bench.training import measure_training
+    from charm.bench.training import measure_training, training_table
     from charm.devices import place
     from charm.errors import CharmError
+    from charm.progress import status
 
     if batch < 0 or seconds <= 0:
         raise CharmError("the batch must not be negative and the seconds must be positive")
@@ -51,32 +49,9 @@ def train(
         size = batch or (16 if here.device.type == "cpu" else 192)
         found = []
         for one in canvases:
-            with Console(stderr=True).status(f"timing {preset} on {one} canvases"):
+            with status(f"timing {preset} on {one} canvases"):
                 found.append(measure_training(preset, size, one, here, seconds))
-    if json:
-        print(jsonlib.dumps([asdict(speed) for speed in found], indent=2))
-        return
-    table = Table(title=f"{preset}, batch {size}, {found[0].kernels} kernels", title_justify="left")
-    for heading in ("canvas", "share", "training /s", "TFLOP/s", "forward /s", "TFLOP/s", "of ceiling"):
-        table.add_column(heading, justify="left" if heading == "canvas" else "right")
-    for speed in found:
-        for side in speed.sides:
-            row = (f"{side.training:,.0f}", f"{side.training_tflops:.3g}", f"{side.forward:,.0f}")
-            table.add_row(
-                f"{side.side} x {side.side}", f"{side.share:.0%}", *row, f"{side.forward_tflops:.3g}", ""
-            )
-        part = f"{speed.training_share:.0%} / {speed.forward_share:.0%}"
-        rates = (f"[bold]{speed.training:,.0f}", "", f"[bold]{speed.forward:,.0f}", "", part)
-        table.add_row(f"[bold]{speed.canvas}", "", *rates, end_section=True)
-    console = Console()
-    console.print(table)
-    peak = max((speed.peak_gib for speed in found if speed.peak_gib is not None), default=None)
-    memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
-    console.print(
-        f"{found[0].machine}. Ceiling, a large matrix product: {found[0].ceiling_tflops:,.3g} TFLOP/s.{memory}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    output(json, [asdict(speed) for speed in found], *training_table(preset, size, found))
 
 
 @app.command
@@ -85,20 +60,12 @@ def votes(*, json: Json = False) -> None:
 
     Example: charm bench votes
     """
-    from rich.console import Console
-    from rich.table import Table
+    from charm.bench.votes import measure, votes_table
+    from charm.progress import status
 
-    from charm.bench.votes import measure
-
-    with Console(stderr=True).status("counting and ranking 385,460 votes (about 20 s)"):
+    with status("counting and ranking 385,460 votes (about 20 s)"):
         found = measure()
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-        return
-    table = Table("measure", "value", title="Votes of one ARC-AGI-1 checkpoint", title_justify="left")
-    for name, value in found.items():
-        table.add_row(name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else f"{value:,}")
-    Console().print(table)
+    output(json, found, votes_table(found))
 
 
 @app.command
@@ -131,12 +98,10 @@ def lm(
     """
     from dataclasses import asdict
 
-    from rich.console import Console
-    from rich.table import Table
-
-    from charm.bench.language import measure_lm
+    from charm.bench.language import lm_table, measure_lm
     from charm.devices import place
     from charm.errors import CharmError
+    from charm.progress import say, status
 
     if batch < 0 or device_rows < 0 or seconds <= 0 or not presets or not table_updates:
         raise CharmError(
@@ -145,32 +110,6 @@ def lm(
     with place(device) as here:
         if here.world > 1:
             raise CharmError("charm bench measures one process; start it without torchrun")
-        messages = Console(stderr=True, highlight=False)
-        with messages.status(f"timing {', '.join(presets)}"):
-            found = measure_lm(
-                presets, here, batch, device_rows, table_updates, data, seconds, messages.print
-            )
-    if json:
-        print(jsonlib.dumps([asdict(speed) for speed in found], indent=2))
-        return
-    table = Table(title="Training updates", title_justify="left")
-    for heading in ("preset", "tables", "tokens/s", "update", "cost", "TFLOP/s", "of ceiling", "memory"):
-        left = heading in ("preset", "tables")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=heading == "preset")
-    for speed in found:
-        memory = "" if speed.peak_gib is None else f"{speed.peak_gib:.1f} GiB"
-        times = (
-            f"{speed.tokens_per_second:,.0f}",
-            f"{speed.update_seconds * 1000:,.0f} ms",
-            f"{speed.cost:.3f}",
-        )
-        table.add_row(
-            speed.preset, speed.table_update, *times, f"{speed.tflops:.3g}", f"{speed.share:.0%}", memory
-        )
-    console = Console()
-    console.print(table)
-    console.print(
-        f"{found[0].machine}. Ceiling, a large matrix product: {found[0].ceiling_tflops:,.3g} TFLOP/s.",
-        highlight=False,
-        soft_wrap=True,
-    )
+        with status(f"timing {', '.join(presets)}"):
+            found = measure_lm(presets, here, batch, device_rows, table_updates, data, seconds, say)
+    output(json, [asdict(speed) for speed in found], *lm_table(found))

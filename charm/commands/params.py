@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional
 
 from charm.commands.flags import Data, Json, Switch, flag
+from charm.commands.output import output
 
 
 def params(
@@ -44,11 +44,10 @@ def params(
 def _preset(name: str, data_rows: bool, json: bool, data: Path | None) -> None:
     from dataclasses import replace
 
-    from rich.console import Console
-
     from charm.accounting import account, accounting_table, drawn_size
     from charm.paper.counts import PAPER_SIZES, paper_dataset
     from charm.presets import preset
+    from charm.progress import status
 
     if name.startswith("car-"):
         _car_preset(name, json)
@@ -56,65 +55,51 @@ def _preset(name: str, data_rows: bool, json: bool, data: Path | None) -> None:
     config = preset(name)
     known = paper_dataset(config.data)
     if known is None or data_rows:
-        with Console(stderr=True).status("drawing the views of every puzzle"):
+        with status("drawing the views of every puzzle"):
             size = drawn_size(config.data if data is None else replace(config.data, data=data))
         origin = "the views drawn here"
     else:
         size = PAPER_SIZES[known]
         origin = f"the paper's {known} (--data-rows draws our own)"
     found = account(config.model, *size)
-    if json:
-        print(jsonlib.dumps({"preset": name, "rows_from": origin, **found.to_json()}, indent=2))
-    else:
-        caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
-        Console().print(accounting_table(f"Parameters of {name}", caption, found))
+    caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
+    table = accounting_table(f"Parameters of {name}", caption, found)
+    output(json, {"preset": name, "rows_from": origin, **found.to_json()}, table)
 
 
 def _car_preset(name: str, json: bool) -> None:
-    from rich.console import Console
-
     from charm.accounting import account_car, accounting_table
     from charm.presets import car_preset
 
     config = car_preset(name)
     sizes = config.data.sizes
     found = account_car(config.model, sizes)
-    if json:
-        print(jsonlib.dumps({"preset": name, **sizes._asdict(), **found.to_json()}, indent=2))
-    else:
-        caption = (
-            f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
-            f"{sizes.rows:,} rows, the blank one included."
-        )
-        Console().print(accounting_table(f"Parameters of {name}", caption, found))
+    caption = (
+        f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
+        f"{sizes.rows:,} rows, the blank one included."
+    )
+    table = accounting_table(f"Parameters of {name}", caption, found)
+    output(json, {"preset": name, **sizes._asdict(), **found.to_json()}, table)
 
 
 def _paper(json: bool, data: Path | None) -> None:
-    from rich.console import Console
-    from rich.progress import track
-
     from charm.paper.counts import DATASETS, STREAMS, check_paper, drawn_sizes, paper_tables
+    from charm.progress import track
 
-    names = track(
-        (*DATASETS, *STREAMS), "drawing views (about 20 s)", console=Console(stderr=True), transient=True
-    )
-    sizes, missing = drawn_sizes(names, data)
+    names = (*DATASETS, *STREAMS)
+    sizes, missing = drawn_sizes(track(names, "drawing views (about 20 s)", len(names)), data)
     checks = check_paper(sizes)
     failed = [check for check in checks if not check.passed]
-    if json:
-        summary = {"counts": len(checks), "failed": len(failed), "left_out": missing}
-        print(jsonlib.dumps({**summary, "checks": [check.to_json() for check in checks]}, indent=2))
-    else:
-        console = Console()
-        for table in paper_tables(checks):
-            console.print(table)
-        for line in missing:
-            console.print(f"With our views, {line}", highlight=False, markup=False, soft_wrap=True)
-        off = max((abs(check.difference) for check in checks if check.difference is not None), default=0.0)
-        console.print(
-            f"{len(checks) - len(failed)} of {len(checks)} counts agree with the paper's printed digits; "
-            f"with our own views they differ by at most {off:.3%}."
-        )
+    summary = {"counts": len(checks), "failed": len(failed), "left_out": missing}
+    off = max((abs(check.difference) for check in checks if check.difference is not None), default=0.0)
+    output(
+        json,
+        {**summary, "checks": [check.to_json() for check in checks]},
+        *paper_tables(checks),
+        *(f"With our views, {line}" for line in missing),
+        f"{len(checks) - len(failed)} of {len(checks)} counts agree with the paper's printed digits; "
+        f"with our own views they differ by at most {off:.3%}.",
+    )
     if failed:
         first = failed[0]
         drawn = "" if first.drawn is None else f", {float(first.drawn):,.0f} with our views"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
 from typing import Annotated
 
 from charm.commands.flags import Json, flag
+from charm.commands.output import output
 
 
 def quickstart(
@@ -30,18 +30,14 @@ def quickstart(
     """
     from dataclasses import replace
 
-    from rich.console import Console
-
     from charm.presets import quickstart as preset
+    from charm.progress import say
     from charm.quickstart import results_table, run_quickstart
 
-    console = Console(stderr=json)
-    config = preset()
-    found = run_quickstart(out, seed, console, config if steps is None else replace(config, steps=steps))
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-    else:
-        console.print(results_table(found))
-    console.print(f"look at it: {found['report']}")
-    console.print("try an unseen task: charm solve TASK.json (by a larger model that comes with CHARM)")
-    console.print(f"look around: charm view {out}")
+    config = preset() if steps is None else replace(preset(), steps=steps)
+    tell = say if json else print
+    found = run_quickstart(out, seed, tell, config)
+    output(json, found, results_table(found))
+    tell(f"look at it: {found['report']}")
+    tell("try an unseen task: charm solve TASK.json (by a larger model that comes with CHARM)")
+    tell(f"look around: charm view {out}")

@@ -6,12 +6,13 @@ import json as jsonlib
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
 from charm.commands.flags import Data, Json, Switch, Wheel, Workers, flag
+from charm.commands.output import output
 
 app = SubcommandApp()
 
@@ -35,15 +36,14 @@ def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = Fal
     if state and state not in known:
         raise CharmError(f"a state is one of {', '.join(known)}, not {state}")
     by_state = {name: [task for task, found in states.items() if found == name] for name in known}
-    if json:
-        print(jsonlib.dumps({state: by_state[state]} if state else by_state, indent=2))
-    elif state:
-        print("\n".join(by_state[state]))
-    else:
-        print(f"{len(covered)} of {len(states)} tasks have a package")
-        for name, tasks in by_state.items():
-            some = " ".join(tasks[:8]) + (" ..." if len(tasks) > 8 else "")
-            print(f"{name:>9} {len(tasks):>4}  {some}")
+    if state:
+        output(json, {state: by_state[state]}, *by_state[state])
+        return
+    lines = [f"{len(covered)} of {len(states)} tasks have a package"]
+    for name, tasks in by_state.items():
+        some = " ".join(tasks[:8]) + (" ..." if len(tasks) > 8 else "")
+        lines.append(f"{name:>9} {len(tasks):>4}  {some}")
+    output(json, by_state, *lines)
 
 
 @app.command
@@ -91,7 +91,9 @@ def check(
 
     from rich.console import Console
 
+    from charm.drawing.terminal import show
     from charm.errors import CharmError
+    from charm.progress import status
     from charm.synthesis.check import PAIRS, QUICK_PAIRS, check_package
     from charm.synthesis.records import read_record, record_check
     from charm.synthesis.records import state as state_of
@@ -101,35 +103,26 @@ def check(
     if not chosen:
         raise CharmError("name the packages to check, or say --all")
     console = Console(stderr=json, width=None if sys.stdout.isatty() else 110)
-    outcome: dict[str, Any] = {}
+    outcome = {}
     for number, task in enumerate(chosen, 1):
         # What was asked for by name is shown again even if it is unchanged.
         if all and not force and state_of(task) == "accepted":
             outcome[task] = asdict(read_record(task))["check"]
             continue
-        with console.status(f"{task} ({number} of {len(chosen)})"):
+        with status(f"{task} ({number} of {len(chosen)})"):
             report = check_package(task, QUICK_PAIRS if quick else PAIRS)
         found = report.as_check()
         outcome[task] = asdict(found)
         if not quick:
             record_check(task, found)
         if not all or not report.passed:
-            console.print(report.table())
-            for reason in sorted(report.rejects):
-                console.print(f"dropped: {reason} {report.rejects[reason]:,}", markup=False)
-            for note in report.notes:
-                console.print(f"note: {note}", markup=False)
-            for name, reason in report.excused.items():
-                console.print(f"declared: {name}: {reason}", markup=False)
-            for failure in report.failures:
-                console.print(f"FAILED {failure}", markup=False, soft_wrap=True)
+            show(report.table(), *report.lines(), console=console)
         verdict = "passes" if report.passed else "is refused"
-        console.print(f"{task} {verdict}{' (quick, not recorded)' if quick else ''}", highlight=False)
-    if json:
-        print(jsonlib.dumps(outcome, indent=2))
+        show(f"{task} {verdict}{' (quick, not recorded)' if quick else ''}", console=console)
     refused = [task for task, found in outcome.items() if not found["passed"]]
-    if all and not json:
-        print(f"{len(outcome) - len(refused)} of {len(outcome)} packages pass")
+    output(
+        json, outcome, *([f"{len(outcome) - len(refused)} of {len(outcome)} packages pass"] if all else [])
+    )
     if refused:
         sys.exit(1)
 
@@ -155,10 +148,9 @@ def build(
         tasks: only these ids.
         replace: drop pairs that other versions of the packages made.
     """
-    from rich.console import Console
-
     from charm.errors import CharmError
     from charm.paths import data_dir
+    from charm.progress import say
     from charm.synthesis.records import accepted_ids
     from charm.synthesis.workbench import build_rearc2, package_ids
 
@@ -168,17 +160,11 @@ def build(
             f"{refused[0]} is not an accepted package; `charm rearc2 check {refused[0]}` tells why"
         )
     if left_out := len(package_ids()) - len(accepted):
-        print(f"{left_out} packages are left out: they have not passed their check", file=sys.stderr)
-    console = Console(stderr=json)
+        say(f"{left_out} packages are left out: they have not passed their check")
     folder = data_dir(data) / "rearc2"
     chosen = list(tasks) or accepted
-    summary = build_rearc2(
-        folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace, console=console
-    )
-    if json:
-        print(jsonlib.dumps(summary.as_json(), indent=2))
-    else:
-        console.print(summary.table())
+    summary = build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
+    output(json, summary.as_json(), summary.table())
 
 
 @app.command
@@ -346,12 +332,9 @@ def audit(
         return
     states = {task: reading_state(task) for task in package_ids()}
     waiting = {task: found for task, found in states.items() if found in ("unread", "stale", "open")}
-    if json:
-        print(jsonlib.dumps(states, indent=2))
-    else:
-        for task, found in waiting.items():
-            print(f"{task} {found}")
-        print(f"{len(states) - len(waiting)} of {len(states)} packages have a second reading")
+    lines = [f"{task} {found}" for task, found in waiting.items()]
+    read = f"{len(states) - len(waiting)} of {len(states)} packages have a second reading"
+    output(json, states, *lines, read)
 
 
 @app.command
@@ -384,7 +367,4 @@ def quarantine(
     package = fetch_package(home, wheel)
     found = find(home / "rearc", package, workers or os.cpu_count() or 1, tasks)
     write_atomically(out, quarantine_page(found, checked))
-    if json:
-        print(jsonlib.dumps(found, indent=2))
-    else:
-        print(f"{len(found)} of {checked} Re-ARC tasks fail a check; the list is in {out}")
+    output(json, found, f"{len(found)} of {checked} Re-ARC tasks fail a check; the list is in {out}")

@@ -65,15 +65,13 @@ def solve(
     began = time.monotonic()  # importing torch takes seconds of the budget, too
     from dataclasses import replace
 
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     from charm.adaptation.progress import SubmissionInProgress
     from charm.adaptation.solve import SolveOptions, load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
     from charm.adaptation.streams import left_out
     from charm.errors import CharmError
     from charm.paths import released_model
+    from charm.progress import bar, say
     from charm.training.checkpoint import newest_checkpoint
 
     options = SolveOptions(seconds_of(budget), steps, views, batch, mode, halt_weight, seed)
@@ -82,18 +80,15 @@ def solve(
     loaded, skipped = load_tasks(tasks)
     model = checkpoint or released_model()
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
-    messages = Console(stderr=True)
-    for line in left_out(skipped):
-        messages.print(line, highlight=False, markup=False, soft_wrap=True)
+    for reason in left_out(skipped):
+        say(reason)
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
     devices = solve_devices(device, len(loaded))
     begun = SubmissionInProgress(path, loaded, model, options, resume)
     left = begun.left
     if resume and len(left) < len(loaded):
-        messages.print(
-            f"{len(loaded) - len(left)} of {len(loaded)} tasks are finished in {path}", markup=False
-        )
+        say(f"{len(loaded) - len(left)} of {len(loaded)} tasks are finished in {path}")
     problems: dict[str, str] = {}
 
     def ended(task: Task, problem: str | None) -> None:
@@ -106,18 +101,16 @@ def solve(
     if left:
         devices = devices[: len(left)]
         each = options.budget * len(devices) / len(left)
-        messages.print(
+        say(
             f"{len(left)} {'task' if len(left) == 1 else 'tasks'} on {', '.join(devices)}: about {each:.0f} s for each"
         )
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=messages, transient=True) as progress:
-            bar = progress.add_task("preparing", total=1.0)
+        with bar("preparing", 1.0, counts=False) as line:
             found = run(
                 left,
                 model,
                 replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
                 devices,
-                lambda used, text: progress.update(bar, completed=min(used, 1.0), description=text),
+                lambda used, text: line.update(min(used, 1.0), text=text),
                 begun.publish,
                 ended,
             )
@@ -127,43 +120,33 @@ def solve(
         _draw(found, path)
     for task_id, problem in problems.items():
         kept = "its first answers are kept" if task_id in found else "it has no answer"
-        messages.print(f"charm: task {task_id} failed ({problem}); {kept}", markup=False, soft_wrap=True)
+        say(f"charm: task {task_id} failed ({problem}); {kept}")
     if problems:
-        messages.print(
-            f"charm: {len(problems)} of {len(left)} tasks failed; --resume tries them again", markup=False
-        )
+        say(f"charm: {len(problems)} of {len(left)} tasks failed; --resume tries them again")
         sys.exit(1)
 
 
 def _draw(found: dict[str, Solution], path: Path) -> None:
     """Print how each task went; for a single one, its answers too."""
-    from rich.console import Console
-    from rich.markup import escape
+    from charm.drawing.terminal import grid_text, show
 
-    from charm.drawing.grids import grid_text
-
-    console = Console()
     for task_id, solution in found.items():
         exact = (
             f", {solution.exact_accuracy:.0%} of the last demonstrations exact" if solution.updates else ""
         )
         if solution.diverged:
             exact = " (learning diverged; try another --mode)"
-        console.print(
-            f"{task_id}: {solution.updates} updates{exact}, {solution.views} views, {solution.seconds:.0f} s",
-            markup=False,
+        show(
+            f"{task_id}: {solution.updates} updates{exact}, {solution.views} views, {solution.seconds:.0f} s"
         )
         for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
                 votes = f"{candidate.votes} vote{'s' if candidate.votes != 1 else ''}"
-                console.print(
-                    f"\n[bold]{escape(str(question))}, attempt {number}[/]: {votes}, "
-                    f"confidence {candidate.confidence:.2f}"
-                )
-                console.print(grid_text(candidate.grid))
+                title = f"\n{question}, attempt {number}: {votes}, confidence {candidate.confidence:.2f}"
+                show(title, grid_text(candidate.grid))
             if not candidates:
-                console.print(f"\n[bold]{escape(str(question))}[/]: no answer")
-    console.print(f"submission in {path}", markup=False, soft_wrap=True)
+                show(f"\n{question}: no answer")
+    show(f"submission in {path}")
 
 
 def seconds_of(text: str) -> float:

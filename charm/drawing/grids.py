@@ -1,7 +1,6 @@
-"""Grids, tasks and canvases as pictures: for the terminal, as SVG and as PNG.
+"""Grids, tasks and canvases as pictures: SVG and PNG. `charm.drawing.terminal` draws them in characters.
 
-A picture is laid out once as a Panel, in pixels; `panel_svg` and `panel_png` draw any panel. The terminal has
-its own layout, in characters.
+A picture is laid out once as a Panel, in pixels; `panel_svg` and `panel_png` draw any panel.
 """
 
 from __future__ import annotations
@@ -13,13 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console, ConsoleOptions, RenderResult
-from rich.table import Table
-from rich.text import Text
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, VOCABULARY
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY
 from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import IDENTITY, View
 
@@ -86,93 +82,6 @@ class Panel:
     labels: list[Label] = field(default_factory=list)
 
 
-# The terminal
-
-
-def grid_text(grid: Grid, digits: bool = False) -> Text:
-    """The grid in coloured cells two characters wide. Digits show with `digits`, or where colour is off."""
-    return _cells_text(grid + FIRST_COLOR, digits)
-
-
-def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
-    """A token canvas: colours as in `grid_text`, pad as dots, boundary as hatching."""
-    return _cells_text(_canvas(tokens, side), digits)
-
-
-def task_text(task: Task, view: View = IDENTITY, answers: bool = True, digits: bool = False) -> TaskText:
-    """The task for a rich console; pairs flow over its width. Without `answers` the tests end in a "?"."""
-    return TaskText(task, view, answers, digits)
-
-
-@dataclass(frozen=True)
-class TaskText:
-    """What `task_text` returns: laid out only when the console's width is known."""
-
-    task: Task
-    view: View
-    answers: bool
-    digits: bool
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(_title(self.task, self.view), style="bold")
-        for group in _groups(self.task, self.view, self.answers):
-            row: list[Table] = []
-            used = 0
-            for caption, pair in group:
-                block, width = self._block(caption, pair, options.max_width)
-                if row and used + width > options.max_width:
-                    yield Text()
-                    yield _side_by_side(row)
-                    row, used = [], 0
-                row.append(block)
-                used += width
-            yield Text()
-            yield _side_by_side(row)
-
-    def _block(self, caption: str, pair: Pair, limit: int) -> tuple[Table, int]:
-        """A captioned pair, its output beside its input or, if too wide, below; and the columns it takes."""
-        left = grid_text(pair.input, self.digits)
-        right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
-        grids = Table.grid(padding=(0, 1))
-        width = 2 * pair.input.shape[1] + (1 if pair.output is None else 2 * pair.output.shape[1]) + 5
-        if width <= limit:
-            grids.add_row(left, "→", right)
-        else:
-            grids.add_row(left)
-            grids.add_row("↓")
-            grids.add_row(right)
-            width = 2 * max(grid.shape[1] for grid in pair.grids())
-        block = Table.grid()
-        block.add_row(Text(caption, style="dim"))
-        block.add_row(grids)
-        return block, max(width, len(caption)) + 3
-
-
-def _side_by_side(blocks: list[Table]) -> Table:
-    row = Table.grid(padding=(0, 3, 0, 0))
-    row.add_row(*blocks)
-    return row
-
-
-def _cells_text(tokens: Tokens, digits: bool) -> Text:
-    text = Text(no_wrap=True, overflow="crop")
-    for number, row in enumerate(tokens):
-        text.append("\n" if number else "")
-        for token in row:
-            text.append(*_cell_text(int(token), digits))
-    return text
-
-
-def _cell_text(token: int, digits: bool) -> tuple[str, str]:
-    if token == PAD:
-        return "· ", "dim"
-    if token == BOUNDARY:
-        return "▒▒", "dim"
-    # A digit in the colour of its cell: unseen in colour, still there when colours are off or text is copied.
-    ink = PALETTE[token] if not digits else _ink(token)
-    return f"{token - FIRST_COLOR} ", f"{ink} on {PALETTE[token]}"
-
-
 # Panels
 
 
@@ -183,7 +92,7 @@ def grid_panel(grid: Grid, cell: int | None = None) -> Panel:
 
 def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
     """A token canvas, given as [side, side] or flat, with pad, boundary and colours to be told apart."""
-    return _bare(_canvas(tokens, side), cell)
+    return _bare(as_canvas(tokens, side), cell)
 
 
 def task_panel(
@@ -191,11 +100,11 @@ def task_panel(
 ) -> Panel:
     """Title, demonstrations, tests. Pairs are input → output, wrapped at `width`; no output is a "?"."""
     cell = cell or _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
-    title = Label(MARGIN, MARGIN + FONT / 2, _title(task, view), FONT + 2, bold=True)
+    title = Label(MARGIN, MARGIN + FONT / 2, title_of(task, view), FONT + 2, bold=True)
     panel = Panel(0, 0, [], [title])
     right = MARGIN + int(len(title.text) * 1.2 * LETTER)
     y = MARGIN + 2 * FONT
-    for group in _groups(task, view, answers):
+    for group in captioned_pairs(task, view, answers):
         x, bottom = MARGIN, y
         for caption, pair in group:
             block_width, block_height = _block_size(caption, pair, cell)
@@ -366,11 +275,11 @@ def _all_labels(panel: Panel, digits: bool) -> list[Label]:
             if token >= FIRST_COLOR:
                 x, y = tile.x + (column + 0.5) * tile.cell, tile.y + (row + 0.5) * tile.cell
                 size = max(7, tile.cell // 2)
-                labels.append(Label(x, y, str(token - FIRST_COLOR), size, _ink(int(token)), centered=True))
+                labels.append(Label(x, y, str(token - FIRST_COLOR), size, ink_on(int(token)), centered=True))
     return labels
 
 
-def _groups(task: Task, view: View, answers: bool) -> list[list[tuple[str, Pair]]]:
+def captioned_pairs(task: Task, view: View, answers: bool) -> list[list[tuple[str, Pair]]]:
     """Demonstrations, then tests, each pair with its caption."""
     shown = view.apply_to_task(task if answers else task.blind())
     return [
@@ -386,7 +295,7 @@ def _caption(name: str, pair: Pair) -> str:
     return f"{name}: {sizes[0]} → {sizes[1]}"
 
 
-def _title(task: Task, view: View) -> str:
+def title_of(task: Task, view: View) -> str:
     def count(number: int, noun: str) -> str:
         return f"{number} {noun}{'' if number == 1 else 's'}"
 
@@ -394,7 +303,7 @@ def _title(task: Task, view: View) -> str:
     return title if view == IDENTITY else f"{title} ({view})"
 
 
-def _canvas(tokens: npt.ArrayLike, side: int) -> Tokens:
+def as_canvas(tokens: npt.ArrayLike, side: int) -> Tokens:
     values = np.asarray(tokens)
     if values.shape not in ((side, side), (side * side,)):
         raise CharmError(f"a canvas of side {side} cannot be drawn from an array of shape {values.shape}")
@@ -403,7 +312,7 @@ def _canvas(tokens: npt.ArrayLike, side: int) -> Tokens:
     return values.reshape(side, side).astype(np.uint8)
 
 
-def _ink(token: int) -> str:
+def ink_on(token: int) -> str:
     return "#ffffff" if token in LIGHT_INK else "#000000"
 
 

@@ -8,10 +8,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.archive import is_finished, passes
@@ -23,6 +19,8 @@ from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
 from charm.files import write_atomically
 from charm.model import CharmModel
+from charm.progress import bar
+from charm.tables import Table
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
 from charm.training.checkpoint import folder_of, steps_of
 from charm.training.config import read_config
@@ -95,19 +93,15 @@ def scores_table(found: dict[str, Any]) -> Table:
     """The headline of an evaluation as a table to look at."""
     protocol = found["protocol"]
     described = f"{protocol['name']}: {protocol['views']} views, checkpoints {protocol['window']}"
-    table = Table(title=f"step {found['step']}, {described}, loops {protocol['loops']}")
-    table.add_column("")
-    ks = [name.removeprefix("pass@") for name in found["metrics"] if not name.endswith("/outputs")]
-    for k in ks:
-        table.add_column(f"pass@{k}", justify="right")
-    table.add_row(
-        f"mean over {found['puzzles']} puzzles", *(f"{found['metrics'][f'pass@{k}']:.2%}" for k in ks)
-    )
-    shares = (f"{found['metrics'][f'pass@{k}/outputs']:.2%}" for k in ks)
-    table.add_row(f"mean over {found['outputs']} outputs", *shares)
+    metrics = found["metrics"]
+    names = [name for name in metrics if not name.endswith("/outputs")]
+    rows = [
+        [f"mean over {found['puzzles']} puzzles", *(f"{metrics[name]:.2%}" for name in names)],
+        [f"mean over {found['outputs']} outputs", *(f"{metrics[f'{name}/outputs']:.2%}" for name in names)],
+    ]
     counts = ", ".join(f"{count} {outcome}" for outcome, count in found["outcomes"].items() if count)
-    table.caption = counts
-    return table
+    title = f"step {found['step']}, {described}, loops {protocol['loops']}"
+    return Table(["", *names], rows, title, counts)
 
 
 def evaluate_votes(
@@ -164,11 +158,7 @@ def vote(
     blank_memory: bool = False,
 ) -> None:
     """`predict_votes` with a progress bar on the main process."""
-    columns = (TextColumn("votes"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=Console(stderr=True), transient=True, disable=not place.is_main
-    ) as progress:
-        bar = progress.add_task("votes", total=None)
+    with bar("votes", shown=place.is_main) as line:
         predict_votes(
             model,
             data,
@@ -179,5 +169,5 @@ def vote(
             place,
             batch,
             blank_memory,
-            lambda done, total: progress.update(bar, completed=done, total=total),
+            line.update,
         )

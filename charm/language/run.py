@@ -20,8 +20,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.distributed as dist
-from rich.console import Console
-from rich.progress import track
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
@@ -33,9 +31,10 @@ from charm.language.data import Piece, Prepared, Tokens, training_rows, validati
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
+from charm.progress import bar, track
 from charm.training import checkpoint
 from charm.training.folder import check_run, occupied
-from charm.training.logs import forget_later_lines, progress_line, write_line
+from charm.training.logs import forget_later_lines, write_line
 from charm.training.loop import STOP_CHECK_EVERY, compiles, stop_on_signal
 from charm.training.slots import to_device
 
@@ -73,8 +72,8 @@ class LMTrainer:
         config = self.config
         self.compile()
         self.plan = islice(self.plan, self.step * (config.batch // config.gpt.length), None)
-        with stop_on_signal() as stopped, progress_line(self.place.is_main) as progress:
-            bar = progress.add_task("train", total=config.steps, completed=self.step, shown="")
+        shown = self.place.is_main
+        with stop_on_signal() as stopped, bar("", config.steps, self.step, shown, stays=True) as line:
             if self.step == 0 and config.evaluate_every:
                 self.evaluate()
             began, began_step = time.perf_counter(), self.step
@@ -86,14 +85,12 @@ class LMTrainer:
                     now = time.perf_counter()
                     rate = (self.step - began_step) * config.batch / max(now - began, 1e-9)
                     mean = self.record(rate)
-                    progress.update(bar, completed=self.step, shown=f"loss {mean:.4f}  {rate:,.0f} tokens/s")
+                    line.update(self.step, text=f"loss {mean:.4f}  {rate:,.0f} tokens/s")
                     began, began_step = now, self.step
                 last = self.step == config.steps
                 if last or (config.evaluate_every and self.step % config.evaluate_every == 0):
                     scores = self.evaluate()
-                    progress.console.print(
-                        f"step {self.step}: {scores['bpb']:.5f} bits per byte", highlight=False
-                    )
+                    line.say(f"step {self.step}: {scores['bpb']:.5f} bits per byte")
                     began, began_step = time.perf_counter(), self.step
                 asked = self.step % STOP_CHECK_EVERY == 0 and self.place.any(bool(stopped))
                 if last or asked or self.step % config.checkpoint_every == 0:
@@ -232,9 +229,8 @@ def bits_per_byte(
     first, last = place.share(len(rows))
     bytes_of_V = torch.from_numpy(token_bytes).to(place.device)
     sums = torch.zeros(3, dtype=_sum_dtype(place), device=place.device)
-    console = Console(stderr=True)
     parts = range(first, last, at_once)
-    for at in track(parts, "evaluating", console=console, transient=True, disable=not show):
+    for at in track(parts, "evaluating", len(parts), show):
         ids, targets = inputs_and_targets(list(rows[at : min(at + at_once, last)]), place.device)
         nats = model(ids, targets)
         sizes = bytes_of_V[targets]

@@ -11,9 +11,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
-
 from charm.accounting import Accounting, Size, account, account_car, drawn_size
 from charm.adaptation.streams import load_stream
 from charm.automata.keys import CarMemory, Sizes
@@ -22,6 +19,7 @@ from charm.language.gpt import components
 from charm.language.presets import lm_preset
 from charm.model import ModelConfig
 from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
+from charm.tables import Table
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
@@ -589,20 +587,17 @@ def paper_tables(checks: list[Check]) -> list[Table]:
     readings = {table.label: table.reading for table in PAPER}
     tables = []
     for label, some in groupby(checks, key=lambda check: check.table):
-        table = Table(title=label, caption=readings.get(label), box=box.SIMPLE_HEAD)
-        table.title_justify = table.caption_justify = "left"
-        table.add_column("count")
-        for column in ("paper", "ours", "", "our views"):
-            table.add_column(column, justify="right", no_wrap=True)
+        rows: list[list[str]] = []
         for data, same_data in groupby(some, key=lambda check: check.claim.data):
-            table.add_row(f"[bold]{data}[/bold]")
+            rows.append([data])
             for check in same_data:
-                note = f"\n  [dim]{check.claim.note}[/dim]" if check.claim.note else ""
-                tick = "[green]✓[/green]" if check.passed else "[bold red]✗[/bold red]"
+                note = f"\n  {check.claim.note}" if check.claim.note else ""
                 drawn = "" if check.drawn is None else _text(check.drawn)
+                tick = "✓" if check.passed else "✗"
                 name = f"  {check.claim.label}{note}"
-                table.add_row(name, check.claim.printed, _text(check.count), tick, drawn)
-        tables.append(table)
+                rows.append([name, check.claim.printed, _text(check.count), tick, drawn])
+        columns = ["count", "paper", "ours", "", "our views"]
+        tables.append(Table(columns, rows, label, readings.get(label, ""), narrow=True))
     return tables
 
 

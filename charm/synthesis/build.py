@@ -25,20 +25,11 @@ from types import FrameType
 from typing import Any, NoReturn
 
 import numpy as np
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
 
 from charm.errors import CharmError
 from charm.files import locked
+from charm.progress import bar, say
+from charm.tables import Table
 from charm.tasks.pairs_file import (
     MANIFEST,
     Manifest,
@@ -97,22 +88,19 @@ class Summary:
 
     def table(self) -> Table:
         plan, records = self.manifest.plan, self.manifest.tasks.values()
-        table = Table(
-            "what",
-            title=f"{plan.provider} ({plan.version}), seed {plan.seed}",
-            caption=f"{self.folder}: {self.built:,} tasks made in {self.seconds:,.0f} s",
-        )
-        table.add_column("count", justify="right")
-        table.add_column("tasks", justify="right")
-        table.add_row("pairs", f"{sum(record.pairs for record in records):,}", f"{len(records):,}")
-        table.add_row("attempts", f"{sum(record.attempts for record in records):,}", f"{len(records):,}")
+        rows = [
+            ["pairs", f"{sum(record.pairs for record in records):,}", f"{len(records):,}"],
+            ["attempts", f"{sum(record.attempts for record in records):,}", f"{len(records):,}"],
+        ]
         rejects = sum((Counter(record.rejects) for record in records), Counter[str]())
         for reason, count in rejects.most_common():
             tasks = sum(reason in record.rejects for record in records)
-            table.add_row(f"rejected: {reason}", f"{count:,}", f"{tasks:,}")
+            rows.append([f"rejected: {reason}", f"{count:,}", f"{tasks:,}"])
         for task, record in sorted(self.short.items()):
-            table.add_row(f"short: {task}, {record.shortfall}", f"{record.pairs:,}", "1")
-        return table
+            rows.append([f"short: {task}, {record.shortfall}", f"{record.pairs:,}", "1"])
+        title = f"{plan.provider} ({plan.version}), seed {plan.seed}"
+        caption = f"{self.folder}: {self.built:,} tasks made in {self.seconds:,.0f} s"
+        return Table(["what", "count", "tasks"], rows, title, caption)
 
 
 def build_pairs(
@@ -121,7 +109,7 @@ def build_pairs(
     make: Maker,
     tasks: Sequence[str],
     workers: int = 1,
-    console: Console | None = None,
+    say: Callable[[str], None] = say,
     versions: Mapping[str, str] | None = None,
     caps: Mapping[str, int] | None = None,
 ) -> Summary:
@@ -136,14 +124,13 @@ def build_pairs(
         raise CharmError("synthetic pairs can be built on Linux and macOS only; copy the folder from there")
     if workers < 1 or plan.pairs < 1 or plan.time_limit <= 0:
         raise CharmError("the numbers of workers and pairs and the time limit must be positive")
-    console = console or Console()
     began = time.monotonic()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CharmError(f"{folder}: the folder cannot be made ({error.strerror})") from None
     with locked(folder, "build"):
-        manifest = _resume(folder, plan, console)
+        manifest = _resume(folder, plan, say)
         for task in tasks:
             if task in manifest.tasks and manifest.tasks[task].version != versions.get(task, ""):
                 del manifest.tasks[task]
@@ -152,7 +139,7 @@ def build_pairs(
         write_manifest(folder, manifest)
         if waiting:
             wanted = {task: min(plan.pairs, caps.get(task, plan.pairs)) for task in waiting}
-            _fill(folder, manifest, make, wanted, versions, workers, console)
+            _fill(folder, manifest, make, wanted, versions, workers)
     return Summary(folder, manifest, len(waiting), time.monotonic() - began)
 
 
@@ -163,7 +150,6 @@ def _fill(
     wanted: Mapping[str, int],
     versions: Mapping[str, str],
     workers: int,
-    console: Console,
 ) -> None:
     """Make so many pairs of the tasks in worker processes; this process alone writes, a task's file first."""
     plan = manifest.plan
@@ -171,21 +157,20 @@ def _fill(
     context = multiprocessing.get_context("spawn")
     with (
         ProcessPoolExecutor(min(workers, len(wanted)), context, _prepare_worker) as pool,
-        _progress(console) as progress,
+        bar(plan.provider, len(wanted), stays=True) as line,
     ):
-        bar = progress.add_task(plan.provider, total=len(wanted))
         jobs = {
             pool.submit(collect, make, task, pairs, plan.time_limit): task for task, pairs in wanted.items()
         }
         try:
-            for job in as_completed(jobs):
+            for done, job in enumerate(as_completed(jobs), 1):
                 task = jobs[job]
                 block, record = job.result()
                 write_block(folder, task, block)
                 manifest.tasks[task] = replace(record, version=versions.get(task, ""))
                 manifest.unfinished.remove(task)
                 write_manifest(folder, manifest)
-                progress.advance(bar)
+                line.update(done)
         except BrokenProcessPool:
             raise CharmError(
                 "a worker process died (out of memory?); run the same command again to go on"
@@ -254,21 +239,6 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
     return Rejected(IDENTITY) if np.array_equal(pair.input, output) else pair
 
 
-def _progress(console: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("tasks,"),
-        TimeElapsedColumn(),
-        TextColumn("gone,"),
-        TimeRemainingColumn(),
-        TextColumn("to go"),
-        console=console,
-    )
-
-
 def _prepare_worker() -> None:
     # Ctrl-C reaches the workers too: they end without a word, and the main process does the talking.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -283,7 +253,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _resume(folder: Path, plan: Plan, console: Console) -> Manifest:
+def _resume(folder: Path, plan: Plan, say: Callable[[str], None]) -> Manifest:
     """The folder's manifest less the tasks whose files are damaged, or a new one."""
     if not (folder / MANIFEST).exists():
         return Manifest(plan)
@@ -296,7 +266,7 @@ def _resume(folder: Path, plan: Plan, console: Console) -> Manifest:
         try:
             read_block(folder, task, record.sha256)
         except CharmError as error:
-            console.print(f"{error}; it will be made again", markup=False)
+            say(f"{error}; it will be made again")
             del manifest.tasks[task]
             manifest.unfinished.append(task)
     return manifest

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rich.table import Table
 
 from charm.errors import CharmError
 from charm.synthesis.build import ILLEGAL, OVERTIME, Rejected, Sample, collect
@@ -39,6 +38,7 @@ from charm.synthesis.workbench import (
     official_pairs,
     same,
 )
+from charm.tables import Table
 from charm.tasks.pairs_file import PairBlock, TaskRecord, write_block
 from charm.tasks.task import Pair
 
@@ -96,16 +96,25 @@ class Report:
             declared=declared,
         )
 
+    def lines(self) -> list[str]:
+        """What was dropped, noted, declared and found wrong."""
+        return [
+            *(f"dropped: {reason} {self.rejects[reason]:,}" for reason in sorted(self.rejects)),
+            *(f"note: {note}" for note in self.notes),
+            *(f"declared: {name}: {reason}" for name, reason in self.excused.items()),
+            *(f"FAILED {failure}" for failure in self.failures),
+        ]
+
     def table(self) -> Table:
         """Official against generated, side by side: lowest, quartiles, highest."""
         title = f"{self.package.id}: {self.pairs:,} pairs, {self.attempts:,} attempts, {self.seconds:.1f} s"
-        table = Table("measure", "official", "generated", title=title)
+        rows = []
         if self.coverage:
-            for name, (official, generated) in self.coverage.ranges.items():
-                table.add_row(name, str(official), str(generated))
-            for name, (ours, made) in self.coverage.roles.items():
-                table.add_row(name, *("".join(map(str, sorted(colors))) for colors in (ours, made)))
-        return table
+            for name, both in self.coverage.ranges.items():
+                rows.append([name, *map(str, both)])
+            for name, roles in self.coverage.roles.items():
+                rows.append([name, *("".join(map(str, sorted(colors))) for colors in roles)])
+        return Table(["measure", "official", "generated"], rows, title)
 
 
 def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:

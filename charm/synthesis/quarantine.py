@@ -11,9 +11,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from rich.progress import track
-
 from charm.errors import CharmError
+from charm.progress import track
 from charm.synthesis.build import ILLEGAL, OVERTIME
 from charm.synthesis.coverage import simple_rules
 from charm.synthesis.rearc import RawGrid, ReArc
@@ -40,7 +39,7 @@ def quarantine(
         raise CharmError(f"{folder}: there are no pairs of a task {unknown[0]} of ARC-AGI-1's training set")
     jobs = [(rearc, folder, official[task], manifest.tasks[task]) for task in chosen]
     with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
-        found = track(pool.map(_reasons, jobs), "Re-ARC", total=len(jobs))
+        found = track(pool.map(_reasons, jobs), "Re-ARC", len(jobs))
         return {task: reasons for task, reasons in zip(chosen, found, strict=True) if reasons}
 
 

@@ -23,10 +23,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from rich.console import Console
-
 from charm.errors import CharmError
 from charm.paths import data_dir
+from charm.progress import say
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
 from charm.tasks.pairs_file import Plan
 
@@ -92,7 +91,7 @@ def build_rearc(
     data: Path | None = None,
     time_limit: float = TIME_LIMIT,
     wheel_sha256: str = WHEEL_SHA256,
-    console: Console | None = None,
+    say: Callable[[str], None] = say,
 ) -> Summary:
     """Fill `folder` with Re-ARC pairs of the given tasks (default: all 400); resumes what is there.
 
@@ -107,7 +106,7 @@ def build_rearc(
         raise CharmError(f"Re-ARC has no task {unknown[0]}; its {len(known)} are ARC-AGI-1's training tasks")
     slow_first = sorted(chosen, key=lambda task: SLOWEST.index(task) if task in SLOWEST else len(SLOWEST))
     plan = Plan("rearc", REQUIREMENT, seed, pairs, time_limit)
-    return build_pairs(folder, plan, rearc.make, slow_first, workers, console)
+    return build_pairs(folder, plan, rearc.make, slow_first, workers, say)
 
 
 def package_folder(data: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from rich.console import Console
 
 import rearc2
 from charm.errors import CharmError
+from charm.progress import say
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
 from charm.tasks.pairs_file import MANIFEST, Manifest, Plan, read_manifest, write_manifest
 from charm.tasks.sources import load_source
@@ -200,7 +200,7 @@ def build_rearc2(
     replace: bool = False,
     root: Path = ROOT,
     time_limit: float = TIME_LIMIT,
-    console: Console | None = None,
+    say: Callable[[str], None] = say,
 ) -> Summary:
     """Fill `folder` with pairs of the given tasks. Resumes what is there, less what packages made that have changed.
 
@@ -224,7 +224,7 @@ def build_rearc2(
             write_manifest(folder, Manifest(plan, held.unfinished, kept))
     versions = {task: package_version(task, root) for task in tasks}
     caps = {task: package.cap for task, package in packages.items() if package.cap is not None}
-    return build_pairs(folder, plan, ReArc2(root, seed).make, tasks, workers, console, versions, caps)
+    return build_pairs(folder, plan, ReArc2(root, seed).make, tasks, workers, say, versions, caps)
 
 
 def describe(error: BaseException, path: Path) -> str:

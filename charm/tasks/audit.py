@@ -13,11 +13,8 @@ from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
 from typing import Any, Literal
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from charm.errors import CharmError
+from charm.tables import Table
 from charm.tasks.sources import Source
 from charm.tasks.task import COLORS, Pair, Task
 from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
@@ -157,30 +154,29 @@ def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
     return None
 
 
-def audit_text(report: AuditReport) -> RenderableType:
-    """The report for the terminal: the matrix, then every match but the identical namesakes."""
-    # What matters fits into 80 columns.
-    narrow: dict[str, Any] = {"box": None, "padding": (0, 1, 0, 0), "title_justify": "left"}
-    matrix = Table(title="Tasks and pairs in common (up to views that keep colour 0)", **narrow)
-    matrix.add_column("sources", no_wrap=True)
-    for heading in COUNTS:
-        matrix.add_column("\n".join(heading.rsplit(" ", 1)), justify="right")
+def audit_tables(report: AuditReport) -> list[Table]:
+    """The report to look at: the matrix, then every match but the identical namesakes."""
+    rows = []
     for (first, second), counts in report.matrix.items():
         name = f"{first}\n  within itself" if first == second else f"{first}\n· {second}"
-        matrix.add_row(Text(name), *(str(counts[heading] or "·") for heading in COUNTS))
+        rows.append([name, *(str(counts[heading] or "·") for heading in COUNTS)])
+    columns = ["sources", *("\n".join(heading.rsplit(" ", 1)) for heading in COUNTS)]
+    title = "Tasks and pairs in common (up to views that keep colour 0)"
+    tables = [Table(columns, rows, title, narrow=True)]
 
-    listing = Table(title="All but the identical tasks of one id", **narrow)
-    for heading in ("task", "task", "relation", "pairs in common", "view"):
-        listing.add_column(heading, min_width=15 if heading == "task" else None)
+    rows = []
     for match in report.matches:
         if match.heading == "same id, identical":
             continue
-        first, second = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
+        both = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
         pairs = ", ".join(
             f"{pair.first} {'=' if pair.identical else '~'} {pair.second}" for pair in match.pairs
         )
-        listing.add_row(*map(Text, (first, second, match.kind, pairs, str(match.view or ""))))
-    return Group(matrix, listing) if listing.row_count else matrix
+        rows.append([*both, match.kind, pairs, str(match.view or "")])
+    columns = ["task", "task", "relation", "pairs in common", "view"]
+    if rows:
+        tables.append(Table(columns, rows, "All but the identical tasks of one id", narrow=True))
+    return tables
 
 
 @dataclass(frozen=True)

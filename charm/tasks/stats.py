@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
 from charm.errors import CharmError
 from charm.paths import data_dir
+from charm.tables import Table
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import DataConfig, Dataset, assemble
 from charm.tasks.pairs_file import MADE_BY, read_manifest
@@ -94,34 +93,25 @@ _MEASURES = {
 
 def stats_tables(found: dict[str, Any]) -> list[Table | str]:
     """The numbers of `data_stats` as tables to look at."""
-    sources = Table(title="Sources")
-    sources.add_column("source")
-    sources.add_column("version, content hash")
-    for column in ("tasks", "demos", "tests"):
-        sources.add_column(column, justify="right")
-    for one in found["sources"]:
-        counts = (f"{one[key]:,}" for key in ("tasks", "demonstrations", "test_inputs"))
-        sources.add_row(one["name"], f"{one['version']}, {one['sha256'][:8]}", *counts)
+    sources, datasets = found["sources"], found["datasets"]
+    versions = [f"{one['version']}, {one['sha256'][:8]}" for one in sources]
+    counts = [[f"{one[key]:,}" for key in ("tasks", "demonstrations", "test_inputs")] for one in sources]
+    columns = ["source", "version, content hash", "tasks", "demos", "tests"]
+    rows = [[one["name"], told, *line] for one, told, line in zip(sources, versions, counts, strict=True)]
+    tables: list[Table | str] = [Table(columns, rows, "Sources")]
 
-    datasets = Table(title="Datasets: training and evaluation tasks together")
-    datasets.add_column("")
-    for one in found["datasets"]:
-        datasets.add_column(one["name"].replace(" + ", "\n+ "), justify="right")
+    rows = []
     for key, label in _MEASURES.items():
-        datasets.add_row(label, *(f"{one[key]:,}" for one in found["datasets"]))
+        rows.append([label, *(f"{one[key]:,}" for one in datasets)])
         if key == "rows":
-            papers = [(one["rows"], one["paper_rows"]) for one in found["datasets"]]
-            datasets.add_row("  the paper's", *(f"{paper:,}" if paper else "" for _, paper in papers))
-            shares = (f"{(rows - paper) / paper:+.4%}" if paper else "" for rows, paper in papers)
-            datasets.add_row("  difference", *shares)
-    datasets.add_row("cells on fit canvases", *(f"{one['fit_cells']:.0%}" for one in found["datasets"]))
-    tables: list[Table | str] = [sources, datasets]
-    if found["synthetic"]:
-        synthetic = Table(title="Generated pairs")
-        synthetic.add_column("set")
-        synthetic.add_column("tasks", justify="right")
-        synthetic.add_column("pairs", justify="right")
-        for one in found["synthetic"]:
-            synthetic.add_row(one["name"], f"{one['tasks']:,}", f"{one['pairs']:,}")
-        tables.append(synthetic)
+            papers = [(one["rows"], one["paper_rows"]) for one in datasets]
+            rows.append(["  the paper's", *(f"{paper:,}" if paper else "" for _, paper in papers)])
+            shares = (f"{(ours - paper) / paper:+.4%}" if paper else "" for ours, paper in papers)
+            rows.append(["  difference", *shares])
+    rows.append(["cells on fit canvases", *(f"{one['fit_cells']:.0%}" for one in datasets)])
+    columns = ["", *(one["name"].replace(" + ", "\n+ ") for one in datasets)]
+    tables.append(Table(columns, rows, "Datasets: training and evaluation tasks together"))
+    if made := found["synthetic"]:
+        rows = [[one["name"], f"{one['tasks']:,}", f"{one['pairs']:,}"] for one in made]
+        tables.append(Table(["set", "tasks", "pairs"], rows, "Generated pairs"))
     return tables + [f"not here: {line}" for line in found["missing"]]

@@ -11,14 +11,13 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor
 
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.progress import Bar, bar
 from charm.training.config import RunConfig
 
 METRICS = "metrics.jsonl"
@@ -34,7 +33,7 @@ class Logs:
         self._sums: Tensor | None = None  # one for each name
         self._count = 0
         self._since, self._since_step = time.perf_counter(), 0
-        self._progress: Progress | None = None
+        self._bar: Bar | None = None
         self._others = _other_writers(out, config) if enabled else []
 
     def add(self, metrics: dict[str, Tensor]) -> None:
@@ -65,19 +64,17 @@ class Logs:
         if not self.enabled:
             return
         self._write(step, {**means, "samples_per_second": round(rate, 1)})
-        if self._progress is not None:
+        if self._bar is not None:
             shown = (
                 f"loss {means['loss']:.3f}  exact {means['exact_accuracy']:.1%}  "
                 f"refinements {means['refinement_steps']:.1f}  {rate:,.0f} samples/s"
             )
-            self._progress.update(self._progress.task_ids[0], completed=step, shown=shown)
+            self._bar.update(step, text=shown)
 
     def voting(self, done: int, total: int) -> None:
         """Progress of an evaluation, in the place of the last metrics."""
-        if self._progress is not None:
-            self._progress.update(
-                self._progress.task_ids[0], shown=f"evaluation: {done:,} of {total:,} votes"
-            )
+        if self._bar is not None:
+            self._bar.update(text=f"evaluation: {done:,} of {total:,} votes")
 
     def has_evaluation(self, step: int) -> bool:
         """Whether the headline of this step's evaluation was written."""
@@ -89,9 +86,9 @@ class Logs:
         """The headline of an evaluation, beside the metrics."""
         flat = {f"evaluation/{name}": value for name, value in scores.items() if isinstance(value, float)}
         self._write(step, flat)
-        if self._progress is not None:
+        if self._bar is not None:
             shown = ", ".join(f"{name.removeprefix('evaluation/')} {v:.2%}" for name, v in flat.items())
-            self._progress.console.print(f"step {step}: {shown}")
+            self._bar.say(f"step {step}: {shown}")
 
     def _write(self, step: int, values: dict[str, float]) -> None:
         write_line(self.out, step, values)
@@ -105,10 +102,9 @@ class Logs:
         if not self.enabled:
             yield
             return
-        with progress_line() as self._progress:
-            self._progress.add_task("train", total=steps, completed=step, shown="")
+        with bar(total=steps, done=step, stays=True) as self._bar:
             yield
-        self._progress = None
+        self._bar = None
 
     def state(self) -> dict[str, Any]:
         """The line in the making, for a checkpoint."""
@@ -138,12 +134,6 @@ def forget_later_lines(run: Path, step: int) -> None:
     elif path.is_file():
         lines = [line for line in path.read_text().splitlines() if _step_of(line) <= step]
         write_atomically(path, "".join(line + "\n" for line in lines))
-
-
-def progress_line(shown: bool = True) -> Progress:
-    """A bar, how many of how many, the field `shown` of the task, and an ETA."""
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[shown]}"), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), disable=not shown)
 
 
 def _step_of(line: str) -> float:

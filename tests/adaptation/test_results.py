@@ -17,6 +17,7 @@ from charm.adaptation.results import (
     write_json,
     write_results,
 )
+from charm.drawing.terminal import show
 from charm.errors import CharmError
 
 MEMORY = {"design": "cose", "rank": 32, "task_width": 0}
@@ -115,7 +116,7 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size > 10_000
     console = Console(width=80, file=io.StringIO())
-    console.print(results_table(gather(folders)))
+    show(results_table(gather(folders)), console=console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "naive composition, 0" in text
     assert "55.00" in text

@@ -1,4 +1,3 @@
-import io
 import json
 import shutil
 from dataclasses import replace
@@ -8,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 import tyro
-from rich.console import Console
 
 from charm.automata.benchmark import HELD_OUT, BenchmarkConfig, read_benchmark
 from charm.automata.dataset import Combination, answer_key
@@ -22,10 +20,11 @@ from charm.automata.run import (
     read_car_config,
     train_car,
 )
-from charm.automata.show import Prediction, marked_text, prediction_text, predictions, rollout
+from charm.automata.show import Prediction, predictions, rollout
 from charm.automata.simulator import evolve
 from charm.commands import car
 from charm.devices import Place
+from charm.drawing.terminal import marked_text
 from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot
 from charm.evaluation.ranking import rank
@@ -163,11 +162,9 @@ def test_a_run_shows_its_answers_with_wrong_cells_marked(run: Path, home: Path) 
         truth = evolve(one.input[None], rule, (one.combination.horizon,))[0, 0]
         assert np.array_equal(one.truth, truth)
         assert one.voters == 8
-        console = Console(width=80, record=True, file=io.StringIO())
-        console.print(prediction_text(one))
-        text = console.export_text()
-        assert ("never trained" in text) != one.combination.trained
-        assert text.count("!") == one.wrong + 1  # one in the heading
+        assert ("never trained" in str(one)) != one.combination.trained
+        assert f"{one.wrong} of {one.truth.size} cells wrong" in str(one)
+        assert marked_text(one.answer, one.truth).plain.count("!") == one.wrong
     with pytest.raises(CharmError, match=r"0\.\.3"):
         predictions(run, rule, HELD_OUT, HERE)
 

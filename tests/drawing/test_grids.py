@@ -18,16 +18,15 @@ from charm.drawing.grids import (
     canvas_panel,
     canvas_png,
     canvas_svg,
-    canvas_text,
     grid_svg,
-    grid_text,
     panel_png,
     task_panel,
     task_png,
     task_svg,
-    task_text,
 )
+from charm.drawing.terminal import canvas_text, grid_text, table_text, task_text
 from charm.errors import CharmError
+from charm.tables import Table
 from charm.tasks.canvas import BOUNDARY, PAD, place
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import View
@@ -289,3 +288,13 @@ def test_pad_and_boundary_are_not_colours() -> None:
 def test_importing_does_not_load_matplotlib() -> None:
     code = "import sys, charm.drawing.grids; sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_tables_are_literal_and_align_numbers_right() -> None:
+    rows = [["[bold]a", "1,000", "12 of 16", "x"], ["b", "+7", "", "9"], ["c"]]
+    table = Table(["name", "count", "votes", "mixed"], rows, "T", "C", totals=[1], narrow=True)
+    lines = [line.rstrip() for line in printed(table_text(table), 80).splitlines()]
+    assert lines[0].startswith("T")
+    assert lines[-1].startswith("C")
+    assert "[bold]a 1,000 12 of 16 x" in lines
+    assert "b          +7          9" in lines

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from charm.accounting import Size, account
 from charm.commands.params import params
+from charm.drawing.terminal import show
 from charm.model import ModelConfig
 from charm.paper import counts as paper_counts
 from charm.paper.counts import (
@@ -119,7 +120,7 @@ def test_a_wrong_claim_fails() -> None:
     assert right.passed
     assert not wrong.passed
     shown = io.StringIO()
-    Console(width=100, file=shown).print(*paper_tables([right, wrong]))
+    show(*paper_tables([right, wrong]), console=Console(width=100, file=shown))
     assert [line.split()[-1] for line in shown.getvalue().splitlines() if "29,879,328" in line] == ["✓", "✗"]
 
 

@@ -9,7 +9,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from rich.console import Console
 
 from charm.commands import rearc2 as commands
 from charm.errors import CharmError
@@ -33,7 +32,6 @@ from charm.tasks.pairs_file import Manifest, Plan, load_pairs, write_block, writ
 from charm.tasks.task import Pair, Task
 
 TASK, OTHER = "00576224", "03560426"
-QUIET = Console(quiet=True)
 
 
 @pytest.fixture
@@ -107,28 +105,28 @@ def test_a_damaged_record_is_named(root: Path) -> None:
 
 def test_build_stores_verified_pairs_and_resumes(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pairs"
-    first = build_rearc2(folder, [TASK], pairs=5, root=root, console=QUIET)
+    first = build_rearc2(folder, [TASK], pairs=5, root=root)
     assert (first.built, first.manifest.plan.provider) == (1, "rearc2")
-    both = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root, console=QUIET)
+    both = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root)
     assert both.built == 1
     blocks = load_pairs(folder)
     assert {task: len(block) for task, block in blocks.items()} == {TASK: 5, OTHER: 5}
     assert blocks[TASK].content() == check_package(TASK, 5, root).content
     with pytest.raises(CharmError, match="--replace"):
-        build_rearc2(folder, [OTHER], seed=1, pairs=5, root=root, console=QUIET)
-    again = build_rearc2(folder, [OTHER], seed=1, pairs=5, replace=True, root=root, console=QUIET)
+        build_rearc2(folder, [OTHER], seed=1, pairs=5, root=root)
+    again = build_rearc2(folder, [OTHER], seed=1, pairs=5, replace=True, root=root)
     assert list(again.manifest.tasks) == [OTHER]
     assert not (folder / f"{TASK}.npz").exists()
 
 
 def test_only_what_changed_packages_made_is_made_again(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "pairs"
-    before = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root, console=QUIET).manifest.tasks
+    before = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root).manifest.tasks
     package = root / "tasks" / f"{TASK}.py"
     package.write_text(package.read_text() + "\n# changed\n")
     # Pairs of a package that is not asked for now do not stay if it has changed: nobody knows what they are.
-    assert list(build_rearc2(folder, [OTHER], pairs=5, root=root, console=QUIET).manifest.tasks) == [OTHER]
-    after = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root, console=QUIET)
+    assert list(build_rearc2(folder, [OTHER], pairs=5, root=root).manifest.tasks) == [OTHER]
+    after = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root)
     assert after.built == 1
     assert after.manifest.tasks[OTHER] == before[OTHER]
     assert after.manifest.tasks[TASK].version != before[TASK].version
@@ -138,7 +136,7 @@ def test_only_what_changed_packages_made_is_made_again(root: Path, tmp_path: Pat
 def test_a_task_with_few_pairs_is_whole_with_them(root: Path, tmp_path: Path) -> None:
     package = root / "tasks" / f"{TASK}.py"
     package.write_text(package.read_text() + "\nCAP = 3\n")
-    found = build_rearc2(tmp_path / "pairs", [TASK], pairs=5, root=root, console=QUIET)
+    found = build_rearc2(tmp_path / "pairs", [TASK], pairs=5, root=root)
     assert found.short == {}
     assert found.manifest.tasks[TASK].pairs == 3
     assert found.manifest.tasks[TASK].attempts < 20

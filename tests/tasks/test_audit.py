@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from charm.drawing.terminal import show
 from charm.errors import CharmError
-from charm.tasks.audit import AuditReport, audit, audit_text, canonical, common_view
+from charm.tasks.audit import AuditReport, audit, audit_tables, canonical, common_view
 from charm.tasks.sources import ARC_SPLITS, Source, load_source
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import DIHEDRALS, IDENTITY, VIEWS, View
@@ -200,7 +201,7 @@ def test_json_and_text(arc: AuditReport) -> None:
 
     console = Console(width=200, color_system=None)
     with console.capture() as capture:
-        console.print(audit_text(arc))
+        show(*audit_tables(arc), console=console)
     text = capture.get()
     assert "391" in text
     (line,) = [line for line in text.splitlines() if "db695cfb" in line]
@@ -211,6 +212,6 @@ def test_json_and_text(arc: AuditReport) -> None:
 def test_names_fit_into_a_small_terminal(arc: AuditReport) -> None:
     console = Console(width=80, color_system=None)
     with console.capture() as capture:
-        console.print(audit_text(arc))
+        show(*audit_tables(arc), console=console)
     assert "…" not in capture.get()
     assert "· arc2/evaluation" in capture.get()

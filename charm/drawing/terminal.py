@@ -1,0 +1,181 @@
+"""What commands print: tables; grids, tasks and canvases in coloured characters."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.live import Live
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from charm.drawing.grids import PALETTE, Tokens, as_canvas, captioned_pairs, ink_on, title_of
+from charm.tables import Table
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD
+from charm.tasks.task import Grid, Pair, Task
+from charm.tasks.view import IDENTITY, View
+
+STYLES = {"✓": "green", "✗": "bold red", "solved": "green"}  # cells with a colour of their own
+NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
+
+
+# Tables
+
+
+def table_text(table: Table) -> RichTable:
+    """The table for a terminal. Columns of numbers are aligned right, but for the first column."""
+    narrow = {"box": box.SIMPLE_HEAD, "padding": 0, "show_edge": False} if table.narrow else {}
+    drawn = RichTable(
+        title=table.title or None,
+        caption=table.caption or None,
+        title_justify="left",
+        caption_justify="left",
+        **narrow,  # type: ignore[arg-type]
+    )
+    for number, heading in enumerate(table.columns):
+        cells = [row[number] for row in table.rows if number < len(row)]
+        right = number > 0 and all(map(NUMBER.match, cells))
+        drawn.add_column(Text(heading), justify="right" if right else "left", no_wrap=right)
+    for number, row in enumerate(table.rows):
+        total = number in table.totals
+        texts = [Text(cell, STYLES.get(cell, "")) for cell in row]
+        drawn.add_row(*texts, style="bold" if total else "", end_section=total)
+    return drawn
+
+
+def show(*things: Table | RenderableType, console: Console | None = None) -> None:
+    """Print tables, lines of text (taken literally) and drawings, one below the other."""
+    console = console or Console()
+    for thing in things:
+        if isinstance(thing, str):
+            console.print(thing, highlight=False, markup=False, soft_wrap=True)
+        else:
+            console.print(table_text(thing) if isinstance(thing, Table) else thing)
+
+
+# Grids
+
+
+def grid_text(grid: Grid, digits: bool = False) -> Text:
+    """The grid in coloured cells two characters wide. Digits show with `digits`, or where colour is off."""
+    return _cells_text(grid + FIRST_COLOR, digits)
+
+
+def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
+    """A token canvas: colours as in `grid_text`, pad as dots, boundary as hatching."""
+    return _cells_text(as_canvas(tokens, side), digits)
+
+
+def task_text(task: Task, view: View = IDENTITY, answers: bool = True, digits: bool = False) -> TaskText:
+    """The task for a rich console; pairs flow over its width. Without `answers` the tests end in a "?"."""
+    return TaskText(task, view, answers, digits)
+
+
+@dataclass(frozen=True)
+class TaskText:
+    """What `task_text` returns: laid out only when the console's width is known."""
+
+    task: Task
+    view: View
+    answers: bool
+    digits: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(title_of(self.task, self.view), style="bold")
+        for group in captioned_pairs(self.task, self.view, self.answers):
+            row: list[RichTable] = []
+            used = 0
+            for caption, pair in group:
+                block, width = self._block(caption, pair, options.max_width)
+                if row and used + width > options.max_width:
+                    yield Text()
+                    yield side_by_side(*((block,) for block in row))
+                    row, used = [], 0
+                row.append(block)
+                used += width
+            yield Text()
+            yield side_by_side(*((block,) for block in row))
+
+    def _block(self, caption: str, pair: Pair, limit: int) -> tuple[RichTable, int]:
+        """A captioned pair, its output beside its input or, if too wide, below; and the columns it takes."""
+        left = grid_text(pair.input, self.digits)
+        right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
+        grids = RichTable.grid(padding=(0, 1))
+        width = 2 * pair.input.shape[1] + (1 if pair.output is None else 2 * pair.output.shape[1]) + 5
+        if width <= limit:
+            grids.add_row(left, "→", right)
+        else:
+            grids.add_row(left)
+            grids.add_row("↓")
+            grids.add_row(right)
+            width = 2 * max(grid.shape[1] for grid in pair.grids())
+        block = RichTable.grid()
+        block.add_row(Text(caption, style="dim"))
+        block.add_row(grids)
+        return block, max(width, len(caption)) + 3
+
+
+def marked_text(answer: Grid, truth: Grid) -> Text:
+    """The answer in coloured cells; a wrong one shows its state and a mark, one that is missing a question mark."""
+    text = Text(no_wrap=True, overflow="crop")
+    for (i, j), wanted in np.ndenumerate(truth):
+        text.append("\n" if i and not j else "")
+        if i >= answer.shape[0] or j >= answer.shape[1]:
+            text.append("?!", "bold")
+            continue
+        token = FIRST_COLOR + int(answer[i, j])
+        wrong = answer[i, j] != wanted
+        # As everywhere, a right cell's digit has the colour of its cell and shows where colours are off.
+        ink = f"bold {ink_on(token)}" if wrong else PALETTE[token]
+        text.append(f"{answer[i, j]}{'!' if wrong else ' '}", f"{ink} on {PALETTE[token]}")
+    return text
+
+
+def show_grids(grids: Mapping[str, Grid]) -> None:
+    """Print grids under their names, as many side by side as the terminal has room for."""
+    console = Console()
+    columns = [(name, grid_text(grid)) for name, grid in grids.items()]
+    across = max(1, console.width // (2 * max(grid.shape[1] for grid in grids.values()) + 3))
+    for first in range(0, len(columns), across):
+        show(side_by_side(*columns[first : first + across]), "", console=console)
+
+
+def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:
+    """Show one grid after the other in the same place."""
+    with Live(auto_refresh=False) as live:
+        for name, grid in grids.items():
+            live.update(side_by_side((name, grid_text(grid))), refresh=True)
+            time.sleep(seconds)
+
+
+def side_by_side(*columns: tuple[RenderableType, ...]) -> RichTable:
+    """Columns with space between them, each of things one below the other."""
+    row = RichTable.grid(padding=(0, 3, 0, 0))
+    for things in zip(*columns, strict=True):
+        row.add_row(*things)
+    return row
+
+
+def _cells_text(tokens: Tokens, digits: bool) -> Text:
+    text = Text(no_wrap=True, overflow="crop")
+    for number, row in enumerate(tokens):
+        text.append("\n" if number else "")
+        for token in row:
+            text.append(*_cell_text(int(token), digits))
+    return text
+
+
+def _cell_text(token: int, digits: bool) -> tuple[str, str]:
+    if token == PAD:
+        return "· ", "dim"
+    if token == BOUNDARY:
+        return "▒▒", "dim"
+    # A digit in the colour of its cell: unseen in colour, still there when colours are off or text is copied.
+    ink = PALETTE[token] if not digits else ink_on(token)
+    return f"{token - FIRST_COLOR} ", f"{ink} on {PALETTE[token]}"

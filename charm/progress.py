@@ -1,0 +1,84 @@
+"""Progress on the terminal: a line on stderr with a bar and the time left. `rich` is loaded once a bar is drawn."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+Item = TypeVar("Item")
+
+
+class Bar:
+    """A live line: text, a bar, how many of how many, and an ETA. See `bar`."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._task = progress, progress.task_ids[0]
+
+    def update(self, done: float | None = None, total: float | None = None, text: str | None = None) -> None:
+        """Show a new state; what is None stays as it is."""
+        self._progress.update(self._task, completed=done, total=total, description=text)
+
+    def advance(self, text: str, more: float = 1) -> None:
+        """Count `more` as done."""
+        self._progress.update(self._task, description=text, advance=more)
+
+    def say(self, line: str) -> None:
+        """Print a line above the bar."""
+        self._progress.console.print(line, highlight=False, markup=False)
+
+
+@contextmanager
+def bar(
+    text: str = "",
+    total: float | None = None,
+    done: float = 0,
+    shown: bool = True,
+    stays: bool = False,
+    counts: bool = True,  # print how many are done of how many
+) -> Iterator[Bar]:
+    """A bar while the block runs; it pulses while the total is None, and its last state stays if asked to."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns: list[ProgressColumn] = [
+        BarColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeRemainingColumn(),
+    ]
+    if counts:
+        columns.insert(1, MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=not stays, disable=not shown) as progress:
+        progress.add_task(text, total=total, completed=done)  # type: ignore[arg-type]  # rich rounds it itself
+        yield Bar(progress)
+
+
+def say(line: str) -> None:
+    """Print a line on stderr."""
+    print(line, file=sys.stderr)
+
+
+def status(text: str) -> AbstractContextManager[object]:
+    """A spinner while the block runs, for work that cannot tell how far it is."""
+    from rich.console import Console
+
+    return Console(stderr=True).status(text)
+
+
+def track(items: Iterable[Item], text: str, total: int, shown: bool = True) -> Iterator[Item]:
+    """The items one by one, under a bar."""
+    with bar(text, total, shown=shown) as line:
+        for number, item in enumerate(items):
+            yield item
+            line.update(number + 1)
