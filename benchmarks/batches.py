@@ -15,6 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from charm.errors import CharmError
@@ -64,7 +65,7 @@ def main() -> None:
     stream = dataset.stream(FULL_SIDE, options.batch)
 
     def make(step: int) -> torch.Tensor:
-        draw = stream.batch(step)
+        draw = stream.draw(np.arange(stream.slots), np.full(stream.slots, step))
         chosen = (draw.pair_N, draw.row_N, draw.top_N, draw.left_N)
         moved = (torch.from_numpy(column).to(device, non_blocking=True).long() for column in chosen)
         return view_tokens(bank, keys, *moved, FULL_SIDE)[0]

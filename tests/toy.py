@@ -9,6 +9,7 @@ import numpy as np
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
+from charm.tasks.sampling import Draw, Stream
 from charm.training.config import OptimizerConfig, TrainConfig
 
 
@@ -56,3 +57,8 @@ def toy_config(folder: Path, **changes: object) -> TrainConfig:
         device="cpu",
     )
     return replace(config, **changes)
+
+
+def batch(stream: Stream, step: int) -> Draw:
+    """What all slots meet when all are on the same turn."""
+    return stream.draw(np.arange(stream.slots), np.full(stream.slots, step))

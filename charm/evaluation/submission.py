@@ -47,37 +47,3 @@ def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
 
 def write_submission(path: Path, submission: Submission) -> None:
     write_atomically(path, json.dumps(submission))
-
-
-def score_submission(
-    submission: Mapping[str, Sequence[Mapping[str, Rows]]], solutions: Mapping[str, Sequence[Rows]]
-) -> dict[str, float]:
-    """pass@2 of a submission, as plain as can be: it shares nothing with the ranking and checks it.
-
-    `solutions` is {task id: [output, ...]}, the form in which ARC Prize publishes them. Every task of the
-    solutions must be answered. Returns "pass@2" (mean over puzzles) and "pass@2/outputs".
-    """
-    if not solutions:
-        raise CharmError("submission: there are no solutions to score against")
-    hits_of = []
-    for task_id, outputs in solutions.items():
-        if task_id not in submission:
-            raise CharmError(f"submission: task {task_id} is missing")
-        entries = submission[task_id]
-        if len(entries) != len(outputs):
-            raise CharmError(
-                f"submission: task {task_id} has {len(entries)} answers for {len(outputs)} test inputs"
-            )
-        for number, entry in enumerate(entries):
-            if any(attempt not in entry for attempt in ATTEMPTS):
-                raise CharmError(f"submission: task {task_id}, test {number} lacks attempt_1 or attempt_2")
-        hits_of.append(
-            [
-                any(entry[attempt] == output for attempt in ATTEMPTS)
-                for entry, output in zip(entries, outputs, strict=True)
-            ]
-        )
-    return {
-        "pass@2": sum(sum(hits) / len(hits) for hits in hits_of) / len(hits_of),
-        "pass@2/outputs": sum(map(sum, hits_of)) / sum(map(len, hits_of)),
-    }

@@ -53,15 +53,6 @@ def tables(memory: MemoryModule) -> list[TableSummary]:
 
 
 @torch.no_grad()
-def untrained_rows(table: Rows) -> Tensor:
-    """The indices of rows that are all zero, the reserved row left out."""
-    zero = (table.weight == 0).all(dim=1)
-    if table.reserved_row:
-        zero[0] = False
-    return zero.nonzero().flatten()
-
-
-@torch.no_grad()
 def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
     """Read the memory at batches of keys and average over all their examples."""
     examples = 0

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charm.errors import CharmError
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
 from charm.tasks.keys import Keys
 from charm.tasks.task import Pair
-from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_READS, DIHEDRAL_THEN, decode, encode
+from charm.tasks.view import DIHEDRAL_READS
 
 # turn(grid, d)[r, c] is the cell at flat place k0 + kr * r + kc * c of the h x w original, where
 # k0 = A (w - 1) + B (h - 1) w, kr = P w + Q, kc = T w + U. One column for each symmetry, as numbered in `view`.
@@ -88,46 +86,6 @@ class PairBank:
 
     def to(self, device: torch.device | str) -> PairBank:
         return PairBank(self.cells.to(device), self.start.to(device), self.shape.to(device))
-
-
-@dataclass(frozen=True)
-class Views:
-    """Many views at once, on any device: `View` for whole batches."""
-
-    dihedral_N: Tensor  # int64
-    colors_NC: Tensor  # int64, each row a permutation that keeps 0
-
-    @staticmethod
-    def of(codes: npt.NDArray[np.integer], device: torch.device | str = "cpu") -> Views:
-        dihedral, colors = decode(codes)
-        return Views(*(torch.from_numpy(part).to(device, torch.long) for part in (dihedral, colors)))
-
-    def codes(self) -> npt.NDArray[np.uint32]:
-        return encode(self.dihedral_N.cpu().numpy(), self.colors_NC.cpu().numpy())
-
-    def inverse(self) -> Views:
-        table = torch.tensor(DIHEDRAL_INVERSE, device=self.dihedral_N.device)
-        return Views(table[self.dihedral_N], self.colors_NC.argsort(dim=1))
-
-    def then(self, other: Views) -> Views:
-        """These views first, the others second."""
-        table = torch.tensor(DIHEDRAL_THEN, device=self.dihedral_N.device)
-        colors_NC = other.colors_NC.gather(1, self.colors_NC)
-        return Views(table[self.dihedral_N, other.dihedral_N], colors_NC)
-
-    def apply(self, cells_NHW: Tensor) -> Tensor:
-        """Square grids [N, S, S] of colours under their views; see `view_tokens` for grids of any shape."""
-        count, side, width = cells_NHW.shape
-        if side != width:
-            raise CharmError(f"a batch of {side}x{width} grids is not square, so its views differ in shape")
-        recolored_NT = self.colors_NC.gather(1, cells_NHW.reshape(count, -1).long())
-        a, b, p, q, t, u, _ = _TURNS.to(cells_NHW.device)[:, self.dihedral_N]
-        k0 = a * (side - 1) + b * (side - 1) * side
-        steps = torch.arange(side, device=cells_NHW.device)
-        rows_NS = k0[:, None] + (p * side + q)[:, None] * steps
-        place_NSS = rows_NS[:, :, None] + ((t * side + u)[:, None] * steps)[:, None, :]
-        turned_NT = recolored_NT.gather(1, place_NSS.reshape(count, -1))
-        return turned_NT.view(cells_NHW.shape).to(cells_NHW.dtype)
 
 
 def view_tokens(

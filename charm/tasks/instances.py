@@ -112,11 +112,6 @@ class Instances:
             start += len(codes)
         return puzzle, code
 
-    def merge(self, other: Instances) -> None:
-        """Append whatever `other` has and this one lacks; no row of this one moves."""
-        for puzzle in other.puzzles:
-            self.add(puzzle, other.codes(puzzle))
-
     def copy(self) -> Instances:
         """An index that can grow without this one."""
         return Instances.from_chunks(self.puzzles, self._chunks)

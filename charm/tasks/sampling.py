@@ -115,14 +115,6 @@ class Stream:
         top, left = self._translation(position, pair, row)
         return Draw(pair, row, top, left)
 
-    def batch(self, step: int, rank: int = 0, world: int = 1) -> Draw:
-        """The rank's share of global batch `step`: a contiguous slice of the slots, all on the same turn."""
-        if self.slots % world or not 0 <= rank < world:
-            raise CharmError(f"{self.slots} slots cannot be shared out to rank {rank} of {world}")
-        share = self.slots // world
-        slots = np.arange(rank * share, (rank + 1) * share)
-        return self.draw(slots, np.full(share, step))
-
     def _translation(self, position: Numbers, pair: Rows, row: Rows) -> tuple[Numbers, Numbers]:
         """Input and output move together; uniform over the places where both fit with their boundary."""
         extent = self._extent[pair]

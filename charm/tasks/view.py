@@ -48,20 +48,6 @@ def turn(grid: Grid, dihedral: int) -> Grid:
     return turned.T if swap else turned
 
 
-def _composition_table() -> tuple[tuple[int, ...], ...]:
-    probe = np.arange(6, dtype=np.uint8).reshape(2, 3)
-    images = [(image.shape, image.tobytes()) for image in (turn(probe, d) for d in range(DIHEDRALS))]
-    table = []
-    for first in range(DIHEDRALS):
-        turned = (turn(turn(probe, first), second) for second in range(DIHEDRALS))
-        table.append(tuple(images.index((image.shape, image.tobytes())) for image in turned))
-    return tuple(table)
-
-
-# DIHEDRAL_THEN[a][b] is the symmetry "first a, then b".
-DIHEDRAL_THEN = _composition_table()
-
-
 @dataclass(frozen=True)
 class View:
     """Recolour by `colors` (cell c becomes colors[c]), then turn by `dihedral`; the two commute."""
@@ -84,11 +70,6 @@ class View:
     @property
     def inverse(self) -> View:
         return View(DIHEDRAL_INVERSE[self.dihedral], tuple(int(c) for c in np.argsort(self.colors)))
-
-    def then(self, other: View) -> View:
-        """The view that applies this one first and `other` second."""
-        colors = tuple(other.colors[c] for c in self.colors)
-        return View(DIHEDRAL_THEN[self.dihedral][other.dihedral], colors)
 
     def apply_to_pair(self, pair: Pair) -> Pair:
         return Pair(self.apply(pair.input), None if pair.output is None else self.apply(pair.output))

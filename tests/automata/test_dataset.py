@@ -27,6 +27,7 @@ from charm.reasoner.config import car
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import place
 from charm.tasks.view import View
+from tests.toy import batch
 
 TINY = BenchmarkConfig(rules=8, examples=6)
 
@@ -99,7 +100,7 @@ def test_questions_have_answers_elsewhere(home: Path) -> None:
 def test_canvases(canvas: int, moves: bool, home: Path) -> None:
     """A canvas that the torus fills has no boundary and no room to move; a larger one has both."""
     data, _ = assemble_car(CarData(TINY, canvas=canvas, data=home))
-    draw = data.stream(canvas, 256).batch(0)
+    draw = batch(data.stream(canvas, 256), 0)
     assert bool(draw.top_N.any()) == moves
     assert (draw.top_N.max(), draw.left_N.max()) <= (canvas - 16, canvas - 16)
     columns = [torch.from_numpy(c).long() for c in (draw.pair_N, draw.row_N, draw.top_N, draw.left_N)]

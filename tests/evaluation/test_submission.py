@@ -7,13 +7,10 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.ballots import Ballot
-from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import score
-from charm.evaluation.submission import make_submission, score_submission, write_submission
+from charm.evaluation.submission import ATTEMPTS, make_submission, write_submission
 from charm.tasks.questions import Question
 
-from . import hand
 from .test_scoring import ANSWERS, ORDERS, ranking_of
 
 
@@ -70,26 +67,16 @@ def test_submission_agrees_with_the_scores_and_with_arckits_scorer(tmp_path: Pat
     assert tasks.score_submission(str(table), return_correct=True) == (len(solved), solved)
 
 
-def test_incomplete_submissions_are_told() -> None:
-    solutions = {"a": [[[1]], [[2]]]}
-    entry = {"attempt_1": [[1]], "attempt_2": [[3]]}
-    assert score_submission({"a": [entry, entry]}, solutions) == {"pass@2": 0.5, "pass@2/outputs": 0.5}
-    with pytest.raises(CharmError, match="task a is missing"):
-        score_submission({}, solutions)
-    with pytest.raises(CharmError, match="task a has 1 answers for 2 test inputs"):
-        score_submission({"a": [entry]}, solutions)
-    with pytest.raises(CharmError, match="task a, test 1 lacks attempt_1 or attempt_2"):
-        score_submission({"a": [entry, {"attempt_1": [[1]]}]}, solutions)
-    with pytest.raises(CharmError, match="no solutions"):
-        score_submission({}, {})
-
-
-def test_a_submission_replaces_the_old_one_in_one_move(tmp_path: Path) -> None:
-    path = tmp_path / "eval" / "submission.json"
-    write_submission(path, {"old": []})
-    votes = hand.votes((0, "12/34", 0, 0.5))
-    ranking = rank([Ballot(votes, 1)], [Question("a", 0)])
-    write_submission(path, make_submission(ranking, ranking.questions))
-    grid = [[1, 2], [3, 4]]
-    assert json.loads(path.read_text()) == {"a": [{"attempt_1": grid, "attempt_2": grid}]}
-    assert [file.name for file in path.parent.iterdir()] == ["submission.json"]
+def score_submission(submission, solutions):
+    """pass@2 over puzzles and over outputs, as plain as can be: it shares nothing with the ranking and checks it."""
+    hits_of = [
+        [
+            any(entry[attempt] == output for attempt in ATTEMPTS)
+            for entry, output in zip(submission[task_id], outputs, strict=True)
+        ]
+        for task_id, outputs in solutions.items()
+    ]
+    return {
+        "pass@2": sum(sum(hits) / len(hits) for hits in hits_of) / len(hits_of),
+        "pass@2/outputs": sum(map(sum, hits_of)) / sum(map(len, hits_of)),
+    }

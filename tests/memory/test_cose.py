@@ -23,7 +23,7 @@ from charm.memory import (
     factor_parameters,
     row_parameters,
 )
-from charm.memory.inspect import reads, tables, untrained_rows
+from charm.memory.inspect import reads, tables
 
 WIDTH = 12
 
@@ -264,7 +264,6 @@ def test_inspection_finds_untrained_rows_and_norms():
     rows = by_name["residual.rows"]
     assert (rows.rows, rows.columns, rows.untrained) == (5, 2, 3)
     assert (rows.mean_norm, rows.max_norm) == (3.0, 5.0)
-    assert untrained_rows(memory.residual.rows).tolist() == [1, 3, 5]
     assert by_name["base.rows"].untrained == 5
     assert by_name["base.rows"].mean_norm == 0.0
     assert set(by_name) == {

@@ -2,13 +2,12 @@ import numpy as np
 import pytest
 import torch
 
-from charm.errors import CharmError
-from charm.tasks.batch import PairBank, Views, view_tokens
+from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.canvas import place
 from charm.tasks.instances import Instances
 from charm.tasks.keys import Keys
 from charm.tasks.task import Pair
-from charm.tasks.view import VIEWS, View
+from charm.tasks.view import VIEWS
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
 
@@ -57,25 +56,6 @@ def test_bank_gives_back_its_pairs_and_joins() -> None:
     bank = PairBank.join([PairBank.of(first), PairBank.of(second)])
     assert len(bank) == 30
     assert [bank.pair(k) for k in range(30)] == first + second
-
-
-@pytest.mark.parametrize("device", DEVICES)
-def test_views_of_a_batch_equal_views_one_at_a_time(device: str) -> None:
-    rng = np.random.default_rng(0)
-    codes = [rng.choice(VIEWS, 60) for _ in range(2)]
-    first, second = (Views.of(some, device) for some in codes)
-    single = [[View.from_code(int(code)) for code in some] for some in codes]
-    assert first.codes().tolist() == codes[0].tolist()
-    assert first.inverse().codes().tolist() == [view.inverse.code for view in single[0]]
-    both = [one.then(two).code for one, two in zip(*single, strict=True)]
-    assert first.then(second).codes().tolist() == both
-    grids = torch.from_numpy(rng.integers(0, 10, (60, 7, 7)).astype(np.uint8)).to(device)
-    applied = first.apply(grids).cpu().numpy()
-    for number, view in enumerate(single[0]):
-        assert np.array_equal(applied[number], view.apply(grids[number].cpu().numpy()))
-    assert torch.equal(first.inverse().apply(first.apply(grids)), grids)
-    with pytest.raises(CharmError, match="not square"):
-        first.apply(grids[:, :3])
 
 
 def test_the_hash_of_pairs_follows_cells_shapes_and_order() -> None:

@@ -29,6 +29,7 @@ from charm.tasks.pairs_file import (
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import decode
+from tests.toy import batch
 
 
 def write_tasks(folder: Path, names: list[str], seed: int, longest: int = 9) -> Path:
@@ -228,7 +229,7 @@ def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
     """Two assemblies, as two processes would make them, give byte-identical batches."""
     batches = []
     for data in (assemble(config), assemble(config)):
-        draw = data.stream(30, 16).batch(5)
+        draw = batch(data.stream(30, 16), 5)
         chosen = (torch.from_numpy(c).long() for c in (draw.pair_N, draw.row_N, draw.top_N, draw.left_N))
         batches.append(view_tokens(data.bank, data.keys(), *chosen, 30))
     for one, other in zip(*batches, strict=True):
@@ -361,6 +362,6 @@ def test_chosen_tasks_have_their_questions_and_answers_alone(config: DataConfig)
 
 def test_a_stream_follows_its_seed_or_that_of_the_data(config: DataConfig) -> None:
     data = assemble(replace(config, seed=3))
-    rows = {seed: data.stream(30, 64, seed).batch(0).row_N.tolist() for seed in (None, 3, 4)}
+    rows = {seed: batch(data.stream(30, 64, seed), 0).row_N.tolist() for seed in (None, 3, 4)}
     assert rows[None] == rows[3]
     assert rows[3] != rows[4]

@@ -6,6 +6,7 @@ import pytest
 
 from charm.errors import CharmError
 from charm.tasks.sampling import Block, Mixture, Stream
+from tests.toy import batch
 
 
 def make_stream(slots: int = 8, seed: int = 0) -> Stream:
@@ -51,30 +52,19 @@ def test_an_epoch_meets_every_entry_once() -> None:
     assert first.tolist() != second.tolist()
 
 
-def test_rank_slices_partition_the_global_batch() -> None:
-    stream = make_stream(slots=8)
-    for step in (0, 3, 1000):
-        whole = as_rows(stream.batch(step))
-        for world in (1, 2, 4, 8):
-            shares = [as_rows(stream.batch(step, rank, world)) for rank in range(world)]
-            assert [row for share in shares for row in share] == whole
-    with pytest.raises(CharmError, match="rank 0 of 3"):
-        stream.batch(0, 0, 3)
-
-
 def test_a_restart_at_any_step_continues_identically() -> None:
     stream = make_stream()
-    run = [as_rows(stream.batch(step)) for step in range(20)]
+    run = [as_rows(batch(stream, step)) for step in range(20)]
     again = make_stream()
-    assert [as_rows(again.batch(step)) for step in range(13, 20)] == run[13:]
-    assert as_rows(make_stream(seed=1).batch(0)) != run[0]
+    assert [as_rows(batch(again, step)) for step in range(13, 20)] == run[13:]
+    assert as_rows(batch(make_stream(seed=1), 0)) != run[0]
 
 
 def test_slots_advance_on_their_own() -> None:
     """A slot that halted twice meets what it would have met later, whatever the others do."""
     stream = make_stream()
     draw = stream.draw(np.array([5, 2]), np.array([9, 4]))
-    assert as_rows(draw) == [as_rows(stream.batch(9))[5], as_rows(stream.batch(4))[2]]
+    assert as_rows(draw) == [as_rows(batch(stream, 9))[5], as_rows(batch(stream, 4))[2]]
 
 
 def test_translation_keeps_grid_and_boundary_on_the_canvas() -> None:
@@ -82,7 +72,7 @@ def test_translation_keeps_grid_and_boundary_on_the_canvas() -> None:
     origin = 0
     tops = []
     for step in range(200):
-        draw = stream.batch(step)
+        draw = batch(stream, step)
         swaps = np.isin(stream._dihedrals[draw.row_N], [1, 3, 6, 7])
         extent = stream._extent[draw.pair_N]
         height = np.where(swaps, extent[:, 1], extent[:, 0])
@@ -99,7 +89,7 @@ def test_translation_keeps_grid_and_boundary_on_the_canvas() -> None:
 def test_origin_has_probability_a_fifth_for_a_small_grid() -> None:
     blocks = [Block(np.zeros(1, np.int32), np.ones(1, np.int32))]
     stream = Stream(Mixture(blocks), np.ones((1, 4), int), np.zeros(2, int), 30, 20_000, 0)
-    draw = stream.batch(0)
+    draw = batch(stream, 0)
     share = ((draw.top_N == 0) & (draw.left_N == 0)).mean()
     assert share == pytest.approx(0.2 + 0.8 / 29**2, abs=0.01)
     assert np.bincount(draw.top_N[draw.top_N > 0], minlength=29)[1:].min() > 400
@@ -107,8 +97,8 @@ def test_origin_has_probability_a_fifth_for_a_small_grid() -> None:
 
 def test_two_processes_make_the_same_bytes() -> None:
     program = (
-        "import hashlib\nfrom tests.tasks.test_sampling import make_stream\n"
-        "d = make_stream().batch(7)\n"
+        "import hashlib\nfrom tests.tasks.test_sampling import make_stream\nfrom tests.toy import batch\n"
+        "d = batch(make_stream(), 7)\n"
         "data = b''.join(x.tobytes() for x in (d.pair_N, d.row_N, d.top_N, d.left_N))\n"
         "print(hashlib.sha256(data).hexdigest())"
     )

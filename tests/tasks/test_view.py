@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from charm.errors import CharmError
-from charm.tasks.view import DIHEDRALS, IDENTITY, PERMUTATIONS, VIEWS, View, decode, encode, turn
+from charm.tasks.view import DIHEDRALS, PERMUTATIONS, VIEWS, View, decode, encode, turn
 
 grids = hnp.arrays(
     np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=30), elements=st.integers(0, 9)
@@ -23,17 +23,6 @@ views = st.builds(
 def test_invert_undoes_apply(view: View, grid: np.ndarray) -> None:
     assert np.array_equal(view.invert(view.apply(grid)), grid)
     assert np.array_equal(view.apply(view.invert(grid)), grid)
-
-
-@given(views, views, grids)
-def test_then_is_one_after_the_other(first: View, second: View, grid: np.ndarray) -> None:
-    assert np.array_equal(first.then(second).apply(grid), second.apply(first.apply(grid)))
-
-
-@given(views)
-def test_group_laws(view: View) -> None:
-    assert view.then(view.inverse) == IDENTITY == view.inverse.then(view)
-    assert view.then(IDENTITY) == view == IDENTITY.then(view)
 
 
 @given(views)
