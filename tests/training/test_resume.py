@@ -72,3 +72,24 @@ def test_nothing_of_later_steps_stays_after_a_resume(config: TrainConfig, tmp_pa
     steps = [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert steps == sorted(steps)
     assert set(steps) == {3, 6, 8}
+
+
+def test_what_is_computed_may_not_change_when_a_run_resumes(config: TrainConfig, tmp_path: Path) -> None:
+    """Duration, hardware and what is written may."""
+    run = tmp_path / "run"
+    train(replace(config, steps=4, checkpoint_every=4), run, HERE, say=quiet)
+    for changed in (
+        replace(config, seed=1),
+        replace(config, batch=4),
+        replace(config, halt_weight=0.1),
+        replace(config, data=replace(config.data, seed=1)),
+        replace(config, data=replace(config.data, views=5)),
+        replace(config, optimizer=replace(config.optimizer, lr=1e-3)),
+        replace(config, optimizer=replace(config.optimizer, ema=0.5)),
+        replace(config, memory=replace(config.memory, rank=4)),
+        replace(config, reasoner=replace(config.reasoner, refinement_steps=4)),
+    ):
+        with pytest.raises(CharmError, match="was started with another"):
+            train(changed, run, HERE, resume=True, say=quiet)
+    free = replace(config, steps=6, checkpoint_every=2, keep_checkpoints=1, accumulate=2, log_every=1)
+    assert train(free, run, HERE, resume=True, say=quiet).step == 6
