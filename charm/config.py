@@ -13,6 +13,7 @@ from charm.errors import CharmError
 from charm.files import unseal
 
 T = TypeVar("T")
+MOST = 1e300  # larger numbers are taken for mistakes
 
 
 def to_json(config: Any) -> Any:
@@ -36,6 +37,10 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
     unknown = sorted(set(data) - known)
     if unknown:
         raise CharmError(f"{where}: {kind.__name__} has no field '{unknown[0]}'")
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        required = field.default is field.default_factory is dataclasses.MISSING
+        if required and field.name not in data:
+            raise CharmError(f"{where}: {kind.__name__} needs the field '{field.name}'")
     return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()})
 
 
@@ -47,7 +52,7 @@ def read_run_config(run: Path, kind: type[T]) -> T:
         if isinstance(data, dict) and "steps" not in data:
             raise CharmError(f"{run} is not a run folder: {path.name} is that of a saved model")
         return from_json(kind, data, str(path))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
 
 
@@ -70,9 +75,17 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         if inner is None and len(args) != len(value):
             raise CharmError(f"{where}: expected {len(args)} values, not {len(value)}")
         return tuple(_value(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
-    if hint is Path:
+    if origin in (list, dict):
+        if not isinstance(value, origin):
+            raise CharmError(f"{where}: expected {origin.__name__}, not {value!r}")
+        if origin is list:
+            return [_value(args[0], item, f"{where}[{k}]") for k, item in enumerate(value)]
+        return {name: _value(args[1], item, f"{where}.{name}") for name, item in value.items()}
+    if hint is Path and isinstance(value, str):
         return Path(value)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if not -MOST < value < MOST:  # this is false of NaN, too
+            raise CharmError(f"{where}: expected a finite number, not {str(value)[:20]}")
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
         raise CharmError(f"{where}: expected {hint.__name__}, not {value!r}")

@@ -80,7 +80,7 @@ def read_sealed(path: Path) -> Any:
     """Read JSON and check its seal, if it has one."""
     try:
         return unseal(json.loads(path.read_text()), path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CharmError(f"{path}: not readable ({error})") from error
 
 

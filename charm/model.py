@@ -104,13 +104,30 @@ class CharmModel(nn.Module):
             config, schema = _read_config(folder / "config.json")
             _check_files(folder, *schema.files)
             tensors = load_file(folder / "model.safetensors")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise CharmError(f"{folder}: not a saved model ({error})") from error
         except Exception as error:  # safetensors raises its own bare Exception subclass on damage
             if isinstance(error, CharmError):
                 raise
             raise CharmError(f"{folder / 'model.safetensors'}: damaged ({error})") from error
-        model = CharmModel(config.reasoner, config.memory, schema.load(folder))
+        keys = schema.load(folder)
+        with torch.device("meta"):  # which allocates nothing: sizes must fit before anything is made of them
+            parts = {
+                "reasoner": Reasoner(config.reasoner),
+                "memory": keys.build(config.memory, config.reasoner.width),
+            }
+        shapes = {f"{part}.{n}": t.shape for part, one in parts.items() for n, t in one.state_dict().items()}
+        for name in sorted(shapes.keys() | tensors.keys()):
+            expected, found = (
+                list(one[name]) if name in one else None
+                for one in (shapes, {name: tensor.shape for name, tensor in tensors.items()})
+            )
+            if expected != found:
+                raise CharmError(
+                    f"{folder}: the weights do not fit the configuration "
+                    f"({name}: expected shape {expected}, got {found})"
+                )
+        model = CharmModel(config.reasoner, config.memory, keys)
         try:
             model.load_state_dict(tensors)
         except RuntimeError as error:

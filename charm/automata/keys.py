@@ -119,6 +119,10 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
             data: Any = json.loads(path.read_text())
             rule, horizon = (np.array(data[name], np.int64) for name in ("rule", "horizon"))
             trained = int(data["trained"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            if not rule.ndim == horizon.ndim == 1 or len(rule) != len(horizon):
+                raise ValueError("rules and horizons are not two lists of one length")
+            if not 0 < trained <= len(rule) or not all(0 <= n < 2**31 for n in (*rule, *horizon)):
+                raise ValueError("a number is out of range")
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise CharmError(f"{path}: not a readable list of combinations ({error})") from error
         return cls(Instances.load(folder / INDEX_FILE), rule, horizon, trained)

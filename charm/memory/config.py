@@ -8,6 +8,8 @@ from typing import Literal
 from charm.errors import CharmError
 from charm.memory.composers import COMPOSERS
 
+MOST = 2**16  # columns: a configuration from a file must not ask for the whole memory
+
 
 @dataclass(frozen=True)
 class CoSEConfig:
@@ -27,6 +29,8 @@ class CoSEConfig:
     def __post_init__(self) -> None:
         if self.composer not in COMPOSERS:
             raise CharmError(f"memory composer {self.composer!r} is none of {', '.join(COMPOSERS)}")
+        if not 0 <= self.rank <= MOST:
+            raise CharmError(f"memory rank must be from 0 to {MOST}, got {self.rank}")
         if self.design == "table" and self.rank < 1:
             raise CharmError("a memory that is only a table needs a rank of at least 1")
         if self.design != "cose" and self.gate:

@@ -14,6 +14,9 @@ Rope = Literal["1d", "2d"]
 ComputeType = Literal["bfloat16", "float32"]
 Kernels = Literal["auto", "plain", "fused"]
 
+MOST = 2**16  # of anything that is counted: a configuration from a file must not ask for the whole memory
+MOST_LAYERS = 1024
+
 
 @dataclass(frozen=True)
 class ReasonerConfig:
@@ -86,6 +89,9 @@ class ReasonerConfig:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
                 raise CharmError(f"reasoner {name} must be a whole number of at least 1, not {value!r}")
+            most = MOST_LAYERS if name == "layers" else MOST
+            if value > most:
+                raise CharmError(f"reasoner {name} must be <= {most}, got {value}")
         if self.horizon > self.recurrences:
             raise CharmError(f"reasoner horizon {self.horizon} exceeds its {self.recurrences} recurrences")
         if self.kind == "urm" and self.inner != 1:
@@ -107,8 +113,10 @@ class ReasonerConfig:
             raise CharmError(f"reasoner halt_outputs must be 1 or 2, not {self.halt_outputs!r}")
         if not isinstance(self.vocab, int) or self.vocab < 2:
             raise CharmError(f"reasoner vocab must be a whole number of at least 2, not {self.vocab!r}")
-        if not 0 < self.expansion < math.inf:
-            raise CharmError(f"reasoner expansion must be positive, not {self.expansion}")
+        if self.vocab > MOST:
+            raise CharmError(f"reasoner vocab must be <= {MOST}, got {self.vocab}")
+        if not 0 < self.expansion <= MOST:
+            raise CharmError(f"reasoner expansion must be positive and <= {MOST}, not {self.expansion}")
         if not 1 < self.rope_base < math.inf:
             raise CharmError(f"reasoner rope_base must be greater than 1, not {self.rope_base}")
         if not 0 <= self.exploration <= 1:

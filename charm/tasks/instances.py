@@ -7,17 +7,18 @@ when new ones join.
 from __future__ import annotations
 
 import json
-import zipfile
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from charm.arrays import read_arrays
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.view import VIEWS, View
+
+MOST_BYTES = 2**28  # of an index on disk: 64 million rows
 
 Rows = npt.NDArray[np.int32]
 
@@ -129,17 +130,25 @@ class Instances:
 
     @staticmethod
     def load(path: Path) -> Instances:
+        kinds = {"puzzles": ("u1", 1), "number": ("<i4", 1), "length": ("<i4", 1), "code": ("<u4", 1)}
         try:
-            with np.load(path) as data:
-                puzzles = json.loads(data["puzzles"].tobytes())
-                numbers, lengths, codes = data["number"], data["length"], data["code"]
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            arrays = read_arrays(path, kinds, MOST_BYTES)
+            puzzles = json.loads(arrays["puzzles"].tobytes())
+        except (OSError, ValueError, RecursionError) as error:
             raise CharmError(f"{path}: not a readable index of instances ({error})") from error
-        if int(lengths.sum()) != len(codes):
+        numbers, lengths, codes = arrays["number"], arrays["length"], arrays["code"]
+        if not isinstance(puzzles, list) or not all(isinstance(name, str) for name in puzzles):
+            raise CharmError(f"{path}: the index of instances is damaged, its puzzles have no names")
+        if len(lengths) != len(numbers) or (lengths < 0).any() or int(lengths.sum()) != len(codes):
             raise CharmError(f"{path}: the index of instances is damaged, its lengths do not add up")
+        if ((numbers < 0) | (numbers >= len(puzzles))).any():
+            raise CharmError(f"{path}: the index of instances is damaged, it has rows of no puzzle")
         ends = np.cumsum(lengths)
         chunks = [codes[end - length : end] for end, length in zip(ends, lengths, strict=True)]
-        return Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
+        instances = Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
+        if len(instances) != len(codes) + 1 or len(instances.puzzles) != len(puzzles):
+            raise CharmError(f"{path}: the index of instances is damaged, it lists a puzzle or view twice")
+        return instances
 
     @staticmethod
     def from_chunks(puzzles: list[str], chunks: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> Instances:

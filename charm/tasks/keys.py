@@ -18,7 +18,7 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.memory import COMPOSERS, Add, CoSE, KeyedTable, Lookup, RowTable, SlotPermutation, TableMemory
-from charm.memory.config import CoSEConfig
+from charm.memory.config import MOST, CoSEConfig
 from charm.memory.factors import Factor
 from charm.tasks.instances import Instances
 from charm.tasks.view import DIHEDRALS, PERMUTATIONS, decode, turn
@@ -117,6 +117,12 @@ class MemoryConfig(CoSEConfig):
     """For separate tables: rows of the recolouring table; 0 is one for each of the 9! permutations."""
     sparse_puzzles: bool = False
     """Give the puzzle table sparse gradients, for a row optimizer."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, most in {"task_width": MOST, "color_pool": PERMUTATIONS}.items():
+            if not 0 <= getattr(self, name) <= most:
+                raise CharmError(f"memory {name} must be from 0 to {most}, got {getattr(self, name)}")
 
     @property
     def sparse_base(self) -> bool:

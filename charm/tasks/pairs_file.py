@@ -12,6 +12,7 @@ import json
 import re
 import shlex
 import shutil
+import struct
 import tempfile
 import zipfile
 import zlib
@@ -23,6 +24,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from charm.arrays import read_arrays
+from charm.config import from_json
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paths import data_dir
@@ -34,6 +37,9 @@ MADE_BY = {"rearc": "charm data rearc", "rearc2": "charm rearc2 build"}
 # What these commands build if nothing else is asked for: tasks by folder name, and pairs of each task.
 WHOLE_TASKS = {"rearc": 400, "rearc2": 609}
 WHOLE_PAIRS = 1000
+KINDS = {"cells": ("u1", 1), "shapes": ("u1", 2), "index": ("<u4", 1)}  # of the arrays of a block
+MOST_PAIRS = 100_000  # of a task
+PAIR_BYTES = 2 * 30 * 30 + 4 + 4  # of cells, shape and index; a little is left for the arrays' headers
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +124,11 @@ def read_manifest(folder: Path) -> Manifest:
         raise CharmError(
             f"{folder}: no synthetic pairs here; run `{_made_by(folder)}` to build them"
         ) from None
+    except (OSError, ValueError) as error:
+        raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
     try:
-        data = json.loads(text)
-        records = {task: TaskRecord(**record) for task, record in data["tasks"].items()}
-        return Manifest(Plan(**data["plan"]), list(data["unfinished"]), records)
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return from_json(Manifest, json.loads(text), "manifest")
+    except (ValueError, RecursionError, CharmError) as error:
         raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
 
 
@@ -165,16 +171,27 @@ def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
     """One task's pairs, refused unless they are what the manifest vouches for."""
     path = folder / f"{task_id}.npz"
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            block = PairBlock(arrays["cells"], arrays["shapes"], arrays["index"])
+        arrays = read_arrays(path, KINDS, MOST_PAIRS * PAIR_BYTES)
     except FileNotFoundError:
         raise CharmError(f"{path}: the manifest lists this file, but it is missing") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise CharmError(f"{path}: truncated or not a file of pairs ({error})") from None
+    block = PairBlock(arrays["cells"], arrays["shapes"], arrays["index"])
+    if not _consistent(block):
+        raise CharmError(f"{path}: its arrays are not those of pairs of grids")
     if block.content() != sha256:
         raise CharmError(f"{path}: the pairs differ from those the manifest lists (SHA-256 mismatch)")
-    block.cells.setflags(write=False)
     return block
+
+
+def _consistent(block: PairBlock) -> bool:
+    """Whether the arrays fit each other and hold grids of at most 30 x 30 cells in ten colours."""
+    return (
+        block.shapes.shape == (len(block.index), 4)
+        and bool(((block.shapes >= 1) & (block.shapes <= 30)).all())
+        and int(block._bounds[-1]) == len(block.cells)
+        and bool((block.cells <= 9).all())
+    )
 
 
 def write_block(folder: Path, task_id: str, block: PairBlock) -> None:
@@ -203,7 +220,15 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
         raise CharmError(
             f"{folder}: {len(missing)} tasks have no pairs ({some}); run `{made_by}` to build them"
         )
-    return {task: read_block(folder, task, manifest.tasks[task].sha256) for task in wanted}
+    return {task: _listed_block(folder, task, manifest) for task in wanted}
+
+
+def _listed_block(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
+    record = manifest.tasks[task_id]
+    block = read_block(folder, task_id, record.sha256)
+    if len(block) != record.pairs:
+        raise CharmError(f"{folder}: task {task_id} has {len(block)} pairs, its manifest says {record.pairs}")
+    return block
 
 
 def write_archive(folder: Path, file: Path) -> str:
@@ -228,21 +253,44 @@ def read_archive(file: Path, folder: Path) -> Manifest:
     scratch = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
         with zipfile.ZipFile(file) as archive:
+            _check_entries(file, archive.infolist())
             for name in archive.namelist():
-                # Names are checked, not trusted: an archive must not write elsewhere.
-                if name != MANIFEST and not re.fullmatch(r"[0-9a-zA-Z_-]+\.npz", name):
-                    raise CharmError(f"{file}: is no archive of pairs: it holds {name!r}")
                 (scratch / name).write_bytes(archive.read(name))
-        load_pairs(scratch)
+        manifest = read_manifest(scratch)
+        if manifest.unfinished:
+            raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
+        for task in manifest.tasks:  # one after the other: together they may not fit into memory
+            _listed_block(scratch, task, manifest)
         scratch.chmod(0o755)  # a temporary folder is its maker's alone
         if folder.exists():
             folder.rmdir()
         scratch.rename(folder)
-    except (OSError, zipfile.BadZipFile) as error:
+    except (
+        OSError,
+        ValueError,
+        RuntimeError,
+        EOFError,
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+    ) as error:
         raise CharmError(f"{file}: is not readable as an archive of pairs ({error})") from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return read_manifest(folder)
+
+
+def _check_entries(file: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
+    """Names are checked, not trusted: an archive must not write elsewhere. Nor must a small file become a huge one."""
+    for entry in entries:
+        if entry.filename != MANIFEST and not re.fullmatch(r"[0-9a-zA-Z_-]+\.npz", entry.filename):
+            raise CharmError(f"{file}: is no archive of pairs: it holds {entry.filename!r}")
+        if entry.compress_type != zipfile.ZIP_STORED:
+            raise CharmError(f"{file}: is no archive of pairs: {entry.filename} is compressed a second time")
+    if len({entry.filename for entry in entries}) < len(entries):
+        raise CharmError(f"{file}: is no archive of pairs: a name occurs twice in it")
+    if sum(entry.file_size for entry in entries) > file.stat().st_size:
+        raise CharmError(f"{file}: is no archive of pairs: its parts are larger than the whole")
 
 
 def _made_by(folder: Path, plan: Plan | None = None) -> str:

@@ -1,0 +1,59 @@
+"""Arrays from .npz files of unknown origin: their types and sizes are checked before anything is allocated."""
+
+from __future__ import annotations
+
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def read_arrays(path: Path, kinds: Mapping[str, tuple[str, int]], most: int) -> dict[str, Array]:
+    """The arrays that `kinds` names, each with its type and number of dimensions, of at most `most` bytes together.
+
+    Anything else about the file is a ValueError. Arrays are read-only.
+    """
+    found, total = {}, 0
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for name, (kind, dimensions) in kinds.items():
+                entry = archive.getinfo(f"{name}.npy")
+                total += entry.file_size
+                if total > most:
+                    raise ValueError(f"its arrays would need {total:,} bytes, the limit is {most:,}")
+                with archive.open(entry) as file:
+                    found[name] = _read(file, name, np.dtype(kind), dimensions, entry.file_size)
+    except KeyError as error:
+        raise ValueError(f"it lacks {error.args[0]}") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError) as error:
+        raise ValueError(str(error) or type(error).__name__) from None
+    except (RuntimeError, MemoryError, SyntaxError, TypeError, OverflowError) as error:
+        raise ValueError(
+            f"not an array file ({type(error).__name__})"
+        ) from None  # encrypted, or a mad header
+    return found
+
+
+def _read(file: Any, name: str, kind: np.dtype[Any], dimensions: int, size: int) -> Array:
+    version = npy.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"{name} has an unknown version of the .npy format")
+    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = read_header(file)
+    if dtype != kind or len(shape) != dimensions or (fortran and dimensions > 1):
+        raise ValueError(f"{name} is {len(shape)}-dimensional of {dtype}, expected {dimensions} of {kind}")
+    wanted = math.prod(shape) * kind.itemsize
+    if min(shape, default=0) < 0 or wanted != size - file.tell():
+        raise ValueError(f"the size of {name} does not match its shape {shape}")
+    content = file.read(wanted)
+    if len(content) != wanted:
+        raise ValueError(f"{name} is cut short")
+    return np.frombuffer(content, kind).reshape(shape)
