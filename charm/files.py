@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shutil
+import socket
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +24,7 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
 
     A reader, or a kill at any moment, sees the old file or the new one, never a part. Folders are made as needed.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f"{path.name}.{_maker()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
@@ -36,6 +40,44 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
     finally:
         with suppress(OSError):  # where not even its folder could be made
             temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A temporary folder; those of killed processes are removed first."""
+    everywhere = Path(tempfile.gettempdir())
+    for path in everywhere.glob("charm-*"):
+        if _is_orphan(path.name):
+            shutil.rmtree(path, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=f"charm-{_maker()}.", dir=everywhere) as folder:
+        yield Path(folder)
+
+
+def sweep(folder: Path, pattern: str = "**/*") -> None:
+    """Remove temporary files that killed processes left behind when they were writing files of this folder."""
+    for path in folder.glob(f"{pattern}.tmp"):
+        if _is_orphan(path.name):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _maker() -> str:
+    """This process, as it stands in names of temporary files: who finds them can tell whether it is still there."""
+    return f"{socket.gethostname()}-{os.getpid()}"
+
+
+def _is_orphan(name: str) -> bool:
+    """Whether a temporary name is that of a process of this machine that has ended."""
+    found = re.search(rf"{re.escape(socket.gethostname())}-(\d+)\.\w+$", name)
+    if found is None:
+        return False
+    try:
+        os.kill(int(found[1]), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:  # it is somebody else's
+        return False
+    return False
 
 
 def fingerprint(file: Path) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Dimension letters: B examples, T cells, D width.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,6 +87,7 @@ class CharmModel(nn.Module):
         """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views."""
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
+        require_finite(tensors)
         save_file(tensors, folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")
         self.schema.save(folder)
@@ -136,6 +138,13 @@ class CharmModel(nn.Module):
         if torch.device(device).type == "cpu":
             model.reasoner.compute_dtype = torch.float32
         return model.to(device)
+
+
+def require_finite(tensors: Mapping[str, Tensor]) -> None:
+    """Raise a CharmError for the first tensor that holds NaN or infinity: a diverged model is never saved."""
+    for name, tensor in tensors.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise CharmError(f"{name} has values that are not finite: training has diverged")
 
 
 def _check_files(folder: Path, *names: str) -> None:

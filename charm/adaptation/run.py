@@ -17,7 +17,6 @@ import json
 import math
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -49,7 +48,16 @@ from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_votes
 from charm.evaluation.scoring import Scores
-from charm.files import check_files, fingerprint, locked, read_sealed, write_atomically, write_sealed
+from charm.files import (
+    check_files,
+    fingerprint,
+    locked,
+    read_sealed,
+    scratch_folder,
+    sweep,
+    write_atomically,
+    write_sealed,
+)
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, assemble, load_roles
@@ -113,9 +121,9 @@ def score_votes(model: CharmModel, data: Dataset, views: int, place: Place, batc
     """The model's votes on all questions of the data, ranked and scored; nothing is kept on disk."""
     loops = (model.config.reasoner.refinement_steps,)
     protocol = replace(protocol_named("continual"), loops=loops)
-    with tempfile.TemporaryDirectory() as scratch:
-        predict_votes(model, data, Path(scratch), 0, loops, views, place, batch)
-        return evaluate_votes(Path(scratch), protocol, data.config).scores
+    with scratch_folder() as scratch:
+        predict_votes(model, data, scratch, 0, loops, views, place, batch)
+        return evaluate_votes(scratch, protocol, data.config).scores
 
 
 def run_stream(
@@ -133,6 +141,7 @@ def run_stream(
         )
     stream = StreamRun(run, out, options, place, say, advance)
     with locked(out, "stream"):
+        sweep(out)
         stream.go()
     return summarize(out)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import multiprocessing
 import os
-import tempfile
 import time
 import traceback
 from collections import deque
@@ -40,6 +39,7 @@ from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.ranking import Candidate, rank
+from charm.files import scratch_folder
 from charm.model import CharmModel
 from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.keyed import key_of
@@ -184,8 +184,8 @@ class Solver:
 
     def prepare(self, task: Task) -> Dataset:
         """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""
-        with tempfile.TemporaryDirectory() as scratch:
-            file = Path(scratch, "task.json")
+        with scratch_folder() as scratch:
+            file = scratch / "task.json"
             TaskStream(task.id, (task.blind(),)).save(file)
             instances = self.model.instances.copy()
             data = assemble(task_data(self.config.data, file, self.options.views), instances)
@@ -223,11 +223,11 @@ class Solver:
             say(clock.used, f"{task.id}: {views} views have voted")
             return better
 
-        with tempfile.TemporaryDirectory() as scratch:
+        with scratch_folder() as scratch:
             data = self.prepare(task)
             views = min(FIRST_VIEWS, options.views)
             began = clock.spent
-            solution = answered(Path(scratch, "first"), views)
+            solution = answered(scratch / "first", views)
             cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
             learned = self._learn(task, data, clock, voting_seconds(clock.seconds, cost, options.views), say)
             if learned.diverged:
@@ -240,7 +240,7 @@ class Solver:
             voted = 0
             while more > voted:
                 began = clock.spent
-                solution = answered(Path(scratch, "votes"), more)
+                solution = answered(scratch / "votes", more)
                 cost = (clock.spent - began) / (more - voted)
                 voted, more = more, next_views(more, options.views, cost, clock.left)
             return solution

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import rank
+from charm.files import scratch_folder
 from charm.model import CharmModel
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
@@ -70,9 +70,9 @@ def predictions(
     examples = range(example, example + 1)
     data = question_set(benchmark, chosen, model.instances, config.data.canvas, examples)
     protocol = Protocol(window="current", loops=config.evaluate_loops[-1:])
-    with tempfile.TemporaryDirectory() as scratch:
-        predict_votes(model, data, Path(scratch), 0, protocol.loops, None, place)
-        questions, ballots = load_ballots(Path(scratch), protocol)
+    with scratch_folder() as scratch:
+        predict_votes(model, data, scratch, 0, protocol.loops, None, place)
+        questions, ballots = load_ballots(scratch, protocol)
     ranking = rank(ballots, questions)
     truths = answer_key(benchmark, chosen)
     start = benchmark.inputs(rule, slice(example, example + 1))[0]

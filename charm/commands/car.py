@@ -9,7 +9,19 @@ from typing import Annotated, Literal
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
-from charm.commands.flags import Data, Device, Json, NewRun, Preset, Resume, Run, RunData, Switch, flag
+from charm.commands.flags import (
+    Data,
+    Device,
+    Json,
+    NewRun,
+    Preset,
+    Restart,
+    Resume,
+    Run,
+    RunData,
+    Switch,
+    flag,
+)
 from charm.commands.output import output
 from charm.commands.presets import refuse_flags_first, train_preset
 
@@ -75,7 +87,7 @@ def build(
 
 
 @app.command
-def train(preset: Preset, *, out: NewRun = None, resume: Resume = False) -> None:
+def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
     """Train a preset on cellular automata; any field of its configuration can be given.
 
     Its memory is three-factor CoSE, or what follows in the name: full-table, low-rank, two-factor, two-factor-cose,

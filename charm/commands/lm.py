@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
-from charm.commands.flags import Device, Json, NewRun, Preset, Resume, Run, Switch, flag
+from charm.commands.flags import Device, Json, NewRun, Preset, Restart, Resume, Run, Switch, flag
 from charm.commands.output import output
 from charm.commands.presets import refuse_flags_first, train_preset
 
@@ -109,7 +109,7 @@ def prepare(
 
 
 @app.command
-def train(preset: Preset, *, out: NewRun = None, resume: Resume = False) -> None:
+def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
     """Train a preset on prepared text; any field of its configuration can be given.
 
     Example: charm lm train lm-tiny-cose --out runs/tiny

@@ -31,6 +31,8 @@ class Options(Generic[Config]):
     """The run folder."""
     resume: bool = False
     """Go on from the newest whole checkpoint in the run folder."""
+    restart: bool = False
+    """Erase the run in the folder and begin again at step 0."""
 
 
 READABLE = ConstructorRegistry()
@@ -89,11 +91,16 @@ def train_preset(
 ) -> None:
     """Parse and train; `train` takes the configuration, the run folder, where, whether to resume, and who is told."""
     from charm.devices import place
+    from charm.training.folder import clear_run
 
     options = parse_preset(command, name, config, flags)
+    if options.resume and options.restart:
+        raise CharmError("--resume goes on with a run and --restart erases it; give one of them")
     with place(options.config.device) as here:
         say = print if here.is_main else lambda text: None
         say(f"{name} -> {options.out} on {here.describe()}")
+        if options.restart:
+            clear_run(options.out, here, say)
         train(options.config, options.out, here, options.resume, say)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from charm.commands.flags import NewRun, Preset, Resume
+from charm.commands.flags import NewRun, Preset, Restart, Resume
 from charm.commands.presets import refuse_flags_first, train_preset
 
 
-def train(preset: Preset, *, out: NewRun = None, resume: Resume = False) -> None:
+def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
     """Train a preset; any field of its configuration can be given, as in --optimizer.lr 2e-4.
 
     Points of the sweeps are presets too, such as isoflop-L24-U4 and horizon-U3-H6.

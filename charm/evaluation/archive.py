@@ -170,12 +170,19 @@ def _is_finished(folder: Path, views: int | None, questions: tuple[Question, ...
     )
 
 
-def forget_later_votes(votes_folder: Path, step: int) -> None:
-    """Remove the votes of checkpoints after this step, which a run that goes on from there will make again."""
-    for folder in votes_folder.glob("step_*"):
-        number = folder.name.removeprefix("step_")
-        if number.isdecimal() and int(number) > step:
-            shutil.rmtree(folder)
+def forget_later_votes(votes_folder: Path, step: int) -> bool:
+    """Remove the votes of checkpoints after this step, which a run that goes on from there will make again.
+
+    Returns whether there were any.
+    """
+    later = [
+        folder
+        for folder in votes_folder.glob("step_*")
+        if (number := folder.name.removeprefix("step_")).isdecimal() and int(number) > step
+    ]
+    for folder in later:
+        shutil.rmtree(folder)
+    return bool(later)
 
 
 def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:

@@ -33,7 +33,7 @@ from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
 from charm.progress import bar, track
 from charm.training import checkpoint
-from charm.training.folder import check_run, occupied
+from charm.training.folder import check_run, occupied, require_checkpoint
 from charm.training.logs import forget_later_lines, write_line
 from charm.training.loop import STOP_CHECK_EVERY, compiles, stop_on_signal
 from charm.training.slots import to_device
@@ -167,20 +167,20 @@ class LMTrainer:
         tensors |= {f"optimizer/{k}": v for k, v in checkpoint.optimizer_tensors(self.optimizers.all).items()}
         own = {name: value.to_local() for name, value in tensors.items() if isinstance(value, DTensor)}
         if own:
-            with checkpoint.told_if_unwritten(self.step):
+            with checkpoint.told_if_unwritten(writer):
                 checkpoint.write_tensors(writer.path / f"rows_{self.place.rank:04d}.safetensors", own)
         metrics = {"loss_sum": self.mean_loss_sum(), "loss_count": self.loss_count}
         self.place.barrier()
         if self.place.is_main:
             whole = {name: value for name, value in tensors.items() if name not in own}
-            with checkpoint.told_if_unwritten(self.step):
+            with checkpoint.told_if_unwritten(writer):
                 for part in ("model", "optimizer"):
                     chosen = {
                         n.removeprefix(f"{part}/"): v for n, v in whole.items() if n.startswith(f"{part}/")
                     }
                     checkpoint.write_tensors(writer.path / f"{part}.safetensors", chosen)
                 writer.commit({"step": self.step, "metrics": metrics, "world": self.place.world})
-            checkpoint.prune(self.out, self.config.keep_checkpoints)
+            checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
         self.place.barrier()
 
     def restore(self) -> bool:
@@ -255,8 +255,9 @@ def train_lm(
     with occupied(out, place, config, trainer.data.manifest):
         if place.is_main:  # the run can then be sampled without its data
             write_atomically(out / "tokenizer.json", (trainer.data.folder / "tokenizer.json").read_bytes())
-        if resume and trainer.restore():
-            say(f"resumed at step {trainer.step}")
+        if resume:
+            require_checkpoint(out, trainer.restore())
+            say(f"resumed at step {trainer.step}" if trainer.step else "no checkpoint yet: begins at step 0")
         if place.is_main:
             forget_later_lines(out, trainer.step)
         trainer.run()

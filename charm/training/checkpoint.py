@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from torch.optim import Optimizer
 
 from charm.errors import CharmError
 from charm.files import check_files, fingerprint, read_sealed, seal
-from charm.model import RECORD
+from charm.model import RECORD, require_finite
 
 
 def folder_of(run: Path, step: int) -> Path:
@@ -64,6 +64,7 @@ def storable(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    require_finite(tensors)
     save_file(storable(tensors), path)
 
 
@@ -85,17 +86,20 @@ class Writer:
         for file in [*files, self.path / RECORD]:
             _sync(file)
         if self.final.exists():  # a run that was resumed from before this step makes it again
-            shutil.rmtree(self.final)
+            _remove(self.final)
         os.replace(self.path, self.final)
         _sync(self.final.parent)
+        _whole.add(self.final.resolve())
 
 
 @contextmanager
-def told_if_unwritten(step: int) -> Iterator[None]:
-    """A full or broken disk, in one sentence."""
+def told_if_unwritten(writer: Writer) -> Iterator[None]:
+    """Re-raise what keeps a checkpoint from being written as a CharmError, and drop what there is of it."""
     try:
         yield
-    except (OSError, SafetensorError) as error:
+    except (OSError, SafetensorError, CharmError) as error:
+        shutil.rmtree(writer.path, ignore_errors=True)
+        step = int(writer.final.name[5:])
         raise CharmError(
             f"the checkpoint of step {step} could not be written ({error}); earlier ones are unharmed"
         ) from error
@@ -113,6 +117,7 @@ def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any
 
 def verify(folder: Path) -> dict[str, Any]:
     """The record of a checkpoint, after checking every file it lists."""
+    _whole.discard(folder.resolve())
     try:
         record: dict[str, Any] = read_sealed(folder / RECORD)
         listed = dict(record["files"])
@@ -125,6 +130,7 @@ def verify(folder: Path) -> dict[str, Any]:
         check_files(folder, listed, listed)
     except CharmError as error:
         raise CharmError(f"checkpoint {error}") from error
+    _whole.add(folder.resolve())
     return record
 
 
@@ -135,10 +141,50 @@ def read_tensors(path: Path, device: torch.device | str = "cpu") -> dict[str, Te
         raise CharmError(f"{path}: not readable ({error})") from error
 
 
-def prune(run: Path, keep: int) -> None:
-    """Remove all but the newest `keep` checkpoints; 0 keeps all."""
-    for step in steps_of(run)[:-keep] if keep else []:
-        shutil.rmtree(folder_of(run, step))
+def prune(run: Path, keep: int, step: int) -> None:
+    """Keep the newest `keep` whole checkpoints up to `step`, which was just written; 0 keeps all.
+
+    A damaged checkpoint never takes the place of a whole one: it is renamed to step_N.damaged and no longer counts.
+    Later ones than `step` are damaged, or the run would have resumed from them.
+    """
+    kept = 0
+    for one in reversed(steps_of(run)):
+        folder = folder_of(run, one)
+        if one <= step and keep and kept == keep:
+            _remove(folder)
+        elif one > step or (keep and not _is_whole(folder)):
+            aside = folder.with_name(f"{folder.name}.damaged")
+            shutil.rmtree(aside, ignore_errors=True)
+            os.replace(folder, aside)
+        else:
+            kept += 1
+
+
+def clean(run: Path) -> None:
+    """Remove what a kill left of checkpoints that were being written or removed."""
+    for ending in ("tmp", "removed"):
+        for folder in (run / "checkpoints").glob(f"step_*.{ending}"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+# Checkpoints that this process wrote or has verified: hashing hundreds of megabytes at every save would take seconds.
+_whole: set[Path] = set()
+
+
+def _is_whole(folder: Path) -> bool:
+    if folder.resolve() not in _whole:
+        with suppress(CharmError):
+            verify(folder)
+    return folder.resolve() in _whole
+
+
+def _remove(folder: Path) -> None:
+    """Rename first: a kill in the middle leaves no half checkpoint under a checkpoint's name."""
+    removed = folder.with_name(f"{folder.name}.removed")
+    shutil.rmtree(removed, ignore_errors=True)
+    os.replace(folder, removed)
+    shutil.rmtree(removed, ignore_errors=True)
+    _whole.discard(folder.resolve())
 
 
 def optimizer_tensors(optimizers: list[Optimizer]) -> dict[str, Tensor]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,16 @@ from typing import Any
 from charm.config import read_run_config, to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked, write_sealed
-from charm.training.checkpoint import steps_of
+from charm.files import locked, sweep, write_sealed
+from charm.training.checkpoint import clean, steps_of
+
+RESULTS = (
+    "votes",
+    "votes_blank",
+    "votes_tasks",
+    "votes_blank_tasks",
+    "eval",
+)  # folders of what a run's models did
 
 
 def check_run(out: Path, config: Any, resume: bool, free: Collection[str]) -> None:
@@ -22,6 +31,12 @@ def check_run(out: Path, config: Any, resume: bool, free: Collection[str]) -> No
     existing = steps_of(out)
     if existing and not resume:
         raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")
+    results = [name for name in RESULTS if (out / name).is_dir() and any((out / name).iterdir())]
+    if results and not existing:
+        raise CharmError(
+            f"{out} has no checkpoint but {' and '.join(results)} of an earlier run; use another folder, or --restart, "
+            f"which erases that run"
+        )
     if not resume:
         return
     if not (out / "config.json").is_file():
@@ -30,6 +45,28 @@ def check_run(out: Path, config: Any, resume: bool, free: Collection[str]) -> No
     for name, value in before.items():
         if value != after[name]:
             raise CharmError(f"{out} was started with another {name}; resume with the same settings")
+
+
+def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
+    """Erase the run in a folder, so that another can begin there; the results of `charm adapt` stay."""
+    if place.is_main and ((out / "config.json").is_file() or steps_of(out)):
+        with locked(out, "training"):
+            for name in ("checkpoints", *RESULTS):
+                shutil.rmtree(out / name, ignore_errors=True)
+            for name in ("config.json", "data.json", "metrics.jsonl", "films.json", "report.html"):
+                (out / name).unlink(missing_ok=True)
+        say(f"erased the run in {out}: checkpoints, metrics, votes and evaluations")
+    place.barrier()
+
+
+def require_checkpoint(out: Path, restored: bool) -> None:
+    """Refuse to begin a resumed run again at step 0 because all of its checkpoints are damaged."""
+    steps = steps_of(out)
+    if steps and not restored:
+        raise CharmError(
+            f"{out}: none of its {len(steps)} checkpoints is whole; restore one from a backup, or begin again at step "
+            f"0 with --restart, which erases metrics, votes and evaluations"
+        )
 
 
 def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
@@ -49,6 +86,8 @@ def occupied(out: Path, place: Place, config: Any, manifest: Mapping[str, Any]) 
         return
     out.mkdir(parents=True, exist_ok=True)
     with locked(out, "training"):
+        clean(out)
+        sweep(out)
         write_sealed(out / "config.json", to_json(config))
         write_sealed(out / "data.json", manifest)
         place.barrier()  # nobody looks at the folder before

@@ -79,7 +79,7 @@ class Logs:
     def has_evaluation(self, step: int) -> bool:
         """Whether the headline of this step's evaluation was written."""
         path = self.out / METRICS
-        lines = path.read_text().splitlines() if path.is_file() else []
+        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
         return any(_step_of(line) == step and '"evaluation/' in line for line in lines)
 
     def evaluation(self, step: int, scores: dict[str, Any]) -> None:
@@ -126,14 +126,21 @@ def write_line(run: Path, step: int, values: dict[str, float]) -> None:
         file.write(json.dumps({"step": step, **values, "time": round(time.time(), 3)}) + "\n")
 
 
-def forget_later_lines(run: Path, step: int) -> None:
-    """Drop what a run that goes on from this step will write again, and a line cut short by a kill."""
+def forget_later_lines(run: Path, step: int) -> bool:
+    """Drop what a run that goes on from this step will write again, and a line cut short by a kill.
+
+    Returns whether there was any.
+    """
     path = run / METRICS
+    if not path.is_file():
+        return False
     if step == 0:  # it will also evaluate again before its first update
-        path.unlink(missing_ok=True)
-    elif path.is_file():
-        lines = [line for line in path.read_text().splitlines() if _step_of(line) <= step]
-        write_atomically(path, "".join(line + "\n" for line in lines))
+        path.unlink()
+        return True
+    lines = path.read_text(errors="replace").splitlines()
+    kept = [line for line in lines if _step_of(line) <= step]
+    write_atomically(path, "".join(line + "\n" for line in kept))
+    return len(kept) < len(lines)
 
 
 def _step_of(line: str) -> float:

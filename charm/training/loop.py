@@ -6,11 +6,10 @@ torchrun --nproc-per-node 8 -m charm train arc1 --out runs/arc1
 
 from __future__ import annotations
 
-import json
 import math
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -22,12 +21,13 @@ from charm.errors import CharmError
 from charm.evaluation.archive import forget_later_votes
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.run import score_checkpoint
+from charm.files import read_sealed
 from charm.model import CharmModel
 from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.keys import ArcKey
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig
-from charm.training.folder import check_run, occupied
+from charm.training.folder import RESULTS, check_run, occupied, require_checkpoint
 from charm.training.graphs import UpdateGraphs
 from charm.training.logs import Logs, forget_later_lines
 from charm.training.optimizers import MovingAverage, Optimizers
@@ -168,11 +168,11 @@ class Trainer:
         writer = checkpoint.Writer(self.out, self.step, self.place.is_main)
         self.place.barrier()
         slots = {f"{side}/{k}": v for side, group in self.slots.items() for k, v in group.state().items()}
-        with checkpoint.told_if_unwritten(self.step):
+        with checkpoint.told_if_unwritten(writer):
             checkpoint.write_tensors(writer.path / f"slots_{self.place.rank:04d}.safetensors", slots)
         self.place.barrier()
         if self.place.is_main:
-            with checkpoint.told_if_unwritten(self.step):
+            with checkpoint.told_if_unwritten(writer):
                 names = {id(parameter): name for name, parameter in self.model.named_parameters()}
                 raw = {names[id(parameter)]: parameter for parameter in self.optimizers.dense}
                 checkpoint.write_tensors(writer.path / "raw.safetensors", raw)
@@ -182,7 +182,7 @@ class Trainer:
                 with self.average.applied():
                     self.model.save_pretrained(writer.path)
                 writer.commit({"step": self.step, "metrics": self.logs.state(), "world": self.place.world})
-            checkpoint.prune(self.out, self.config.keep_checkpoints)
+            checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
         self.place.barrier()
 
     def restore(self) -> bool:
@@ -254,11 +254,11 @@ def train(
     for text in manifest.get("partial", ()):
         say(f"training on part of the data: {text}")
     with occupied(out, place, config, manifest):
-        if resume and trainer.restore():
-            say(f"resumed at step {trainer.step}")
+        if resume:
+            require_checkpoint(out, trainer.restore())
+            say(f"resumed at step {trainer.step}" if trainer.step else "no checkpoint yet: begins at step 0")
         if place.is_main:
-            forget_later_lines(out, trainer.step)
-            forget_later_votes(out / "votes", trainer.step)
+            _forget_later(out, trainer.step, say)
         try:
             trainer.run()
         finally:
@@ -266,11 +266,24 @@ def train(
     return trainer
 
 
+def _forget_later(out: Path, step: int, say: Callable[[str], None]) -> None:
+    """Remove what a run that goes on from this step makes again, and say so."""
+    removed = [forget_later_lines(out, step)]
+    removed += [forget_later_votes(out / name, step) for name in RESULTS if name != "eval"]
+    for path in (out / "eval").glob("step_*.json"):
+        number = path.name.removeprefix("step_").partition(".")[0]
+        if number.isdecimal() and int(number) > step:
+            path.unlink()
+            removed.append(True)
+    if any(removed):
+        say(f"removed metrics, votes and evaluations of steps after {step}; they are made again")
+
+
 def _recorded_pairs(out: Path) -> str:
     """The hash of the pairs that a run was trained on; a run that recorded none is believed."""
-    with suppress(OSError, ValueError):
-        return str(json.loads((out / "data.json").read_text()).get("pairs_sha256", ""))
-    return ""
+    path = out / "data.json"
+    recorded = read_sealed(path) if path.is_file() else None
+    return str(recorded.get("pairs_sha256", "")) if isinstance(recorded, dict) else ""
 
 
 # What may change when a run goes on: how long, where, and what is written; not what is computed.
