@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -25,19 +24,19 @@ from charm.automata.keys import CarMemory
 from charm.automata.rules import FAMILIES
 from charm.config import read_run_config
 from charm.devices import Place
-from charm.evaluation.archive import is_finished
+from charm.evaluation.archive import is_finished, passes
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.run import vote
 from charm.evaluation.scoring import score
-from charm.files import write_atomically
+from charm.files import write_sealed
 from charm.model import CharmModel
 from charm.tables import Table
 from charm.tasks.dataset import Dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
-from charm.training.checkpoint import folder_of, steps_of
+from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import RunConfig
 from charm.training.loop import Trainer, train
 
@@ -99,12 +98,12 @@ def evaluate_car(
     config = read_car_config(run, data_folder)
     protocol = protocol or cumulative(config)
     for step in [] if rank_only else steps_of(run):
-        if is_finished(run / "votes", step, protocol.loops, 0):
+        if is_finished(run / "votes", step, protocol.loops, 0, run=run_of(run)):
             continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         benchmark, asked = asked_of(config)
         data = question_set(benchmark, asked, model.instances, config.data.canvas)
-        vote(model, data, run / "votes", step, protocol.loops, None, place, batch)
+        vote(model, data, run / "votes", step, protocol.loops, None, place, batch, run=run_of(run))
     place.barrier()
     return _score_run(config, run, protocol, "car") if place.is_main else None
 
@@ -178,20 +177,28 @@ def scores_table(found: dict[str, Any]) -> Table:
 def _score_checkpoint(
     config: CarConfig, data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
 ) -> dict[str, float]:
-    found = _score_run(config, out, cumulative(config), f"step_{step:09d}")
+    voted = [
+        one
+        for one in passes(out / "votes")
+        if is_finished(out / "votes", one, config.evaluate_loops, run=run_of(out))
+    ]
+    found = _score_run(config, out, cumulative(config), f"step_{step:09d}", voted)
     parts = [part for part in ("seen", "unseen") if part in found]
     return {f"{part} pass@{k}": found[part]["all"][f"pass@{k}"] for part in parts for k in KS}
 
 
-def _score_run(config: CarConfig, run: Path, protocol: Protocol, name: str) -> dict[str, Any]:
+def _score_run(
+    config: CarConfig, run: Path, protocol: Protocol, name: str, steps: Sequence[int] | None = None
+) -> dict[str, Any]:
     benchmark, asked = asked_of(config)
-    questions, ballots = load_ballots(run / "votes", protocol)
+    questions, ballots = load_ballots(run / "votes", protocol, steps, run_of(run))
     ranking = rank(ballots, questions)
     found = {
         "protocol": asdict(protocol),
         "step": max(ballot.step for ballot in ballots),
         "checkpoints": len({ballot.step for ballot in ballots}),
+        "run": run_of(run),
         **grouped_scores(ranking, answer_key(benchmark, asked), asked),
     }
-    write_atomically(run / "eval" / f"{name}.json", json.dumps(found, indent=2) + "\n")
+    write_sealed(run / "eval" / f"{name}.json", found)
     return found

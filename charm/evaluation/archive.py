@@ -12,7 +12,7 @@ import shutil
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -62,6 +62,7 @@ class Header:
     questions: tuple[Question, ...]
     complete: bool  # False while the process still has views to predict
     views: int = 0  # of each question that vote; 0 is all there are
+    run: str = ""  # that trained the model, as its checkpoints name it; earlier versions did not say
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class Pass:
     votes: Votes
     missing: tuple[int, ...]  # ranks without a file, or whose file is not complete
     views: int  # as in the header
+    run: str  # as in the header
 
 
 def pass_folder(votes_folder: Path, step: int, loops: int) -> Path:
@@ -149,13 +151,18 @@ def is_finished(
     depths: Iterable[int],
     views: int | None = None,
     questions: tuple[Question, ...] | None = None,
+    run: str = "",
 ) -> bool:
     """Whether every rank has voted to the end at these depths, and if so asked: with as many views (0: all), on these
-    questions."""
-    return all(_is_finished(pass_folder(votes_folder, step, loops), views, questions) for loops in depths)
+    questions, with a model of this run."""
+    return all(
+        _is_finished(pass_folder(votes_folder, step, loops), views, questions, run) for loops in depths
+    )
 
 
-def _is_finished(folder: Path, views: int | None, questions: tuple[Question, ...] | None) -> bool:
+def _is_finished(
+    folder: Path, views: int | None, questions: tuple[Question, ...] | None, run: str = ""
+) -> bool:
     headers = [_read_header(path) for path in folder.glob("rank_*.npz")]
     whole = [header for header in headers if header is not None and header.complete]
     return (
@@ -165,9 +172,15 @@ def _is_finished(folder: Path, views: int | None, questions: tuple[Question, ...
         and all(
             (views is None or header.views == 0 or 0 < views <= header.views)
             and (questions is None or header.questions == questions)
+            and same_run(header.run, run)
             for header in whole
         )
     )
+
+
+def same_run(one: str, other: str) -> bool:
+    """Whether two names are those of one run, as far as they tell: earlier versions gave none."""
+    return not one or not other or one == other
 
 
 def forget_later_votes(votes_folder: Path, step: int) -> bool:
@@ -202,19 +215,44 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
             raise CharmError(f"{folder}: files of runs with {first.ranks} and {header.ranks} ranks are mixed")
         if header.questions != first.questions:
             raise CharmError(f"{folder}: {paths[0].name} and {path.name} answer different questions")
+        if not same_run(header.run, first.run):
+            raise CharmError(f"{folder}: {paths[0].name} and {path.name} were made by different runs")
     finished = {header.rank for header in headers if header.complete}
     missing = tuple(rank for rank in range(first.ranks) if rank not in finished)
-    return Pass(step, loops, first.questions, merge(parts), missing, first.views)
+    return Pass(step, loops, first.questions, merge(parts), missing, first.views, first.run)
 
 
 def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     """The checkpoint steps whose votes are all there, ascending, each with its refinement depths."""
+    return _passes(votes_folder, lambda folder: _is_finished(folder, None, None))
+
+
+def damaged_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
+    """The steps and depths at which a file of votes is missing, empty or unreadable; unfinished ones are not."""
+    return _passes(votes_folder, _is_damaged)
+
+
+def require_whole_votes(votes_folder: Path) -> None:
+    """Raise a CharmError for the first votes that are damaged: a reader must not leave them out without a word."""
+    for step, depths in damaged_passes(votes_folder).items():
+        raise CharmError(
+            f"{pass_folder(votes_folder, step, depths[0])}: votes are missing or damaged; evaluate again, or remove "
+            f"the folder to do without them"
+        )
+
+
+def _passes(votes_folder: Path, wanted: Callable[[Path], bool]) -> dict[int, tuple[int, ...]]:
     found: dict[int, list[int]] = {}
     for folder in votes_folder.glob("step_*/loops_*"):
         names = re.fullmatch(r"step_(\d+)/loops_(\d+)", f"{folder.parent.name}/{folder.name}")
-        if names and is_finished(votes_folder, int(names[1]), [int(names[2])]):
+        if names and wanted(folder):
             found.setdefault(int(names[1]), []).append(int(names[2]))
     return {step: tuple(sorted(found[step])) for step in sorted(found)}
+
+
+def _is_damaged(folder: Path) -> bool:
+    headers = [_read_header(path) for path in folder.glob("rank_*.npz")]
+    return not headers or None in headers
 
 
 def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:

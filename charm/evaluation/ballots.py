@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from charm.errors import CharmError
-from charm.evaluation.archive import pass_folder, passes, read_pass
+from charm.evaluation.archive import damaged_passes, pass_folder, passes, read_pass, same_run
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.votes import Votes
 from charm.tasks.questions import Question
@@ -34,14 +34,19 @@ def first_views(votes: Votes, count: int) -> Votes:
 
 
 def load_ballots(
-    votes_folder: Path, protocol: Protocol, steps: Iterable[int] | None = None
+    votes_folder: Path, protocol: Protocol, steps: Iterable[int] | None = None, run: str = ""
 ) -> tuple[tuple[Question, ...], list[Ballot]]:
     """The questions, and the ballots of the checkpoints that the protocol selects among `steps`.
 
-    `steps` defaults to every checkpoint that has votes. A pass that the protocol needs and that is not there,
-    or not finished, is an error: a ranking over fewer votes than it claims would be no result.
+    `steps` defaults to every checkpoint that has votes, damaged ones included. A pass that the protocol needs and that
+    is not there, not finished or made by another run than `run` is an error: a ranking over fewer votes than it claims
+    would be no result.
     """
-    weights = protocol.weights(passes(votes_folder) if steps is None else steps)
+    if steps is None:
+        depths = set(protocol.loops)
+        damaged = {step for step, loops in damaged_passes(votes_folder).items() if depths & set(loops)}
+        steps = {*passes(votes_folder), *damaged}
+    weights = protocol.weights(steps)
     if not weights:
         raise CharmError(f"{votes_folder}: no checkpoint has votes yet")
     questions: tuple[Question, ...] | None = None
@@ -59,7 +64,11 @@ def load_ballots(
                 )
             if questions is not None and found.questions != questions:
                 raise CharmError(f"{folder}: these votes answer other questions than the newest")
-            questions = found.questions
+            if not same_run(found.run, run):
+                raise CharmError(
+                    f"{folder}: these votes were made by another run; remove them and evaluate again"
+                )
+            questions, run = found.questions, run or found.run
             votes = found.votes if protocol.views == "all" else first_views(found.votes, protocol.views)
             ballots.append(Ballot(votes, step, weight))
     assert questions is not None  # a protocol has at least one refinement depth

@@ -17,7 +17,7 @@ import torch
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, is_finished, pass_folder, read_votes, write_votes
+from charm.evaluation.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
 from charm.evaluation.votes import Votes, collect, merge
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
@@ -51,18 +51,19 @@ def predict_votes(
     blank_memory: bool = False,
     advance: Callable[[int, int], None] = lambda done, total: None,
     stop: Callable[[], bool] = lambda: False,
+    run: str = "",
 ) -> None:
     """Write this process's votes of one checkpoint, those of earlier attempts included: they are not made again.
 
     One pass of refinement serves all depths in `loops`. `blank_memory` replaces every task embedding by zeros: what
     the reasoner knows without its memory. `advance(done, total)` is told of progress. Once `stop()` is true, what was
-    made so far is written as unfinished.
+    made so far is written as unfinished. The votes name the `run` that trained the model.
     """
     depths = sorted(loops)
-    if is_finished(votes_folder, step, depths, views or 0, data.questions):
+    if is_finished(votes_folder, step, depths, views or 0, data.questions, run):
         return
     question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, views))
-    header = Header(step, depths[0], place.rank, place.world, data.questions, False, views or 0)
+    header = Header(step, depths[0], place.rank, place.world, data.questions, False, views or 0, run)
     votes = {depth: _earlier(votes_folder, replace(header, loops=depth)) for depth in depths}
     done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
     for depth in depths:
@@ -129,7 +130,7 @@ def _earlier(votes_folder: Path, header: Header) -> Votes:
     for path in sorted(pass_folder(votes_folder, header.step, header.loops).glob("rank_*.npz")):
         with suppress(CharmError):  # damaged, or of an earlier version
             before, votes = read_votes(path)
-            if before.questions == header.questions:
+            if before.questions == header.questions and same_run(before.run, header.run):
                 found.append(votes)
     return merge(found)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import json
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -10,19 +11,19 @@ from typing import Any
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.archive import is_finished, passes
+from charm.evaluation.archive import damaged_passes, is_finished, passes
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
-from charm.files import write_atomically
+from charm.files import sweep, write_sealed
 from charm.model import CharmModel
 from charm.progress import bar
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
-from charm.training.checkpoint import folder_of, steps_of
+from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import read_config
 
 
@@ -34,6 +35,7 @@ class Evaluation:
     step: int
     ranking: Ranking
     scores: Scores
+    voted: tuple[int, ...]  # steps of the checkpoints whose votes count
 
 
 def evaluate_run(
@@ -55,20 +57,38 @@ def evaluate_run(
     config = read_config(run).data
     config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
     votes_folder = run / ("votes_blank" if blank_memory else "votes")
-    saved = steps_of(run)
+    if place.is_main:
+        for written in (votes_folder, run / "eval"):
+            sweep(written)
+    saved, made_by = steps_of(run), run_of(run)
     views = 0 if protocol.views == "all" else protocol.views
-    lacking: list[int] = []
+    damaged = damaged_passes(votes_folder)
+    voted = {*passes(votes_folder), *damaged, *(() if blank_memory else scored_in_training(run))}
+    newest = (
+        saved[-1:] if blank_memory else sorted(protocol.weights(voted if rank_only else {*saved, *voted}))
+    )
+    lacking = [
+        step for step in newest if not is_finished(votes_folder, step, protocol.loops, views, run=made_by)
+    ]
     steps: list[int] | None = None  # that vote; None: all that the protocol chooses
-    if not rank_only:
-        newest = saved[-1:] if blank_memory else sorted(protocol.weights({*saved, *passes(votes_folder)}))
+    if rank_only:
+        lost = [step for step in lacking if step in damaged or not (votes_folder / f"step_{step}").is_dir()]
+        if lost and not blank_memory:
+            raise CharmError(
+                f"{run}: the votes of step {lost[-1]} are missing or damaged; `charm eval {run}` without --rank-only "
+                f"makes them again where the checkpoint is still there"
+            )
+        lacking = []
+    else:
         able = [step for step in newest if step in saved]
-        lacking = [step for step in newest if not is_finished(votes_folder, step, protocol.loops, views)]
         for step in lacking:
             if step not in saved:
                 raise CharmError(
                     f"{run}: step {step} shall vote, but not all of its votes are there and its checkpoint is gone; "
-                    f"--window {len(able)} asks the newer ones alone, --rank-only takes the votes that are there"
+                    f"--window {len(able)} asks the newer ones alone"
                 )
+            if place.is_main and step in damaged:
+                print(f"the votes of step {step} are missing or damaged and are made again", file=sys.stderr)
         if tasks and lacking:
             # Votes on some tasks must not replace the run's votes on all of them.
             votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")
@@ -78,7 +98,18 @@ def evaluate_run(
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         if data is None:
             data = assemble(config, model.instances)
-        vote(model, data, votes_folder, step, protocol.loops, views or None, place, batch, blank_memory)
+        vote(
+            model,
+            data,
+            votes_folder,
+            step,
+            protocol.loops,
+            views or None,
+            place,
+            batch,
+            blank_memory,
+            made_by,
+        )
     place.barrier()
     if not place.is_main:
         return None
@@ -86,7 +117,14 @@ def evaluate_run(
         name, protocol = "blank", replace(protocol, window="current")
     if tasks:
         name = "tasks"
-    return write_evaluation(run, name, evaluate_votes(votes_folder, protocol, config, steps), tasks)
+    found = evaluate_votes(votes_folder, protocol, config, steps, made_by)
+    return write_evaluation(run, name, found, tasks)
+
+
+def scored_in_training(run: Path) -> list[int]:
+    """Steps that were evaluated while training, which therefore must have votes."""
+    names = (re.fullmatch(r"step_(\d+)\.json", path.name) for path in (run / "eval").glob("step_*.json"))
+    return sorted(int(name[1]) for name in names if name)
 
 
 def scores_table(found: dict[str, Any]) -> Table:
@@ -105,13 +143,18 @@ def scores_table(found: dict[str, Any]) -> Table:
 
 
 def evaluate_votes(
-    votes_folder: Path, protocol: Protocol, data: DataConfig, steps: Sequence[int] | None = None
+    votes_folder: Path,
+    protocol: Protocol,
+    data: DataConfig,
+    steps: Sequence[int] | None = None,
+    run: str = "",
 ) -> Evaluation:
-    """Rank and score votes on disk; no model and no accelerator needed."""
-    questions, ballots = load_ballots(votes_folder, protocol, steps)
+    """Rank and score votes on disk, all made by `run` if that is given; no model and no accelerator needed."""
+    questions, ballots = load_ballots(votes_folder, protocol, steps, run)
     ranking = rank(ballots, questions)
     newest = max(ballot.step for ballot in ballots)
-    return Evaluation(protocol, newest, ranking, score(ranking, answer_key(data)))
+    voted = tuple(sorted({ballot.step for ballot in ballots}))
+    return Evaluation(protocol, newest, ranking, score(ranking, answer_key(data)), voted)
 
 
 def write_evaluation(
@@ -121,10 +164,11 @@ def write_evaluation(
     found = {
         "protocol": {"name": name, **asdict(evaluation.protocol)},
         "step": evaluation.step,
+        "checkpoints": list(evaluation.voted),
+        "run": run_of(out),
         **evaluation.scores.to_json(),
     }
-    content = json.dumps(found, indent=2) + "\n"
-    write_atomically(out / "eval" / f"{name}.json", content)
+    write_sealed(out / "eval" / f"{name}.json", found)
     asked = [one for one in evaluation.ranking.questions if not tasks or one.task_id in tasks]
     submission = make_submission(evaluation.ranking, asked)
     write_submission(out / "eval" / f"{name}.submission.json", submission)
@@ -140,8 +184,11 @@ def score_checkpoint(
     """
     protocol = replace(protocol_named("standard"), loops=tuple(loops), views=views or "all")
     votes = out / "votes"
-    asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views)]
-    evaluation = evaluate_votes(votes, protocol, data.config, asked_alike)
+    made_by = run_of(out)
+    asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views, run=made_by)]
+    for one in damaged_passes(votes):  # they do not end a training, but `charm eval` asks for them
+        print(f"the votes of step {one} are missing or damaged and do not count", file=sys.stderr)
+    evaluation = evaluate_votes(votes, protocol, data.config, asked_alike, made_by)
     write_evaluation(out, f"step_{step:09d}", evaluation)
     return {name: value for name, value in evaluation.scores.metrics.items() if name in ("pass@1", "pass@2")}
 
@@ -156,6 +203,7 @@ def vote(
     place: Place,
     batch: int = 512,
     blank_memory: bool = False,
+    run: str = "",
 ) -> None:
     """`predict_votes` with a progress bar on the main process."""
     with bar("votes", shown=place.is_main) as line:
@@ -170,4 +218,5 @@ def vote(
             batch,
             blank_memory,
             line.update,
+            run=run,
         )

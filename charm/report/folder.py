@@ -13,9 +13,10 @@ from safetensors import SafetensorError, safe_open
 from charm.accounting import Accounting, account, account_car
 from charm.automata.run import read_car_config
 from charm.errors import CharmError
+from charm.evaluation.archive import same_run
 from charm.files import read_sealed
 from charm.tasks.instances import Instances
-from charm.training.checkpoint import folder_of, steps_of
+from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import read_config
 
 Json = dict[str, Any]
@@ -91,13 +92,20 @@ def evaluations(run: Path) -> dict[str, Json]:
     """eval/NAME.json of a run on ARC's tasks by name, but those made while training, which the curve shows."""
     names = sorted(path.name.removesuffix(".json") for path in (run / "eval").glob("*.json"))
     wanted = [name for name in names if not name.endswith(".submission") and not name.startswith("step_")]
-    return {name: evaluation(run / "eval" / f"{name}.json") for name in wanted}
+    return {name: _own(run, evaluation(run / "eval" / f"{name}.json"), name) for name in wanted}
 
 
 def blank(run: Path) -> Json | None:
     """The scores without the task memory, if somebody has asked for them."""
     path = run / "eval" / "blank.json"
-    return evaluation(path) if path.is_file() else None
+    return _own(run, evaluation(path), "blank") if path.is_file() else None
+
+
+def _own(run: Path, found: Json, name: str) -> Json:
+    """The evaluation, which must be of the run whose checkpoints are in the folder."""
+    if not same_run(str(found.get("run", "")), run_of(run)):
+        raise CharmError(f"{run / 'eval' / name}.json is of an earlier run in this folder; evaluate again")
+    return found
 
 
 def evaluation(path: Path) -> Json:
@@ -116,7 +124,9 @@ def evaluation(path: Path) -> Json:
 def scored_steps(run: Path) -> dict[int, Json]:
     """eval/step_N.json by step: the evaluations made while training, of a run on ARC's tasks."""
     paths = sorted((run / "eval").glob("step_*.json"))
-    found = [evaluation(path) for path in paths if not path.name.endswith(".submission.json")]
+    found = [
+        _own(run, evaluation(path), path.stem) for path in paths if not path.name.endswith(".submission.json")
+    ]
     return {one["step"]: one for one in found}
 
 
@@ -159,7 +169,8 @@ def car_evaluation(path: Path) -> Json:
 
 def car_steps(run: Path) -> dict[int, Json]:
     """The evaluations of a run on cellular automata by step, oldest first."""
-    found = [car_evaluation(path) for path in sorted((run / "eval").glob("step_*.json"))]
+    paths = sorted((run / "eval").glob("step_*.json"))
+    found = [_own(run, car_evaluation(path), path.stem) for path in paths]
     return {one["step"]: one for one in found}
 
 

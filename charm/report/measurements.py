@@ -13,7 +13,7 @@ from charm.config import to_json
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
-from charm.evaluation.archive import passes
+from charm.evaluation.archive import passes, require_whole_votes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.memory.config import CoSEConfig
@@ -129,6 +129,7 @@ def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
     for label, members in labelled(configs).items():
         found: dict[int, list[float]] = {}
         for run in members:
+            require_whole_votes(run / "votes")
             voted = passes(run / "votes")
             if not voted:
                 raise CharmError(f"{run}: no votes; `charm eval {run} --loops 1 2 4 8 16` makes them")

@@ -11,7 +11,7 @@ from pathlib import Path
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import CharmError
-from charm.evaluation.archive import passes
+from charm.evaluation.archive import passes, require_whole_votes
 from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
@@ -33,6 +33,7 @@ from charm.report.html import (
 )
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.view import DIHEDRAL_NAMES
+from charm.training.checkpoint import run_of
 from charm.training.config import TrainConfig, read_config
 
 NEVER = ("wrong cells", "wrong size", "no answer")  # the right answer was not among the candidates
@@ -91,6 +92,7 @@ def ranked(
     config = read_config(run)
     if data is not None:
         config = replace(config, data=replace(config.data, data=data))
+    require_whole_votes(run / "votes")
     voted = passes(run / "votes")
     steps = list(voted)
     if protocol is None:
@@ -99,7 +101,7 @@ def ranked(
             loops = voted[steps[-1]]  # the run was evaluated by hand, at other depths
         protocol = replace(protocol_named("standard"), loops=loops)
         steps = [step for step in voted if set(loops) <= set(voted[step])]
-    evaluation = evaluate_votes(run / "votes", protocol, config.data, steps) if voted else None
+    evaluation = evaluate_votes(run / "votes", protocol, config.data, steps, run_of(run)) if voted else None
     return config, protocol, evaluation
 
 

@@ -50,6 +50,18 @@ def saved_model(run: Path) -> Path | None:
     return folder_of(run, steps[-1]) if steps else None
 
 
+def run_of(run: Path) -> str:
+    """The name of the run that trained the newest checkpoint; empty where no readable checkpoint tells.
+
+    It is a hash of the settings and of the pairs trained on: votes and evaluations carry it, too.
+    """
+    for step in reversed(steps_of(run)):
+        with suppress(CharmError):
+            record = read_sealed(folder_of(run, step) / RECORD)
+            return str(record.get("run", "")) if isinstance(record, dict) else ""
+    return ""
+
+
 def newest_checkpoint(run: Path) -> Path:
     """Its saved model; it is an error if there is none."""
     found = saved_model(run)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,6 +47,12 @@ def check_run(out: Path, config: Any, resume: bool, free: Collection[str]) -> No
     for name, value in before.items():
         if value != after[name]:
             raise CharmError(f"{out} was started with another {name}; resume with the same settings")
+
+
+def run_name(config: Any, free: Collection[str], pairs: str) -> str:
+    """The name of a run: a hash of its settings, but for `free` ones, and of the pairs it learns from."""
+    text = json.dumps([_without(config, free), pairs], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:

@@ -27,7 +27,7 @@ from charm.tasks.dataset import Dataset, assemble
 from charm.tasks.keys import ArcKey
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig
-from charm.training.folder import RESULTS, check_run, occupied, require_checkpoint
+from charm.training.folder import RESULTS, check_run, occupied, require_checkpoint, run_name
 from charm.training.graphs import UpdateGraphs
 from charm.training.logs import Logs, forget_later_lines
 from charm.training.optimizers import MovingAverage, Optimizers
@@ -73,6 +73,7 @@ class Trainer:
         self.slots = fill_slots(self.model, self.data, config.batch, config.seed, place.device, share)
         self.graphs = UpdateGraphs(self.model, say) if graphed else None
         self.step = 0
+        self.name = ""  # which `train` gives; see `run_name`
         self.logs = Logs(out, config, place.is_main, place.device)
 
     def run(self) -> None:
@@ -181,7 +182,14 @@ class Trainer:
                 )
                 with self.average.applied():
                     self.model.save_pretrained(writer.path)
-                writer.commit({"step": self.step, "metrics": self.logs.state(), "world": self.place.world})
+                writer.commit(
+                    {
+                        "step": self.step,
+                        "run": self.name,
+                        "metrics": self.logs.state(),
+                        "world": self.place.world,
+                    }
+                )
             checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
         self.place.barrier()
 
@@ -209,6 +217,7 @@ class Trainer:
             names_here = [name for name in parts[0] if name.startswith(f"{side}/")]
             group.restore({n.split("/")[1]: torch.cat([part[n] for part in parts])[mine] for n in names_here})
         self.step = step
+        self.name = record.get("run") or self.name
         self.logs.restore(record["metrics"])
         return True
 
@@ -226,6 +235,7 @@ class Trainer:
                 self.place,
                 advance=self.logs.voting,
                 stop=lambda: bool(stopped),
+                run=self.name,
             )
         if self.place.any(bool(stopped)):
             return False
@@ -251,6 +261,7 @@ def train(
     manifest = {**trainer.data.manifest, "pairs_sha256": trainer.data.bank.sha256()}
     if checkpoint.steps_of(out) and _recorded_pairs(out) not in ("", manifest["pairs_sha256"]):
         raise CharmError(f"{out} was trained on other pairs: its tasks or generated pairs have changed since")
+    trainer.name = run_name(config, _FREE, manifest["pairs_sha256"])
     for text in manifest.get("partial", ()):
         say(f"training on part of the data: {text}")
     with occupied(out, place, config, manifest):

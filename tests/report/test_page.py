@@ -27,6 +27,7 @@ from charm.evaluation.predict import predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
+from charm.files import read_sealed, write_sealed
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.report.answers import affordable, grid_text
@@ -355,7 +356,7 @@ def test_blank_memory_stands_beside(run: Path) -> None:
     assert "pass@5 40.00% 50.00% 20.00% 16.67%" in text
     assert "blank 200 20.00% 20.00% 5" in text
     path = run / "eval" / "blank.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "step": 1500}))
+    write_sealed(path, {**read_sealed(path), "step": 1500})
     assert "pass@2, blank memory at step 1,500 20.00%" in " ".join(read(write_report(run)).text)
     path.write_text('{"metrics": {"pass@2": "high"}}')
     with pytest.raises(CharmError, match=r"blank\.json: not an evaluation"):
