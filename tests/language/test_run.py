@@ -19,7 +19,7 @@ import torch
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked
+from charm.files import locked, read_sealed
 from charm.language.config import LMConfig, LMOptimizerConfig
 from charm.language.corpus import Shard, python_documents
 from charm.language.data import Prepared, prepare, validation_rows
@@ -140,7 +140,7 @@ def test_eval_and_load_give_what_training_ended_with(data: Path, tmp_path: Path)
     train_lm(toy_config(data), tmp_path, HERE, say=quiet)
     found = evaluate_run(tmp_path, HERE, None, None, rows=16)
     assert found["bpb"] == pytest.approx(lines(tmp_path)[-1]["evaluation/bpb"], rel=1e-6)
-    assert json.loads((tmp_path / "eval" / "step_000000006.json").read_text()) == found
+    assert read_sealed(tmp_path / "eval" / "step_000000006.json") == found
     with pytest.raises(CharmError, match="whole number of rows"):
         evaluate_run(tmp_path, HERE, 25, None, rows=16)
 
