@@ -30,7 +30,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow ea
 
 
 from charm.adaptation.loop import Recipe, Scope
-from charm.adaptation.results import Summary, gather, results_table, write_results
+from charm.adaptation.results import StreamSummary, gather, results_table, write_results
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.streams import TaskStream
 from charm.devices import place
@@ -128,7 +128,7 @@ def train_base(size: str, device: str, out: Path, memory: str) -> None:
             train(config, folder, here, resume=bool(done), say=lambda text: print(f"base {memory}: {text}"))
 
 
-def learn_stream(size: str, device: str, out: Path, run: tuple[str, str, Scope, int]) -> Summary:
+def learn_stream(size: str, device: str, out: Path, run: tuple[str, str, Scope, int]) -> StreamSummary:
     """One method on one base: the summary of its run."""
     (memory, method, scope, seed), one = run, sizes()[size]
     stream = StreamOptions(
@@ -158,7 +158,7 @@ def memories(config: TrainConfig) -> dict[str, TrainConfig]:
     return {"cose": config, "table": replace(config, memory=table)}
 
 
-def check(found: dict[tuple[str, str, str], list[Summary]], learns: bool) -> None:
+def check(found: dict[tuple[str, str, str], list[StreamSummary]], learns: bool) -> None:
     """The paper's qualitative result."""
 
     def mean(key: tuple[str, str, str], name: str) -> float:
@@ -200,7 +200,7 @@ def main() -> None:
     with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
         list(pool.map(partial(train_base, *work), memories(size.base)))
         summaries = list(pool.map(partial(learn_stream, *work), runs))
-    found: dict[tuple[str, str, str], list[Summary]] = {}
+    found: dict[tuple[str, str, str], list[StreamSummary]] = {}
     for (memory, method, scope, _), summary in zip(runs, summaries, strict=True):
         found.setdefault((memory, method, scope), []).append(summary)
     folders = [folder_of_run(out, run) for run in runs]

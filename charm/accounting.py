@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import torch
 
-from charm.automata.keys import CarMemory, Sizes, build_car_memory
+from charm.automata.keys import CarMemory, CarSizes, build_car_memory
 from charm.memory import CoSE, TableMemory
 from charm.model import ModelConfig
 from charm.reasoner.backbone import Reasoner, count_parameters
@@ -109,7 +109,7 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
     return _tally(reasoner, memory, Size(puzzles, rows))
 
 
-def account_car(model_config: ModelConfig, sizes: Sizes) -> Accounting:
+def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
     """The parts of a model for cellular automata."""
     reasoner = model_config.reasoner
     assert isinstance(model_config.memory, CarMemory)

@@ -14,10 +14,10 @@ from charm.errors import CharmError
 from charm.files import read_sealed, write_atomically
 from charm.tables import Table
 
-Summary = dict[str, Any]
+StreamSummary = dict[str, Any]
 
 
-def summarize(folder: Path) -> Summary:
+def summarize(folder: Path) -> StreamSummary:
     """The state of a stream run as one record; measures that do not exist (yet) are None."""
     settings = read_sealed(folder / "adapt.json")
     options, order = settings["options"], settings["order"]
@@ -30,7 +30,7 @@ def summarize(folder: Path) -> Summary:
     # Jointly learned tasks share one set of shared weights, which is divided by their number.
     sharing = len(order) if options["method"] == "joint" else 1
     counts = [one["private_parameters"] + one["shared_parameters"] / sharing for one in stages]
-    summary: Summary = {
+    summary: StreamSummary = {
         "method": options["method"],
         "scope": options["scope"],
         "memory": memory_name(settings["base"]["model"]["memory"]),
@@ -93,14 +93,14 @@ COLUMNS = {
 }
 
 
-def gather(folders: Sequence[Path]) -> list[list[Summary]]:
+def gather(folders: Sequence[Path]) -> list[list[StreamSummary]]:
     """Finished runs in groups that differ in the seed alone, fewest parameters first."""
     return group([read_sealed(folder / "result.json") for folder in folders])
 
 
-def group(found: Sequence[Summary]) -> list[list[Summary]]:
+def group(found: Sequence[StreamSummary]) -> list[list[StreamSummary]]:
     """Summaries in groups that differ in the seed alone, fewest parameters first."""
-    groups: dict[tuple[Any, ...], list[Summary]] = {}
+    groups: dict[tuple[Any, ...], list[StreamSummary]] = {}
     for one in found:
         key = tuple(one[name] for name in ("stream", "tasks", "memory", "method", "scope", "halt_weight"))
         groups.setdefault(key, []).append(one)
@@ -114,7 +114,7 @@ def runs_in(folder: Path) -> list[Path]:
     return sorted(path.parent for path in folder.glob("*/result.json"))
 
 
-def rows_of(groups: Sequence[Sequence[Summary]]) -> list[list[str]]:
+def rows_of(groups: Sequence[Sequence[StreamSummary]]) -> list[list[str]]:
     """The cells of the table, a header first."""
     header = [
         "Memory",
@@ -142,7 +142,7 @@ def rows_of(groups: Sequence[Sequence[Summary]]) -> list[list[str]]:
     return lines
 
 
-def spread(runs: Sequence[Summary], name: str) -> str:
+def spread(runs: Sequence[StreamSummary], name: str) -> str:
     """Mean and sample standard deviation in percent."""
     values = [100 * run[name] for run in runs if run[name] is not None]
     if not values:
@@ -157,7 +157,7 @@ def short_count(count: float) -> str:
     return f"{count / 1e3:.2f}k" if count >= 1e3 else f"{count:g}"
 
 
-def results_table(groups: Sequence[Sequence[Summary]]) -> Table:
+def results_table(groups: Sequence[Sequence[StreamSummary]]) -> Table:
     """The table to look at in a terminal of 80 columns: the means of the written one."""
     first = groups[0][0]
     title = f"{first['tasks']} unseen tasks of {Path(first['stream']).name}"
@@ -200,7 +200,7 @@ def write_results(folders: Sequence[Path], out: Path) -> list[Path]:
     return written
 
 
-def labels_of(groups: Sequence[Sequence[Summary]]) -> list[str]:
+def labels_of(groups: Sequence[Sequence[StreamSummary]]) -> list[str]:
     """A name for each group; what all of them share is left out."""
     weights = {runs[0]["halt_weight"] for runs in groups}
     labels = []
@@ -212,14 +212,14 @@ def labels_of(groups: Sequence[Sequence[Summary]]) -> list[str]:
     return labels
 
 
-def hollow_labels(groups: Sequence[Sequence[Summary]]) -> list[str]:
+def hollow_labels(groups: Sequence[Sequence[StreamSummary]]) -> list[str]:
     """The names of groups without a single model in the end."""
     return [
         label for label, runs in zip(labels_of(groups), groups, strict=True) if runs[0]["method"] == "oracle"
     ]
 
 
-def tradeoff(groups: Sequence[Sequence[Summary]]) -> Series:
+def tradeoff(groups: Sequence[Sequence[StreamSummary]]) -> Series:
     """Final accuracy in percent over updated parameters for each task, of the groups that have one."""
     series = {}
     for label, runs in zip(labels_of(groups), groups, strict=True):
@@ -229,7 +229,7 @@ def tradeoff(groups: Sequence[Sequence[Summary]]) -> Series:
     return series
 
 
-def retained(groups: Sequence[Sequence[Summary]]) -> Series:
+def retained(groups: Sequence[Sequence[StreamSummary]]) -> Series:
     """Accuracy in percent on the whole stream along it, at the stages that all seeds have."""
     series = {}
     for label, runs in zip(labels_of(groups), groups, strict=True):
@@ -240,7 +240,7 @@ def retained(groups: Sequence[Sequence[Summary]]) -> Series:
     return series
 
 
-def _mean(runs: Sequence[Summary], name: str) -> float:
+def _mean(runs: Sequence[StreamSummary], name: str) -> float:
     values = [run[name] for run in runs if run[name] is not None]
     return mean(values) if values else 0.0
 

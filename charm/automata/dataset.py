@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 
 from charm.automata.benchmark import HELD_OUT, Benchmark, BenchmarkConfig, read_benchmark
-from charm.automata.keys import CarKey, Sizes
+from charm.automata.keys import CarKey, CarSizes
 from charm.automata.rules import Rule
 from charm.config import to_json
 from charm.errors import CharmError
@@ -26,7 +26,7 @@ from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import DataConfig, Dataset
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
-from charm.tasks.sampling import Block, Mixture
+from charm.tasks.sampling import IndexBlock, Mixture
 from charm.tasks.task import COLORS, Grid
 from charm.tasks.view import DIHEDRALS, encode
 
@@ -61,11 +61,11 @@ class CarData:
         return self.horizons or self.benchmark.horizons
 
     @property
-    def sizes(self) -> Sizes:
+    def sizes(self) -> CarSizes:
         """What a memory of this data holds: a vector for each rule and horizon, rows for what is trained."""
         rules, horizons = len(self.benchmark.families) * self.benchmark.rules, len(self.asked_horizons)
         trained = rules if self.split == "single" else rules * horizons
-        return Sizes(rules, horizons, trained, 1 + len(CODES) * trained)
+        return CarSizes(rules, horizons, trained, 1 + len(CODES) * trained)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, CarK
     rows = [instances.add(one.id, CODES) for one in asked]
     examples = benchmark.config.examples
     numbers = np.arange(len(trained) * examples, dtype=np.int32).reshape(len(trained), examples)
-    blocks = [Block(pairs, some) for pairs, some in zip(numbers, rows[: len(trained)], strict=True)]
+    blocks = [IndexBlock(pairs, some) for pairs, some in zip(numbers, rows[: len(trained)], strict=True)]
     dataset = replace(
         question_set(benchmark, asked, instances, config.canvas),
         bank=_train_bank(benchmark, trained),

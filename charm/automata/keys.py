@@ -17,10 +17,9 @@ from charm.errors import CharmError
 from charm.memory import COMPOSERS, CoSE, Factor, Lookup, RowTable, Sum, TableMemory
 from charm.memory.config import CoSEConfig
 from charm.tasks.instances import Instances
+from charm.tasks.keyed import Numbers
 from charm.tasks.keys import INDEX_FILE, Keys, KeySchema
 from charm.tasks.view import DIHEDRALS
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ class CarMemory(CoSEConfig):
     }
 
 
-class Sizes(NamedTuple):
+class CarSizes(NamedTuple):
     """What a memory has to hold; rows include the blank one."""
 
     rules: int
@@ -51,7 +50,7 @@ class Sizes(NamedTuple):
     rows: int
 
 
-def build_car_memory(config: CarMemory, width: int, sizes: Sizes) -> CoSE | TableMemory:
+def build_car_memory(config: CarMemory, width: int, sizes: CarSizes) -> CoSE | TableMemory:
     """The memory module over the fields rule, horizon, combination, dihedral and row of a key."""
     rank = None if config.rank == width else config.rank
     # Row 0 reads as zero: it stands in for the rows of combinations that were never trained.
@@ -81,10 +80,10 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
         super().__init__(instances)
         self.rule_P, self.horizon_P, self.trained = rule_P, horizon_P, trained
 
-    def sizes(self) -> Sizes:
+    def sizes(self) -> CarSizes:
         """Only trained combinations have a vector and rows of their own."""
         rows = int((Keys.of(self.instances).puzzle < self.trained).sum())  # the blank row is puzzle -1
-        return Sizes(int(self.rule_P.max()) + 1, int(self.horizon_P.max()) + 1, self.trained, rows)
+        return CarSizes(int(self.rule_P.max()) + 1, int(self.horizon_P.max()) + 1, self.trained, rows)
 
     def columns(self, config: CarMemory) -> dict[str, npt.NDArray[np.integer]]:
         keys = Keys.of(self.instances)

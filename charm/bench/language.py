@@ -24,7 +24,7 @@ from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.data import write_prepared
 from charm.language.gpt import GPT
-from charm.language.ngram import Linear
+from charm.language.ngram import CastLinear
 from charm.language.presets import lm_preset
 from charm.language.run import LMTrainer
 from charm.tables import Table
@@ -51,7 +51,7 @@ def flops(config: LMConfig) -> float:
     """Operations of a training update for one token."""
     with torch.device("meta"):
         model = GPT(config.gpt, config.ngram, seed=None)
-    weights = sum(part.weight.numel() for part in model.modules() if isinstance(part, Linear))
+    weights = sum(part.weight.numel() for part in model.modules() if isinstance(part, CastLinear))
     positions = np.arange(config.gpt.length)
     keys = sum(float((np.minimum(positions, model.window(i)) + 1).mean()) for i in range(config.gpt.depth))
     return 3 * (2 * weights + 4 * config.gpt.model_width * keys)

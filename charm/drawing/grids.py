@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY, Tokens
 from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import IDENTITY, View
 
@@ -45,8 +45,6 @@ MARGIN, GAP, ARROW = 16, 24, 36  # pixels: around the picture, between pairs, be
 FONT = 13
 LETTER = 0.62 * FONT  # a generous mean width; there is no text measuring here
 WIDTH = 1200  # pairs wrap here; a single wide pair may exceed it
-
-Tokens = npt.NDArray[np.uint8]  # [height, width], 0..11
 
 
 @dataclass(frozen=True)

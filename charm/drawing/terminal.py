@@ -15,9 +15,9 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from charm.drawing.grids import PALETTE, Tokens, as_canvas, captioned_pairs, ink_on, title_of
+from charm.drawing.grids import PALETTE, as_canvas, captioned_pairs, ink_on, title_of
 from charm.tables import Table
-from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, Tokens
 from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import IDENTITY, View
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
 from charm.devices import Place
@@ -24,9 +23,9 @@ from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
 from charm.tasks.batch import view_tokens
 from charm.tasks.dataset import Dataset
+from charm.tasks.keyed import Numbers
 
 SAVE_SECONDS = 120.0  # of work that a kill may cost
-Numbers = npt.NDArray[np.int64]
 
 
 def jobs(data: Dataset, views: int | None) -> tuple[Numbers, Numbers, Numbers]:

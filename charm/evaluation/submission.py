@@ -11,11 +11,11 @@ from charm.evaluation.ranking import Candidate, Ranking
 from charm.files import write_atomically
 from charm.tasks.questions import Question
 
-Rows = list[list[int]]
-Submission = dict[str, list[dict[str, Rows]]]
+JsonGrid = list[list[int]]
+Submission = dict[str, list[dict[str, JsonGrid]]]
 
 ATTEMPTS = ("attempt_1", "attempt_2")
-NO_ANSWER: Rows = [[0]]  # the format demands a grid
+NO_ANSWER: JsonGrid = [[0]]  # the format demands a grid
 
 
 def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submission:

@@ -33,7 +33,7 @@ FORMAT = 1
 BUFFER = 1000  # documents among which the packer chooses
 ENCODE_AT_ONCE = 1024  # documents
 
-Tokens = npt.NDArray[np.uint16]
+TokenIds = npt.NDArray[np.uint16]
 Tails = Literal["drop", "keep"]
 
 
@@ -89,7 +89,7 @@ def write_prepared(
     token_bytes: npt.NDArray[np.int64],
     canonical: npt.NDArray[np.int64],
     bos: int,
-    shards: Iterable[tuple[str, Iterable[Sequence[int] | Tokens]]],
+    shards: Iterable[tuple[str, Iterable[Sequence[int] | TokenIds]]],
     record: dict[str, Any],
     tokenizer: str = "",
 ) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def write_prepared(
 
 
 def _write_documents(
-    documents: Iterable[Sequence[int] | Tokens],
+    documents: Iterable[Sequence[int] | TokenIds],
     bos: int,
     token_bytes: npt.NDArray[np.int64],
     counts: dict[str, int],
@@ -193,16 +193,16 @@ class Documents:
 
     def __init__(self, files: Sequence[Path], bos: int) -> None:
         self.bos = bos
-        self.tokens: list[Tokens] = [np.memmap(file, dtype="<u2", mode="r") for file in files]
+        self.tokens: list[TokenIds] = [np.memmap(file, dtype="<u2", mode="r") for file in files]
         starts = [np.flatnonzero(tokens == bos) for tokens in self.tokens]
         self.shard = np.repeat(np.arange(len(starts)), [len(one) for one in starts])
         self.start = np.concatenate(starts) + 1
         ends = [np.append(one[1:], len(tokens)) for one, tokens in zip(starts, self.tokens, strict=True)]
         self.lengths = np.concatenate(ends) - self.start
 
-    def row(self, pieces: Sequence[Piece]) -> Tokens:
+    def row(self, pieces: Sequence[Piece]) -> TokenIds:
         """The tokens of a row, a BOS before each piece."""
-        parts: list[Tokens] = []
+        parts: list[TokenIds] = []
         for number, first, count in pieces:
             at = int(self.start[number]) + first
             parts += [np.array([self.bos], dtype=np.uint16), self.tokens[self.shard[number]][at : at + count]]
@@ -271,10 +271,10 @@ def training_rows(documents: Documents, length: int, tails: Tails) -> Iterator[l
     return pack(numbered, length + 1, tails)
 
 
-def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int) -> Tokens:
+def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int) -> TokenIds:
     """The first rows [N, length + 1] of the validation shard that hold so many targets."""
     numbered = ((number, int(count)) for number, count in enumerate(documents.lengths))
-    rows: list[Tokens] = []
+    rows: list[TokenIds] = []
     for pieces in pack(numbered, length + 1, tails):
         if len(rows) * length >= tokens:
             break

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.attention.varlen import varlen_attn
 
 from charm.language.config import GPTConfig, NgramConfig
-from charm.language.ngram import Linear, NgramMemory, back, norm, table_sizes, uniform
+from charm.language.ngram import CastLinear, NgramMemory, back, norm, table_sizes, uniform
 from charm.memory.parts import Rows
 
 VALUE_GATE = 12  # features of a token that open its value embedding
@@ -59,14 +59,14 @@ def rotate(x_BTHK: Tensor, cos_TK: Tensor, sin_TK: Tensor) -> Tensor:
     return torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)
 
 
-class Attention(nn.Module):
+class CausalAttention(nn.Module):
     def __init__(self, config: GPTConfig, window: int, has_values: bool) -> None:
         super().__init__()
         width = config.model_width
         self.heads, self.window = config.heads, window
-        self.query, self.key, self.value = (Linear(width, width) for _ in range(3))
-        self.output = Linear(width, width)
-        self.value_gate = Linear(VALUE_GATE, config.heads) if has_values else None
+        self.query, self.key, self.value = (CastLinear(width, width) for _ in range(3))
+        self.output = CastLinear(width, width)
+        self.value_gate = CastLinear(VALUE_GATE, config.heads) if has_values else None
 
     def forward(self, x_BTD: Tensor, values_BTD: Tensor | None, cos: Tensor, sin: Tensor) -> Tensor:
         q, k, v = (part(x_BTD).unflatten(-1, (self.heads, -1)) for part in (self.query, self.key, self.value))
@@ -77,13 +77,13 @@ class Attention(nn.Module):
         return self.output(attend(q, k, v, self.window).flatten(-2))
 
 
-class Block(nn.Module):
+class GPTBlock(nn.Module):
     def __init__(self, config: GPTConfig, window: int, has_values: bool) -> None:
         super().__init__()
         width = config.model_width
-        self.attention = Attention(config, window, has_values)
-        self.widen = Linear(width, 4 * width)
-        self.narrow = Linear(4 * width, width)
+        self.attention = CausalAttention(config, window, has_values)
+        self.widen = CastLinear(width, 4 * width)
+        self.narrow = CastLinear(4 * width, width)
 
     def forward(self, x_BTD: Tensor, values_BTD: Tensor | None, cos: Tensor, sin: Tensor) -> Tensor:
         x_BTD = x_BTD + self.attention(norm(x_BTD), values_BTD, cos, sin)
@@ -123,7 +123,7 @@ class GPT(nn.Module):
         self.config = config
         width, depth = config.model_width, config.depth
         self.embedding = Rows(config.vocab, width, sparse=False)
-        self.head = Linear(width, config.vocab)
+        self.head = CastLinear(width, config.vocab)
         self.values = nn.ModuleDict(
             {
                 str(i): Rows(config.vocab, width, sparse=False)
@@ -132,11 +132,11 @@ class GPT(nn.Module):
             }
         )
         self.blocks = nn.ModuleList(
-            Block(config, self.window(i), has_values=str(i) in self.values) for i in range(depth)
+            GPTBlock(config, self.window(i), has_values=str(i) in self.values) for i in range(depth)
         )
         self.residual_scale = nn.Parameter(torch.linspace(1.15, 1.05, depth))
         self.input_scale = nn.Parameter(torch.linspace(0.20, 0.05, depth))
-        self.smear_gate = Linear(SMEAR_GATE, 1)
+        self.smear_gate = CastLinear(SMEAR_GATE, 1)
         self.smear = nn.Parameter(torch.zeros(1))
         self.backout = nn.Parameter(torch.full((1,), 0.2))
         layers = ngram.layers_in(depth)
@@ -175,7 +175,7 @@ class GPT(nn.Module):
             assert isinstance(table, Rows)
             table.weight.uniform_(-bound, bound, generator=generator)
         for block in self.blocks:
-            assert isinstance(block, Block)
+            assert isinstance(block, GPTBlock)
             block.draw(generator)
         self.smear_gate.weight.uniform_(0, 0.02, generator=generator)
         for rows in self.ngram_tables():  # before the maps: equal seeds give equal tables in every variant
@@ -227,7 +227,7 @@ class GPT(nn.Module):
 
 
 def layer(
-    block: Block,
+    block: GPTBlock,
     memory: NgramMemory | None,
     residual_scale: Tensor,
     x_BTD: Tensor,
@@ -249,7 +249,7 @@ def layer(
 
 
 def output(
-    head: Linear, x_BTD: Tensor, backout: Tensor, kept_BTD: Tensor, targets_BT: Tensor | None
+    head: CastLinear, x_BTD: Tensor, backout: Tensor, kept_BTD: Tensor, targets_BT: Tensor | None
 ) -> Tensor:
     """The logits, or the nats of the targets; some of the middle layer is taken out again before."""
     logits_BTV = head(norm(x_BTD - backout * kept_BTD)).float()

@@ -57,7 +57,7 @@ def even_out(update_NOI: Tensor, square_N: Tensor, beta2: float) -> Tensor:
     return evened * (before / after.clamp_min(1e-10))
 
 
-class Muon(Optimizer):
+class NorMuon(Optimizer):
     """Nesterov momentum, then the polar factor of it, evened out; decay only where it points as the update does."""
 
     def __init__(

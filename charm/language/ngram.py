@@ -24,7 +24,7 @@ ORDERS = 2  # 2-grams and 3-grams
 KERNEL, DILATION = 4, 3  # of the short convolution
 
 
-class Linear(nn.Linear):
+class CastLinear(nn.Linear):
     """A map without bias that computes in the type of its input; `uniform` or a zero fill initialises it."""
 
     weight: nn.Parameter
@@ -123,10 +123,10 @@ class TokenComposer(nn.Module):
     def __init__(self, width: int) -> None:
         super().__init__()
         self.width = width // 2
-        self.token = Linear(width, self.width)
-        self.context = Linear(2 * width, self.width)
-        self.scale = Linear(self.width, self.width)
-        self.shift = Linear(self.width, self.width)
+        self.token = CastLinear(width, self.width)
+        self.context = CastLinear(2 * width, self.width)
+        self.scale = CastLinear(self.width, self.width)
+        self.shift = CastLinear(self.width, self.width)
 
     def forward(self, tokens_BTD: Tensor) -> Tensor:
         context_BTP = self.context(torch.cat([back(tokens_BTD, 1), back(tokens_BTD, 2)], dim=-1))
@@ -166,13 +166,13 @@ class NgramMemory(nn.Module):
         self.composer = TokenComposer(width) if config.variant != "engram" else None
         composed = width // 2 if self.composer is not None else 0
         if config.variant == "mixture":
-            self.projections = nn.ModuleList(Linear(config.width, composed) for _ in range(ORDERS))
-            self.router = Linear(composed, ORDERS)
+            self.projections = nn.ModuleList(CastLinear(config.width, composed) for _ in range(ORDERS))
+            self.router = CastLinear(composed, ORDERS)
             features = composed
         else:
             features = composed + (ORDERS * config.width if self.tables is not None else 0)
-        self.key = Linear(features, width)
-        self.value = Linear(features, width)
+        self.key = CastLinear(features, width)
+        self.value = CastLinear(features, width)
         self.convolution = ShortConvolution(width)
 
     def feature(self, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
@@ -207,14 +207,14 @@ class NgramMemory(nn.Module):
         """Initial weights of all but the tables. The value map is zero, so the model begins as the stock one; the
         tables must then not be zero, or neither of the two would ever get a gradient."""
         for part in self.modules():
-            if isinstance(part, Linear):
+            if isinstance(part, CastLinear):
                 uniform(part, generator)
         self.value.weight.zero_()
         self.convolution.weight.zero_()
 
 
 @torch.no_grad()
-def uniform(layer: Linear, generator: torch.Generator, scale: float = 1.0) -> None:
+def uniform(layer: CastLinear, generator: torch.Generator, scale: float = 1.0) -> None:
     """Weights of variance scale^2 / inputs."""
     bound = scale * math.sqrt(3 / layer.in_features)
     layer.weight.uniform_(-bound, bound, generator=generator)

@@ -11,7 +11,7 @@ from torch.optim import AdamW, Optimizer
 
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
-from charm.language.muon import Muon
+from charm.language.muon import NorMuon
 from charm.training.optimizers import sum_gradients
 from charm.training.rows import RowAdamW
 
@@ -71,7 +71,7 @@ class LMOptimizers:
         groups = parameter_groups(model, config)
         dtype = getattr(torch, model.config.compute_dtype)
         fused = model.head.weight.device.type in ("cpu", "cuda", "xpu")
-        self.muon = Muon(groups["muon"], dtype=dtype)
+        self.muon = NorMuon(groups["muon"], dtype=dtype)
         self.all: list[Optimizer] = [self.muon, AdamW(groups["adamw"], eps=EPS, fused=fused)]
         self.tables: Optimizer | None = None
         if groups["tables"]:

@@ -27,7 +27,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import unseal, write_atomically, write_sealed
 from charm.language.config import LMConfig, read_lm_config
-from charm.language.data import Piece, Prepared, Tokens, training_rows, validation_rows
+from charm.language.data import Piece, Prepared, TokenIds, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
@@ -125,7 +125,7 @@ class LMTrainer:
         return loss
 
     @cached_property
-    def validation(self) -> Tokens:
+    def validation(self) -> TokenIds:
         """The rows of every evaluation."""
         config, documents = self.config, self.data.documents("validation")
         return validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
@@ -207,7 +207,7 @@ class LMTrainer:
         return True
 
 
-def inputs_and_targets(rows: list[Tokens], device: torch.device) -> tuple[Tensor, Tensor]:
+def inputs_and_targets(rows: list[TokenIds], device: torch.device) -> tuple[Tensor, Tensor]:
     """Rows of T + 1 tokens as inputs [B, T] and targets [B, T] one token later."""
     tokens = to_device(np.stack(rows).astype(np.int32), device).long()
     return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
@@ -216,7 +216,7 @@ def inputs_and_targets(rows: list[Tokens], device: torch.device) -> tuple[Tensor
 @torch.no_grad()
 def bits_per_byte(
     model: GPT,
-    rows: Tokens,
+    rows: TokenIds,
     token_bytes: npt.NDArray[np.int64],
     place: Place,
     at_once: int,

@@ -13,7 +13,7 @@ from typing import Any
 
 from charm.accounting import Accounting, Size, account, account_car, drawn_size
 from charm.adaptation.streams import load_stream
-from charm.automata.keys import CarMemory, Sizes
+from charm.automata.keys import CarMemory, CarSizes
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
@@ -120,7 +120,7 @@ class PaperTable:
 
 
 @dataclass(frozen=True)
-class Check:
+class CountCheck:
     """A claim, what we count at the paper's size, and what we count with the views that we draw."""
 
     table: str
@@ -175,10 +175,10 @@ def as_printed(count: Count, printed: str) -> str:
     return f"{whole:,}" + (f".{rest:0{decimals}}" if decimals else "") + unit
 
 
-def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None = None) -> list[Check]:
+def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None = None) -> list[CountCheck]:
     """Every claim counted again; `sizes` are those of our own data, by the paper's names."""
     return [
-        Check(
+        CountCheck(
             table.label,
             claim,
             claim.count(PAPER_SIZES[claim.data]),
@@ -201,7 +201,7 @@ def _arc(reasoner: ReasonerConfig | None = None, **memory: Any) -> Model:
 def _car(**memory: Any) -> Model:
     """CAR's model; its 1,500 rules and 4 horizons are the same in both splits."""
     config = ModelConfig(car(), CarMemory(**memory))
-    return lambda size: account_car(config, Sizes(1500, 4, combinations=size.puzzles, rows=size.rows))
+    return lambda size: account_car(config, CarSizes(1500, 4, combinations=size.puzzles, rows=size.rows))
 
 
 FULL_TABLE = _arc(design="table", rank=512)
@@ -582,7 +582,7 @@ PAPER = (
 # To look at.
 
 
-def paper_tables(checks: list[Check]) -> list[Table]:
+def paper_tables(checks: list[CountCheck]) -> list[Table]:
     """Every count of the paper beside ours, a table for each of the paper's."""
     readings = {table.label: table.reading for table in PAPER}
     tables = []

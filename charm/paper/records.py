@@ -24,7 +24,7 @@ from charm.report.folder import is_number, read_json
 
 
 @dataclass(frozen=True)
-class Record:
+class ResultRecord:
     what: str
     command: str
     size: str
@@ -50,9 +50,9 @@ class Record:
         return self.numbers[name]
 
 
-def read_record(path: Path) -> Record:
+def read_record(path: Path) -> ResultRecord:
     found = read_json(path)
-    names = [field.name for field in fields(Record)]
+    names = [field.name for field in fields(ResultRecord)]
     if not isinstance(found, dict) or set(found) - {"runs"} != set(names) - {"runs"}:
         wrong = (
             sorted((set(names) - {"runs"}) ^ (set(found) - {"runs"})) if isinstance(found, dict) else names
@@ -78,9 +78,9 @@ def read_record(path: Path) -> Record:
         if isinstance(given, list) and len(given) != len(seeds):
             raise CharmError(f"{path}: {name} has {len(given)} values for {len(seeds)} seeds")
         values[name] = tuple(float(value) for value in every)
-    return Record(**{**found, "seeds": tuple(seeds), "numbers": values})
+    return ResultRecord(**{**found, "seeds": tuple(seeds), "numbers": values})
 
 
-def read_records(folder: Path) -> dict[str, Record]:
+def read_records(folder: Path) -> dict[str, ResultRecord]:
     """All records of a folder by name."""
     return {path.stem: read_record(path) for path in sorted(folder.glob("*.json"))}

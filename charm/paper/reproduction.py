@@ -14,8 +14,8 @@ from pathlib import Path
 from charm.bench.training import flops
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.records import Record, read_records
-from charm.paper.tables import SECTIONS, Ours, Row, Stream, Tokens, Training
+from charm.paper.records import ResultRecord, read_records
+from charm.paper.tables import SECTIONS, Ours, Row, StreamCost, TokensCost, TrainingCost
 from charm.presets import arc1, car_preset, preset
 from charm.tasks.task import MAX_SIDE
 from charm.training.config import RunConfig
@@ -33,7 +33,7 @@ def main() -> None:
     write_atomically(path, updated(old, records))
 
 
-def updated(page: str, records: Mapping[str, Record]) -> str:
+def updated(page: str, records: Mapping[str, ResultRecord]) -> str:
     """The page with the part between its two marks generated anew."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -42,7 +42,7 @@ def updated(page: str, records: Mapping[str, Record]) -> str:
     return f"{before}{BEGIN}\n{render(records)}{END}{after}"
 
 
-def render(records: Mapping[str, Record]) -> str:
+def render(records: Mapping[str, ResultRecord]) -> str:
     """The generated part: a table for each part of the paper, then the records."""
     speed = Speed.of(records)
     lines = [
@@ -81,7 +81,7 @@ def render(records: Mapping[str, Record]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _line(row: Row, speed: Speed, records: Mapping[str, Record]) -> str:
+def _line(row: Row, speed: Speed, records: Mapping[str, ResultRecord]) -> str:
     command = row.command if row.command.startswith("see ") else f"`{_cell(row.command)}`"
     ours = "; ".join(f"{tell(one, records)} ({_link(one.record)})" for one in row.ours) or row.instead
     seeds = "; ".join(dict.fromkeys(_seeds(records[one.record]) for one in row.ours))
@@ -89,7 +89,7 @@ def _line(row: Row, speed: Speed, records: Mapping[str, Record]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def tell(one: Ours, records: Mapping[str, Record]) -> str:
+def tell(one: Ours, records: Mapping[str, ResultRecord]) -> str:
     """The sentence about a record, with its numbers filled in."""
     if one.record not in records:
         raise CharmError(f"there is no record {one.record}")
@@ -99,7 +99,7 @@ def tell(one: Ours, records: Mapping[str, Record]) -> str:
 class _Numbers(dict[str, "_Number"]):
     """A record's numbers as `str.format_map` wants them."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: ResultRecord) -> None:
         self.record = record
 
     def __missing__(self, name: str) -> _Number:
@@ -108,7 +108,7 @@ class _Numbers(dict[str, "_Number"]):
 
 @dataclass(frozen=True)
 class _Number:
-    record: Record
+    record: ResultRecord
     name: str
 
     def __format__(self, form: str) -> str:
@@ -123,7 +123,7 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _seeds(record: Record) -> str:
+def _seeds(record: ResultRecord) -> str:
     return ", ".join(map(str, record.seeds)) if record.seeds else "none"
 
 
@@ -140,7 +140,7 @@ class Speed:
     date: str
 
     @staticmethod
-    def of(records: Mapping[str, Record]) -> Speed:
+    def of(records: Mapping[str, ResultRecord]) -> Speed:
         if "speed_arc1" not in records:
             raise CharmError("costs need the record speed_arc1")
         found = records["speed_arc1"]
@@ -168,21 +168,23 @@ class Speed:
         asked = evaluations * predictions * depth / self.forward * forward / base_forward
         return updates / 3600, asked / 3600
 
-    def cost(self, cost: Training | Stream | Tokens | str, records: Mapping[str, Record]) -> str:
+    def cost(
+        self, cost: TrainingCost | StreamCost | TokensCost | str, records: Mapping[str, ResultRecord]
+    ) -> str:
         """In words and hours."""
         match cost:
             case str():
                 return cost
-            case Stream(tasks, runs, updates, batch):
+            case StreamCost(tasks, runs, updates, batch):
                 each = tasks * updates * batch / self.training / 3600
                 return f"{tasks} x {updates:,} updates: {each:,.0f}{_runs(runs)}, checks apart"
-            case Tokens(name, tokens, runs):
+            case TokensCost(name, tokens, runs):
                 wanted, told = f"{name} tokens/s", f"{tokens / 1e9:.2f}B tokens"
                 rates = [one.number(wanted) for one in records.values() if wanted in one.numbers]
                 if not rates:
                     return f"{told}{_runs(runs)}; no step time measured"
                 return f"{told}: {tokens / rates[-1] / 3600:,.1f}{_runs(runs)}"
-            case Training(names, predictions, runs, steps):
+            case TrainingCost(names, predictions, runs, steps):
                 return self._trainings(names, predictions, runs, steps)
 
     def _trainings(self, names: tuple[str, ...], predictions: int, runs: int, steps: int | None) -> str:

@@ -14,7 +14,7 @@ ARC1, ARC2, CAR = 502 * 768, 216 * 768, 6000 * 4 * 8
 
 
 @dataclass(frozen=True)
-class Training:
+class TrainingCost:
     """Runs of presets: updates and evaluations on the way."""
 
     presets: tuple[str, ...]
@@ -26,7 +26,7 @@ class Training:
 
 
 @dataclass(frozen=True)
-class Stream:
+class StreamCost:
     """Tasks learned one after the other from an `arc1` base: updates only."""
 
     tasks: int
@@ -36,7 +36,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokensCost:
     """Language-model runs."""
 
     preset: str
@@ -57,7 +57,7 @@ class Row:
     label: str
     """Of the table or figure in the paper's source."""
     command: str
-    cost: Training | Stream | Tokens | str
+    cost: TrainingCost | StreamCost | TokensCost | str
     paper: str
     ours: tuple[Ours, ...] = ()
     instead: str = "no run"
@@ -95,38 +95,38 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:overall-arc-performance",
             "charm train arc1 --steps 1600000",
-            Training(("arc1",), ARC1, steps=1_600_000),
+            TrainingCost(("arc1",), ARC1, steps=1_600_000),
             "ARC-AGI-1 84.0, ARC-AGI-2 46.7",
             (Ours("speedrun_public", "ARC-AGI-1 {pass@2:.1f}, a model of 5.4M parameters after 18 minutes"),),
         ),
         Row(
             "fig:overall-arc-performance",
             "charm report --figure overall runs/arc1 runs/arc2",
-            Training(("arc2",), ARC2, steps=2_380_000),
+            TrainingCost(("arc2",), ARC2, steps=2_380_000),
             "the same numbers as bars; the cost is that of ARC-AGI-2, `charm train arc2 --steps 2380000`",
         ),
         Row(
             "tab:component-grid",
             "charm train arc1 --memory.no-gate",
-            Training(("arc1",), ARC1, runs=4),
+            TrainingCost(("arc1",), ARC1, runs=4),
             "ARC-AGI-1: CoSE 80.71 ± 0.51, table 78.50 ± 1.03; without Re-ARC 64.91 ± 2.25, 59.97 ± 1.77",
         ),
         Row(
             "tab:arc-repeat-ablation",
             "charm train arc2 --seed 1",
-            Training(("arc2",), ARC2, runs=6),
+            TrainingCost(("arc2",), ARC2, runs=6),
             "ARC-AGI-2: CoSE 37.22 ± 1.77, table 28.23 ± 3.58; without Re-ARC2 18.61 ± 1.63, 15.42 ± 1.51",
         ),
         Row(
             "tab:full-cose-ablation",
             "charm train arc1 --memory.design table --memory.rank 512 --memory.no-gate",
-            Training(("arc1",), ARC1, runs=6),
+            TrainingCost(("arc1",), ARC1, runs=6),
             "table 78.50 ± 1.03, rank-32 table 76.62, composition 79.25, CoSE 80.71 ± 0.51, rank 512 81.50",
         ),
         Row(
             "tab:full-cose-ablation-no-rearc",
             "charm train arc1 --data.synthetic",
-            Training(("arc1",), ARC1, runs=5),
+            TrainingCost(("arc1",), ARC1, runs=5),
             "table 59.97 ± 1.77, rank-32 table 58.00, composition 51.50, CoSE 62.67 ± 2.43, gated 64.91 ± 2.25",
         ),
         Row(
@@ -139,26 +139,26 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "tab:cppool",
             "charm train arc1-train --memory.design separate --memory.color-pool 1000 --data.color-pool 1000 "
             "--memory.no-gate",
-            Training(("arc1-train",), ARC1, runs=4),
+            TrainingCost(("arc1-train",), ARC1, runs=4),
             "table 49.75 ± 2.50, pooled 52.08; three tables 52.33, pooled 45.52 ± 0.80",
         ),
         Row(
             "tab:lowrank-ablations",
             "charm train arc1-train --memory.design table --memory.rank 8 --memory.no-gate",
-            Training(("arc1-train",), ARC1, runs=5),
+            TrainingCost(("arc1-train",), ARC1, runs=5),
             "rank 512 49.75 ± 2.50, 128 47.71, 64 46.04, 32 45.46, 8 38.29 ± 0.95",
         ),
         Row(
             "tab:compo-ablations",
             "charm train arc1-train --memory.rank 0 --memory.dihedral lookup --memory.composer film-add "
             "--memory.no-gate",
-            Training(("arc1-train",), ARC1, runs=10),
+            TrainingCost(("arc1-train",), ARC1, runs=10),
             "table 49.75 ± 2.50, FiLM 47.50 ± 1.16, both slots 46.77 ± 0.27, add 44.21",
         ),
         Row(
             "tab:cose-arc1training-ablations",
             "charm train arc1-train",
-            Training(("arc1-train",), ARC1, runs=4),
+            TrainingCost(("arc1-train",), ARC1, runs=4),
             "table 49.75 ± 2.50, gated 51.83 ± 0.76, ungated 51.25 ± 0.94, Engram-style 50.08",
             (Ours("speedrun", "ungated {pass@2:.1f}, a model of 3.7M parameters after 11 minutes"),),
         ),
@@ -169,19 +169,19 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:arc1-rearc-data-ablations",
             "charm train arc1 --data.synthetic-view-count 10",
-            Training(("arc1",), ARC1, runs=4),
+            TrainingCost(("arc1",), ARC1, runs=4),
             "no Re-ARC 59.97 ± 1.77; 10 views: table 72.5, CoSE 76.38; 100 views 80.71 ± 0.51",
         ),
         Row(
             "tab:arc2-rearc-data-ablations",
             "charm train arc2-rearc",
-            Training(("arc2-rearc",), ARC2, runs=6),
+            TrainingCost(("arc2-rearc",), ARC2, runs=6),
             "none 18.61 ± 1.63, Re-ARC 28.47, Re-ARC2 under 10 views 35.97, under 100 37.22 ± 1.77",
         ),
         Row(
             "tab:data-ratio",
             "charm train arc1 --data.evaluate-repeats 5",
-            Training(("arc1",), ARC1, runs=11),
+            TrainingCost(("arc1",), ARC1, runs=11),
             "100 views: 1 repeat 79.25, 2 79.50, 5 74.75, 100 55.38",
         ),
         Row(
@@ -194,7 +194,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:optimizer-ablations",
             "charm train arc1 --optimizer.dense adamw --optimizer.factors adamw",
-            Training(("arc1",), ARC1, runs=6),
+            TrainingCost(("arc1",), ARC1, runs=6),
             "100 views, 2 repeats: AdamW 79.50, Muon 80.71 ± 0.51",
         ),
         Row(
@@ -215,7 +215,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:scaling",
             "charm train isoflop-L48-U4",
-            Training(
+            TrainingCost(
                 tuple(
                     f"isoflop-L{depth}-U{unique}"
                     for depth, (_, all_u) in ISO_FLOP.items()
@@ -228,7 +228,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:scaling-tbptt",
             "charm train horizon-U2-H12",
-            Training(
+            TrainingCost(
                 tuple(f"horizon-U{unique}-H{h}" for unique, (_, all_h) in HORIZONS.items() for h in all_h),
                 ARC1,
             ),
@@ -245,7 +245,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:car-single-horizon",
             "charm car train car-single-three-factor-cose",
-            Training(("car-single",), CAR, runs=4),
+            TrainingCost(("car-single",), CAR, runs=4),
             "seen: table 53.94 ± 1.62, composition 57.89 ± 2.03, CoSE 58.86 ± 0.90; "
             "unseen: 0.00 ± 0.00, 3.69 ± 0.56, 2.73 ± 0.48",
             (Ours("car_small", f"{CAR_SEEN}; {CAR_UNSEEN}"), Ours("car_cpu", f"{CAR_SEEN}; {CAR_UNSEEN}")),
@@ -278,7 +278,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:car-all-horizons",
             "charm car train car-all-three-factor-cose",
-            Training(("car-all",), CAR, runs=12),
+            TrainingCost(("car-all",), CAR, runs=12),
             "all horizons: table 47.21 ± 1.72, CoSE 52.25 ± 1.23",
         ),
         Row(
@@ -293,7 +293,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:nanochat-d12",
             "charm lm train lm-d12-cose-x5",
-            Tokens("lm-d12-cose-x5", 1.19e9, 10),
+            TokensCost("lm-d12-cose-x5", 1.19e9, 10),
             "bits per byte at x5: Engram 0.84638 ± 0.00050, CoSE 0.84436 ± 0.00083",
             (
                 Ours(
@@ -306,19 +306,19 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:nanochat-d12-width",
             "charm lm train lm-d12-mixture-x5-w24",
-            Tokens("lm-d12-mixture-x5-w24", 1.19e9, 9),
+            TokensCost("lm-d12-mixture-x5-w24", 1.19e9, 9),
             "bits per byte at width 24: Engram 0.85067, CoSE 0.84937, mixture 0.84854",
         ),
         Row(
             "tab:nanochat-d20",
             "charm lm train lm-d20-cose-x5",
-            Tokens("lm-d20-cose-x5", 4.64e9, 6),
+            TokensCost("lm-d20-cose-x5", 4.64e9, 6),
             "bits per byte at x5: Engram 0.73002 ± 0.00031, CoSE 0.72939 ± 0.00082",
         ),
         Row(
             "tab:nanochat-token-budget",
             "charm lm train lm-d12-cose-x5 --steps 8850",
-            Tokens("lm-d12-cose-x5", 4.64e9, 4),
+            TokensCost("lm-d12-cose-x5", 4.64e9, 4),
             "d12, CoSE minus Engram: -0.0020 ± 0.0005 bits per byte, with 4.64B tokens -0.0002 ± 0.0003",
             (
                 Ours(
@@ -357,7 +357,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:cose-cl-core",
             "charm adapt RUN --stream arc2-training --method memory-only",
-            Stream(233, runs=2),
+            StreamCost(233, runs=2),
             "memory-only: CoSE 43.58 ± 0.58, table 19.73 ± 0.49 (rank 512), 7.77 ± 0.24 (rank 32); "
             "oracle 46.27 ± 1.32, 49.42 ± 1.80",
             (
@@ -375,20 +375,20 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "fig:cl-param-efficiency-eval",
             "charm report --figure cl-tradeoff RUN/adapt/arc2-evaluation",
-            Stream(114, runs=2),
+            StreamCost(114, runs=2),
             "memory-only: CoSE 12.19 ± 0.90, table 4.47 ± 0.57",
         ),
         Row(
             "tab:cose-cl-joint",
             "charm adapt RUN --stream arc2-training --method joint",
-            Stream(233),
+            StreamCost(233),
             "CoSE 36.85 ± 2.57, below memory-only",
             (Ours("continual_gpu", "CoSE {joint:.1f}, above memory-only {CoSE memory-only:.1f}"),),
         ),
         Row(
             "tab:cose-cl-baselines",
             "charm adapt RUN --stream arc2-training --method l2sp --scope composition",
-            Stream(233, runs=10),
+            StreamCost(233, runs=10),
             "memory-only 43.37 ± 0.48, base stays 80.00; L2-SP 44.13 ± 0.70; rehearsal 37.20 ± 1.25; EWC 25.94 ± 8.46; "
             "naive 10.59 ± 2.83, base after 0.00; naive, full 0.00",
             (
@@ -418,7 +418,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:cose-cl-token-loss",
             f"charm adapt RUN --stream arc2-training --method oracle {HALTING}",
-            Stream(233, runs=4),
+            StreamCost(233, runs=4),
             "token loss without halting loss: memory-only 0.1266, oracle 0.0237",
             (
                 Ours(
@@ -431,49 +431,49 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:cose-cl-halt-train-frozen",
             f"charm adapt RUN --stream arc2-training --method memory-only {HALTING}",
-            Stream(233, runs=14),
+            StreamCost(233, runs=14),
             "CoSE with halting loss 41.03 ± 1.92, without 43.58 ± 0.58",
         ),
         Row(
             "tab:cose-cl-halt-train-reset",
             f"charm adapt RUN --stream arc2-training --method oracle {HALTING}",
-            Stream(233, runs=14),
+            StreamCost(233, runs=14),
             "CoSE with 42.54 ± 2.15, without 46.27 ± 1.32",
         ),
         Row(
             "tab:cose-cl-halt-train-joint",
             f"charm adapt RUN --stream arc2-training --method joint {HALTING}",
-            Stream(233, runs=14),
+            StreamCost(233, runs=14),
             "CoSE with 36.85 ± 2.57, without 33.76 ± 2.86",
         ),
         Row(
             "tab:cose-cl-halt-eval-frozen",
             f"charm adapt RUN --stream arc2-evaluation --method memory-only {HALTING}",
-            Stream(114, runs=14),
+            StreamCost(114, runs=14),
             "CoSE with 10.03 ± 2.57, without 12.19 ± 0.90",
         ),
         Row(
             "tab:cose-cl-halt-eval-reset",
             f"charm adapt RUN --stream arc2-evaluation --method oracle {HALTING}",
-            Stream(114, runs=14),
+            StreamCost(114, runs=14),
             "CoSE with 13.01 ± 2.44, without 15.20 ± 0.88",
         ),
         Row(
             "tab:cose-cl-halt-eval-joint",
             f"charm adapt RUN --stream arc2-evaluation --method joint {HALTING}",
-            Stream(114, runs=14),
+            StreamCost(114, runs=14),
             "CoSE with 8.24 ± 1.19, without 8.63 ± 1.16",
         ),
         Row(
             "tab:cose-cl-halt-comp",
             f"charm adapt RUN --stream arc2-training --method ewc --scope composition {HALTING}",
-            Stream(233, runs=8),
+            StreamCost(233, runs=8),
             "L2-SP with 40.68 ± 2.70, without 44.13 ± 0.70",
         ),
         Row(
             "tab:cose-cl-halt-full",
             f"charm adapt RUN --stream arc2-training --method rehearsal --scope full {HALTING}",
-            Stream(233, runs=8),
+            StreamCost(233, runs=8),
             "L2-SP with 2.07 ± 3.23, without 20.86 ± 2.34",
         ),
     ),

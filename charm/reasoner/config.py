@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from charm.errors import CharmError
 
-Kind = Literal["urm", "trm", "hrm"]
+Recurrence = Literal["urm", "trm", "hrm"]
 FeedForward = Literal["swiglu", "conv_swiglu"]
 Rope = Literal["1d", "2d"]
 ComputeType = Literal["bfloat16", "float32"]
@@ -22,7 +22,7 @@ MOST_LAYERS = 1024
 class ReasonerConfig:
     """Everything that decides a reasoner's parameters and its recurrence; the defaults are CHARM's."""
 
-    kind: Kind = "urm"
+    kind: Recurrence = "urm"
     """The recurrence: "urm" (CHARM's own) repeats one block, "trm" and "hrm" keep two states."""
     width: int = 512
     """Width D of the hidden state and of the task embedding."""
@@ -64,7 +64,7 @@ class ReasonerConfig:
 
     def __post_init__(self) -> None:
         choices = {
-            "kind": Kind,
+            "kind": Recurrence,
             "ffn": FeedForward,
             "rope": Rope,
             "compute_dtype": ComputeType,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate, Ranking
 from charm.evaluation.run import Evaluation
 from charm.evaluation.scoring import OUTCOMES, OutputResult
+from charm.report.folder import Json
 from charm.tasks.dataset import DataConfig, answer_key, load_roles
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
@@ -21,7 +22,6 @@ from charm.tasks.view import decode
 BUDGET = 14_000_000  # characters of candidates on a page: with all the rest, 400 tasks stay under 30 MB
 LEAST = 5  # candidates of each question that a page has in any case
 Films = Mapping[Question, Sequence[Grid]]  # the prediction after each refinement step, 0 x 0 for none
-Json = dict[str, Any]
 
 
 def voting_steps(ranking: Ranking) -> list[int]:

@@ -178,7 +178,7 @@ def car_steps(run: Path) -> dict[int, Json]:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class CheckpointSizes:
     """Parameters of a checkpoint, from the header of its weights."""
 
     dense: int
@@ -191,7 +191,7 @@ class Sizes:
         return self.shared + self.row_values
 
 
-def sizes(run: Path) -> Sizes | None:
+def sizes(run: Path) -> CheckpointSizes | None:
     """Of the newest checkpoint; None without one."""
     steps = steps_of(run)
     if not steps:
@@ -213,7 +213,7 @@ def sizes(run: Path) -> Sizes | None:
                     dense += count
     except (OSError, SafetensorError) as error:
         raise CharmError(f"{path}: not readable ({error})") from error
-    return Sizes(dense, shared, rows, row_values)
+    return CheckpointSizes(dense, shared, rows, row_values)
 
 
 def accounting(run: Path) -> Accounting | None:

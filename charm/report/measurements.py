@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from charm.adaptation.results import Summary, group, hollow_labels, memory_name, retained, tradeoff
+from charm.adaptation.results import StreamSummary, group, hollow_labels, memory_name, retained, tradeoff
 from charm.automata.run import CarConfig, read_car_config
 from charm.config import to_json
 from charm.drawing import figures
@@ -228,9 +228,9 @@ def _raw(path: Path) -> list[Any]:
     return runs
 
 
-def read_streams(sources: Sequence[Path]) -> list[list[Summary]]:
+def read_streams(sources: Sequence[Path]) -> list[list[StreamSummary]]:
     """Stream runs in groups of seeds: from results.json files, folders with one, records, or run folders."""
-    found: list[Summary] = []
+    found: list[StreamSummary] = []
     for source in sources:
         path = source
         if source.is_dir():

@@ -28,9 +28,9 @@ from charm.synthesis.workbench import (
     MISMATCH,
     ROOT,
     VERIFIER_FAILED,
+    GridRule,
     Package,
     ReArc2,
-    Rule,
     apply_rule,
     describe,
     draw,
@@ -287,7 +287,7 @@ def _check_rivals(report: Report, generated: list[Pair]) -> None:
                 break
 
 
-def _reproduces(rival: Rule, pair: Pair) -> bool:
+def _reproduces(rival: GridRule, pair: Pair) -> bool:
     """A rival that fails on an input does not explain it."""
     try:
         return same(apply_rule(rival, pair.input), pair.output)

@@ -36,7 +36,7 @@ GAVE_UP, OFFICIAL = "no draw fitted", "official input"
 GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH = "generator exception", "verifier exception", "verifier mismatch"
 
 Cells = npt.NDArray[np.int64]
-Rule = Callable[[Cells], Cells]
+GridRule = Callable[[Cells], Cells]
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,10 @@ class Package:
     sha256: str  # of the file
     rule: str  # its docstring
     generate: Callable[[Random], tuple[Cells, Cells]]
-    verify: Rule
-    rivals: dict[str, Rule]  # functions `rival...`: other readings, which must agree on every generated input
+    verify: GridRule
+    rivals: dict[
+        str, GridRule
+    ]  # functions `rival...`: other readings, which must agree on every generated input
     cap: int | None  # CAP: how many pairs there are at all, official ones not counted
     wrong: dict[str, str]  # WRONG: official pairs that break the rule ("train 2") -> why
     exceptions: dict[str, str]  # EXCEPTIONS: name of a failed finding -> why it is right all the same
@@ -140,7 +142,7 @@ def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
     return _grid(before, "generate's input"), _grid(after, "generate's output")
 
 
-def apply_rule(rule: Rule, grid: npt.NDArray[Any]) -> Cells:
+def apply_rule(rule: GridRule, grid: npt.NDArray[Any]) -> Cells:
     """The rule's output for an input it cannot change; signed cells, so that differences do not wrap around."""
     cells = np.array(grid, np.int64)
     cells.setflags(write=False)

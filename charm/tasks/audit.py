@@ -24,7 +24,7 @@ from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
 #   equivalent  one view maps the demonstrations of one onto those of the other, in any order
 #   overlapping some pair of one equals some pair of the other, each under a view of its own
 #   different   nothing in common but the id
-Kind = Literal["identical", "equivalent", "overlapping", "different"]
+Relation = Literal["identical", "equivalent", "overlapping", "different"]
 
 # What the matrix counts for two sources. A task may be in several matches; pairs are counted up to views.
 COUNTS = (
@@ -52,7 +52,7 @@ class Match:
 
     sources: tuple[str, str]
     ids: tuple[str, str]
-    kind: Kind
+    kind: Relation
     view: View | None  # maps the demonstrations of the first onto the second's, if one view does
     pairs: tuple[PairMatch, ...]
 
@@ -205,7 +205,7 @@ def _match(first: _Entry, second: _Entry) -> Match:
     )
     view = None
     if first.content == second.content:
-        kind: Kind = "identical"
+        kind: Relation = "identical"
         view = IDENTITY
     else:
         demonstrations = [Counter(entry.keys[: len(entry.task.train)]) for entry in (first, second)]

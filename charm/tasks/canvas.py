@@ -22,7 +22,7 @@ VOCABULARY = 12
 FULL_SIDE = MAX_SIDE
 FIT_SIDES = (11, 16, 21, 30)  # the sizes of "fit" canvases: few, so that each is a batch shape of its own
 
-Tokens = npt.NDArray[np.uint8]  # [side, side]
+Tokens = npt.NDArray[np.uint8]  # [height, width], 0..11
 
 
 def place(grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0) -> Tokens:

@@ -18,11 +18,11 @@ from charm.paths import data_dir
 from charm.tasks.augment import color_pool, draw_views
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, fitting_side
-from charm.tasks.instances import Instances, Rows
+from charm.tasks.instances import Instances, RowNumbers
 from charm.tasks.keys import Keys
 from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest, shortage
 from charm.tasks.questions import Question, questions_of
-from charm.tasks.sampling import Block, Mixture, Stream
+from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Grid, Pair, Task, check_unique
 
@@ -93,7 +93,7 @@ class Dataset:
     def keys(self) -> Keys:
         return Keys.of(self.instances)
 
-    def question_rows(self, question: Question, views: int | None = None) -> Rows:
+    def question_rows(self, question: Question, views: int | None = None) -> RowNumbers:
         """The memory rows under which a question is asked: the first views of its puzzle."""
         return self.instances.rows(question.task_id)[: self.config.views][:views]
 
@@ -106,7 +106,7 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
     roles = load_roles(config)
     everything = check_unique((task for _, task in roles), "the chosen sources together")
     pairs: list[Pair] = []
-    blocks: dict[int, list[Block]] = {side: [] for side in config.sides}
+    blocks: dict[int, list[IndexBlock]] = {side: [] for side in config.sides}
     for role, task in roles:
         rows = instances.add(task.id, draw_views(task, config.views, config.seed, pool))
         visible = task.train if role == "evaluate" else task.pairs
@@ -116,7 +116,7 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
         for side, chosen in _by_side(visible, _bound(task) if role == "evaluate" else None, config.sides):
             numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
             pairs.extend(chosen)
-            blocks[side].append(Block(numbers, rows, repeats))
+            blocks[side].append(IndexBlock(numbers, rows, repeats))
     banks = [PairBank.of(pairs)]
     first = len(pairs)
     asked = [task for role, task in roles if role == "evaluate"]
@@ -129,7 +129,7 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
         sides = _sides(made.shapes.max(axis=1), config.sides)
         for side in np.unique(sides).tolist():
             numbers = np.flatnonzero((sides == side) & allowed).astype(np.int32) + np.int32(first)
-            blocks[side].append(Block(numbers, rows))
+            blocks[side].append(IndexBlock(numbers, rows))
         first += len(made)
 
     questions = questions_of(asked)
@@ -235,7 +235,7 @@ def _synthetic(config: DataConfig, trained: list[str]) -> Iterator[tuple[str, Pa
         yield from covered.items()
 
 
-def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, block: PairBlock) -> Rows:
+def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, block: PairBlock) -> RowNumbers:
     if config.synthetic_views == "shared":
         return instances.rows(task_id)[: config.synthetic_view_count]
     # Views distinct in the content of the generated pairs; the original keeps the row that it has.

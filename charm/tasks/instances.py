@@ -20,7 +20,7 @@ from charm.tasks.view import VIEWS, View
 
 MOST_BYTES = 2**28  # of an index on disk: 64 million rows
 
-Rows = npt.NDArray[np.int32]
+RowNumbers = npt.NDArray[np.int32]
 
 
 class Instances:
@@ -30,7 +30,7 @@ class Instances:
         self.puzzles: list[str] = []  # puzzle number -> task id
         self._number: dict[str, int] = {}
         self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = []  # (puzzle number, codes), in row order
-        self._rows: list[list[Rows]] = []  # puzzle number -> chunks of its rows
+        self._rows: list[list[RowNumbers]] = []  # puzzle number -> chunks of its rows
         self._codes: list[list[npt.NDArray[np.uint32]]] = []
         self._count = 1
 
@@ -49,7 +49,7 @@ class Instances:
 
     __hash__ = None  # type: ignore[assignment]  # it grows
 
-    def add(self, puzzle: str, codes: npt.NDArray[np.uint32]) -> Rows:
+    def add(self, puzzle: str, codes: npt.NDArray[np.uint32]) -> RowNumbers:
         """The rows of these views of the puzzle, in their order; views not seen before get new rows at the end."""
         codes = np.asarray(codes, np.uint32)
         if len(codes) and int(codes.max()) >= VIEWS:
@@ -74,7 +74,7 @@ class Instances:
         order = np.argsort(old_codes)
         return old_rows[order[np.searchsorted(old_codes, codes, sorter=order)]]
 
-    def rows(self, puzzle: str) -> Rows:
+    def rows(self, puzzle: str) -> RowNumbers:
         """All rows of a puzzle, the first views drawn first."""
         return np.concatenate([np.zeros(0, np.int32), *self._rows[self._find(puzzle)]])
 

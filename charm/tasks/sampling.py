@@ -14,21 +14,20 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.tasks import keyed
-from charm.tasks.instances import Rows
+from charm.tasks.instances import RowNumbers
+from charm.tasks.keyed import Numbers
 from charm.tasks.view import DIHEDRAL_READS
-
-Numbers = npt.NDArray[np.int64]
 
 ORIGIN_PROBABILITY = 0.2  # a canvas at the origin, as evaluation sees it
 _SWAPS = DIHEDRAL_READS[:, 0].astype(bool)  # symmetries that exchange height and width
 
 
 @dataclass(frozen=True)
-class Block:
+class IndexBlock:
     """Pairs of one puzzle, each under each of some views, `repeats` times in the index."""
 
-    pairs: Rows  # numbers of pairs in the bank
-    rows: Rows  # memory rows: the views
+    pairs: RowNumbers  # numbers of pairs in the bank
+    rows: RowNumbers  # memory rows: the views
     repeats: int = 1
 
     def __len__(self) -> int:
@@ -38,7 +37,7 @@ class Block:
 class Mixture:
     """The combined index of many blocks: position -> (pair, memory row)."""
 
-    def __init__(self, blocks: Iterable[Block]) -> None:
+    def __init__(self, blocks: Iterable[IndexBlock]) -> None:
         self.blocks = [block for block in blocks if len(block)]
         if not self.blocks:
             raise CharmError("there is nothing to train on: the mixture has no pair under any view")
@@ -54,7 +53,7 @@ class Mixture:
     def __len__(self) -> int:
         return int(self._end[-1])
 
-    def locate(self, index_N: Numbers) -> tuple[Rows, Rows]:
+    def locate(self, index_N: Numbers) -> tuple[RowNumbers, RowNumbers]:
         """The pair and the memory row of each entry of the index."""
         block = np.searchsorted(self._end, index_N, side="right")
         start = self._end[block] - self._length[block]
@@ -67,8 +66,8 @@ class Mixture:
 class Draw:
     """Examples to put on canvases: which pair, under which view, where."""
 
-    pair_N: Rows
-    row_N: Rows
+    pair_N: RowNumbers
+    row_N: RowNumbers
     top_N: Numbers
     left_N: Numbers
 
@@ -115,7 +114,7 @@ class Stream:
         top, left = self._translation(position, pair, row)
         return Draw(pair, row, top, left)
 
-    def _translation(self, position: Numbers, pair: Rows, row: Rows) -> tuple[Numbers, Numbers]:
+    def _translation(self, position: Numbers, pair: RowNumbers, row: RowNumbers) -> tuple[Numbers, Numbers]:
         """Input and output move together; uniform over the places where both fit with their boundary."""
         extent = self._extent[pair]
         swaps = _SWAPS[self._dihedrals[row]]

@@ -11,7 +11,7 @@ from charm.config import read_run_config
 from charm.errors import CharmError
 from charm.memory.config import CoSEConfig
 from charm.model import ModelConfig
-from charm.reasoner.config import Kind, ReasonerConfig
+from charm.reasoner.config import ReasonerConfig, Recurrence
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 
@@ -59,7 +59,7 @@ class OptimizerConfig:
 class Refinement:
     """What a refinement step in training needs to know."""
 
-    kind: Kind
+    kind: Recurrence
     limit: int
     """Refinement steps of an example at most."""
     exploration: float

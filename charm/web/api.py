@@ -23,6 +23,7 @@ from charm.paths import released_model
 from charm.report import folder
 from charm.report.answers import grid_text
 from charm.report.curves import curve_svg
+from charm.report.folder import Json
 from charm.report.html import names_of
 from charm.report.other_runs import CAR_CURVES, LM_CURVES
 from charm.report.page import CURVES, drawing
@@ -35,7 +36,6 @@ from charm.tasks.view import COLORS, VIEWS, View
 from charm.training.checkpoint import newest_checkpoint, saved_model, steps_of
 from charm.web.samples import Generators, Sampler, available
 
-Json = dict[str, Any]
 Query = Mapping[str, str]
 
 TITLES = {

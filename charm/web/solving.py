@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
-from typing import Any
 
 from charm import processes
 from charm.adaptation.solve import Solution, SolveOptions, solve, solve_devices
@@ -19,10 +18,9 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
 from charm.report.answers import grid_text
+from charm.report.folder import Json
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.task import Task
-
-Json = dict[str, Any]
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charm.language.muon import POLAR_EXPRESS, Muon, even_out, polar
+from charm.language.muon import POLAR_EXPRESS, NorMuon, even_out, polar
 
 SHAPES = [(16, 16), (40, 12), (12, 40), (2, 12)]
 
@@ -106,7 +106,7 @@ def test_whole_steps_are_those_of_the_slow_version() -> None:
     weights = [nn.Parameter(torch.randn(*shape, generator=generator)) for shape in [*SHAPES, *SHAPES]]
     before = [weight.detach().clone() for weight in weights]
     gradients = [[torch.randn(*weight.shape, generator=generator) for _ in range(4)] for weight in weights]
-    muon = Muon(weights, lr=0.05, momentum=0.9, beta2=0.8, weight_decay=0.3, dtype=torch.float32)
+    muon = NorMuon(weights, lr=0.05, momentum=0.9, beta2=0.8, weight_decay=0.3, dtype=torch.float32)
     for step in range(4):
         for weight, some in zip(weights, gradients, strict=True):
             weight.grad = some[step].clone()
@@ -118,5 +118,5 @@ def test_whole_steps_are_those_of_the_slow_version() -> None:
 
 def test_nothing_moves_without_a_gradient() -> None:
     weight = nn.Parameter(torch.ones(3, 3))
-    Muon([weight]).step()
+    NorMuon([weight]).step()
     assert torch.equal(weight.detach(), torch.ones(3, 3))

@@ -9,7 +9,7 @@ from torch.optim import AdamW
 
 from charm.language.config import LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import GPT
-from charm.language.muon import Muon
+from charm.language.muon import NorMuon
 from charm.language.optimizers import LMOptimizers, parameter_groups, schedule
 from charm.language.presets import lm_preset
 from charm.training.rows import RowAdamW
@@ -132,7 +132,11 @@ def test_table_updates_dense_and_by_rows() -> None:
         for rows in model.ngram_tables():
             rows.sparse = update == "rows"
         optimizers = LMOptimizers(model, config)
-        assert [type(one) for one in optimizers.all] == [Muon, AdamW, RowAdamW if update == "rows" else AdamW]
+        assert [type(one) for one in optimizers.all] == [
+            NorMuon,
+            AdamW,
+            RowAdamW if update == "rows" else AdamW,
+        ]
         generator = torch.Generator().manual_seed(0)
         for step in range(5):
             ids = torch.randint(0, TOY_GPT.vocab, (4, 24), generator=generator)

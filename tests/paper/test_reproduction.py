@@ -17,9 +17,9 @@ from charm.commands import adapt, bench, car, evaluate, params, rearc2, report
 from charm.commands.presets import parse_preset
 from charm.errors import CharmError
 from charm.language.presets import lm_preset
-from charm.paper.records import Record, read_record, read_records
+from charm.paper.records import ResultRecord, read_record, read_records
 from charm.paper.reproduction import BEGIN, END, Speed, render, tell, updated
-from charm.paper.tables import ARC1, SECTIONS, Row, Stream, Training
+from charm.paper.tables import ARC1, SECTIONS, Row, StreamCost, TrainingCost
 from charm.presets import car_preset, preset
 from charm.report.measurements import FIGURES
 
@@ -46,11 +46,11 @@ GOOD: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-def records() -> dict[str, Record]:
+def records() -> dict[str, ResultRecord]:
     return read_records(ROOT / "benchmarks" / "results")
 
 
-def test_the_page_is_what_the_records_generate(records: dict[str, Record]) -> None:
+def test_the_page_is_what_the_records_generate(records: dict[str, ResultRecord]) -> None:
     page = (ROOT / "docs" / "reproduce.md").read_text()
     assert updated(page, records) == page, "run python -m charm.paper.reproduction"
     other = replace(records["car_small"], numbers={**records["car_small"].numbers, "CoSE seen": (12.5, 12.5)})
@@ -67,7 +67,7 @@ def test_every_table_and_figure_has_a_row() -> None:
     assert sum(label.startswith("fig:") for label in labels) == 12
 
 
-def test_rows_without_a_run_say_so(records: dict[str, Record]) -> None:
+def test_rows_without_a_run_say_so(records: dict[str, ResultRecord]) -> None:
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in render(records).splitlines()}
     for row in ROWS:
         cells = lines[row.label].removesuffix(" |").split(" | ")
@@ -103,20 +103,20 @@ def test_commands_are_ones_that_exist(row: Row) -> None:
         assert words[words.index("--figure") + 1] in FIGURES
 
 
-def test_costs_by_hand(records: dict[str, Record]) -> None:
+def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
     speed = Speed(500.0, 1000.0, "m", "d")
     learning, asking = speed.hours(preset("arc1"), 600_000, ARC1)
     assert learning == pytest.approx(600_000 * 768 / 500 / 3600)
     assert asking == pytest.approx(60 * 502 * 768 * 16 / 1000 / 3600)
-    assert speed.cost(Training(("arc1",), ARC1), records) == "600,000 x 1.54 s + 60 x 1.71 h = 359"
+    assert speed.cost(TrainingCost(("arc1",), ARC1), records) == "600,000 x 1.54 s + 60 x 1.71 h = 359"
     # Half the layers, half of them with gradients, as in arc1: half of the time but for the heads.
     half, _ = speed.hours(preset("isoflop-L24-U4"), 600_000, ARC1)
     assert half == pytest.approx(learning / 2, rel=0.01)
-    assert speed.cost(Stream(10), records) == "10 x 1,000 updates: 1, checks apart"
+    assert speed.cost(StreamCost(10), records) == "10 x 1,000 updates: 1, checks apart"
     assert "for each of 16 variants" in render(records)
 
 
-def test_numbers_are_those_of_the_runs(records: dict[str, Record]) -> None:
+def test_numbers_are_those_of_the_runs(records: dict[str, ResultRecord]) -> None:
     """What a record tells of its raw runs, computed from them another way."""
     streams = records["continual_gpu"]
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.tasks.sampling import Block, Mixture, Stream
+from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from tests.toy import batch
 
 
@@ -13,9 +13,9 @@ def make_stream(slots: int = 8, seed: int = 0) -> Stream:
     rng = np.random.default_rng(0)
     shapes = rng.integers(1, 31, (20, 4))
     blocks = [
-        Block(np.arange(0, 5, dtype=np.int32), np.arange(1, 4, dtype=np.int32)),
-        Block(np.arange(5, 7, dtype=np.int32), np.arange(4, 14, dtype=np.int32), repeats=2),
-        Block(np.array([7, 19], np.int32), np.array([20], np.int32)),
+        IndexBlock(np.arange(0, 5, dtype=np.int32), np.arange(1, 4, dtype=np.int32)),
+        IndexBlock(np.arange(5, 7, dtype=np.int32), np.arange(4, 14, dtype=np.int32), repeats=2),
+        IndexBlock(np.array([7, 19], np.int32), np.array([20], np.int32)),
     ]
     return Stream(Mixture(blocks), shapes, rng.integers(0, 8, 21), 30, slots, seed)
 
@@ -87,7 +87,7 @@ def test_translation_keeps_grid_and_boundary_on_the_canvas() -> None:
 
 
 def test_origin_has_probability_a_fifth_for_a_small_grid() -> None:
-    blocks = [Block(np.zeros(1, np.int32), np.ones(1, np.int32))]
+    blocks = [IndexBlock(np.zeros(1, np.int32), np.ones(1, np.int32))]
     stream = Stream(Mixture(blocks), np.ones((1, 4), int), np.zeros(2, int), 30, 20_000, 0)
     draw = batch(stream, 0)
     share = ((draw.top_N == 0) & (draw.left_N == 0)).mean()
@@ -114,6 +114,6 @@ def test_two_processes_make_the_same_bytes() -> None:
 
 def test_nothing_to_train_on_is_said() -> None:
     with pytest.raises(CharmError, match="nothing to train on"):
-        Mixture([Block(np.zeros(0, np.int32), np.ones(1, np.int32))])
+        Mixture([IndexBlock(np.zeros(0, np.int32), np.ones(1, np.int32))])
     with pytest.raises(CharmError, match="does not fit a canvas of side 10"):
         Stream(make_stream().mixture, np.full((20, 4), 12), np.zeros(21, int), 10, 1, 0)
