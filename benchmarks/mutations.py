@@ -348,9 +348,9 @@ MUTATIONS = (
         ("test_instances.py",),
     ),
     Mutation(
-        "one view after the other, in the wrong order",
-        "colors = tuple(other.colors[c] for c in self.colors)",
-        "colors = tuple(self.colors[c] for c in other.colors)",
+        "colours are permuted once more and not back",
+        "tuple(int(c) for c in np.argsort(self.colors))",
+        "self.colors",
         ("tasks/test_view.py",),
     ),
     Mutation(
