@@ -24,7 +24,7 @@ Start = Callable[[str], tuple[BaseProcess, Connection]]
 
 
 @dataclass(eq=False)
-class Job:
+class CrewTask:
     """Something to do, and how many processes have failed at it."""
 
     content: Any
@@ -39,7 +39,7 @@ class Worker:
     device: str
     process: BaseProcess
     connection: Connection
-    job: Job | None = None
+    job: CrewTask | None = None
     ready: bool = False
 
 
@@ -53,11 +53,11 @@ class Crew:
 
     def __init__(
         self,
-        jobs: Iterable[Job],
+        jobs: Iterable[CrewTask],
         start: Start,
-        order: Callable[[Job, int], Any],
-        news: Callable[[Job, Any], None],
-        ended: Callable[[Job, str | None], None],
+        order: Callable[[CrewTask, int], Any],
+        news: Callable[[CrewTask, Any], None],
+        ended: Callable[[CrewTask, str | None], None],
     ) -> None:
         self.waiting = deque(jobs)
         self.start, self.order, self.news, self.ended = start, order, news, ended
@@ -80,7 +80,7 @@ class Crew:
             job = self.waiting.popleft()
             self.ended(job, job.problem or self.lost)
 
-    def _start(self, device: str, job: Job | None = None) -> None:
+    def _start(self, device: str, job: CrewTask | None = None) -> None:
         process, connection = self.start(device)
         self.workers[connection] = Worker(device, process, connection, job)
 

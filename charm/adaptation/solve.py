@@ -22,7 +22,7 @@ from typing import Any, Literal
 import torch
 
 from charm import processes
-from charm.adaptation.crew import Crew, Job
+from charm.adaptation.crew import Crew, CrewTask
 from charm.adaptation.loop import (
     Adaptation,
     Recipe,
@@ -349,7 +349,7 @@ def solve(
     found: dict[str, Solution] = {}
     problems: list[str] = []
 
-    def received(job: Job, news: Solution | str) -> None:
+    def received(job: CrewTask, news: Solution | str) -> None:
         task = job.content
         if isinstance(news, str):
             say(clock.used, news)
@@ -357,12 +357,12 @@ def solve(
         found[task.id] = improved(found.get(task.id), news)
         publish(task, found[task.id])
 
-    def done(job: Job, problem: str | None) -> None:
+    def done(job: CrewTask, problem: str | None) -> None:
         if problem is not None:
             problems.append(problem)
         ended(job.content, problem)
 
-    jobs = [Job(task) for task in tasks]
+    jobs = [CrewTask(task) for task in tasks]
     if len(devices) == 1:
         with place(devices[0]) as here:
             jobs = _solve_here(jobs, make(run, options, here), clock, received, done)
@@ -383,19 +383,19 @@ def solve(
 
 
 def _solve_here(
-    jobs: Sequence[Job],
+    jobs: Sequence[CrewTask],
     solver: Solver,
     clock: Clock,
-    received: Callable[[Job, Solution | str], None],
-    done: Callable[[Job, str | None], None],
-) -> list[Job]:
+    received: Callable[[CrewTask, Solution | str], None],
+    done: Callable[[CrewTask, str | None], None],
+) -> list[CrewTask]:
     """Solve tasks in this process until one fails, and return those that are left to fresh processes.
 
     A failure may have harmed this process for good, as an error of CUDA does.
     """
     left = deque(jobs)
 
-    def tell(job: Job, news: Solution | str) -> None:
+    def tell(job: CrewTask, news: Solution | str) -> None:
         try:
             received(job, news)
         except Exception as error:

@@ -19,8 +19,9 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
+from charm.config import is_number
 from charm.errors import CharmError
-from charm.report.folder import is_number, read_json
+from charm.files import read_sealed
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class ResultRecord:
 
 
 def read_record(path: Path) -> ResultRecord:
-    found = read_json(path)
+    found = read_sealed(path)
     names = [field.name for field in fields(ResultRecord)]
     if not isinstance(found, dict) or set(found) - {"runs"} != set(names) - {"runs"}:
         wrong = (

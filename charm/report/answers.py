@@ -12,7 +12,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate, Ranking
 from charm.evaluation.run import Evaluation
 from charm.evaluation.scoring import OUTCOMES, OutputResult
-from charm.report.folder import Json
+from charm.report.folder import JsonObject
 from charm.tasks.dataset import DataConfig, answer_key, load_roles
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
@@ -45,7 +45,7 @@ def affordable(ranking: Ranking) -> int:
 
 def task_entries(
     data: DataConfig, evaluation: Evaluation, films: Films, top: int, instances: Instances | None = None
-) -> list[Json]:
+) -> list[JsonObject]:
     """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each, the right one if it
     ranks lower, and sort keys.
 
@@ -77,7 +77,7 @@ def task_entries(
         for output in result.outputs:
             question = Question(task.id, output.test_index)
             answer, candidates = answers[question], shown.get(question, [])
-            test: Json = {
+            test: JsonObject = {
                 "input": grid_text(task.test[output.test_index].input),
                 "truth": None if answer is None else grid_text(answer),
                 "outcome": output.outcome,
@@ -123,7 +123,7 @@ class _Voters(NamedTuple):
     row_N: npt.NDArray[np.int64]  # memory rows, each a view, that voted; ascending
 
 
-def _candidate(candidate: Candidate, rank: int, total: int, voters: _Voters) -> Json:
+def _candidate(candidate: Candidate, rank: int, total: int, voters: _Voters) -> JsonObject:
     return {
         "rank": rank,
         "grid": grid_text(candidate.grid),
@@ -136,7 +136,9 @@ def _candidate(candidate: Candidate, rank: int, total: int, voters: _Voters) -> 
     }
 
 
-def _name_views(test: Json, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]) -> None:
+def _name_views(
+    test: JsonObject, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]
+) -> None:
     """Say which views voted for the candidates of a test; `rows` are theirs, `codes` the views of all memory rows."""
     row_N = np.unique(np.concatenate([*rows, np.zeros(0, np.int64)]))
     if len(row_N) and row_N[-1] >= len(codes):
@@ -149,8 +151,8 @@ def _name_views(test: Json, rows: Sequence[npt.NDArray[np.int64]], codes: npt.ND
 
 
 def _sort_keys(
-    outcome: str, outputs: Sequence[OutputResult], tests: list[Json], wrong: list[int | None]
-) -> Json:
+    outcome: str, outputs: Sequence[OutputResult], tests: list[JsonObject], wrong: list[int | None]
+) -> JsonObject:
     """What the list shows and sorts by; None is what is not known. Shares are means over the tests answered."""
     best = [test["candidates"][0] for test in tests if test["candidates"]]
     ranks = [output.rank for output in outputs if output.rank is not None]

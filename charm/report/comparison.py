@@ -9,7 +9,7 @@ from pathlib import Path
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.report import folder
-from charm.report.answers import Json, task_entries, voting_steps
+from charm.report.answers import JsonObject, task_entries, voting_steps
 from charm.report.assets import COMPARISON
 from charm.report.curves import curves_svg
 from charm.report.html import (
@@ -38,12 +38,12 @@ def write_comparison(
     question are shown for each run.
     """
     names = names_of(runs)
-    headlines: list[Json] = []
-    entries: list[dict[str, Json]] = []  # of each run, by task id
+    headlines: list[JsonObject] = []
+    entries: list[dict[str, JsonObject]] = []  # of each run, by task id
     for run in runs:  # one after the other: the votes of a full evaluation are millions
         config, used, evaluation = ranked(run, protocol, data)
         steps: list[int] = []
-        tasks: list[Json] = []
+        tasks: list[JsonObject] = []
         if evaluation is not None:
             steps = voting_steps(evaluation.ranking)
             tasks = task_entries(config.data, evaluation, {}, top, folder.instances(run))
@@ -72,7 +72,7 @@ def write_comparison(
     return write_page(out, document(title_of(names), body, COMPARISON, payload))
 
 
-def merge(entries: Sequence[dict[str, Json]]) -> list[Json]:
+def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
     """Every task that some run was asked, once: its grids, and the outcome and the tests of each run."""
     merged = []
     for task_id in dict.fromkeys(task_id for tasks in entries for task_id in tasks):
@@ -97,7 +97,7 @@ def merge(entries: Sequence[dict[str, Json]]) -> list[Json]:
     return merged
 
 
-def solved_and_never(tasks: Sequence[Json], solver: int, other: int) -> list[str]:
+def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> list[str]:
     """The tasks that one run solves and the other never proposes the answer of."""
     return [
         task["id"]
@@ -106,7 +106,7 @@ def solved_and_never(tasks: Sequence[Json], solver: int, other: int) -> list[str
     ]
 
 
-def _headline(names: Sequence[str], headlines: Sequence[Json]) -> list[str]:
+def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str]:
     metric_names = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
     heads = ["run", *metric_names, "puzzles", "solved whole", "step", "checkpoints that voted"]
     rows = []
@@ -132,7 +132,7 @@ def _learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     return ["<h2>Learning</h2>", legend(names), '<div class="curves">', *curves, "</div>"]
 
 
-def _versus(names: Sequence[str], tasks: Sequence[Json]) -> list[str]:
+def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
     """How many puzzles the run of a line solves that the run of a column never proposes; a number is a filter."""
     if not tasks:
         return []
@@ -154,7 +154,7 @@ def _versus(names: Sequence[str], tasks: Sequence[Json]) -> list[str]:
     ]
 
 
-def _task_list(names: Sequence[str], tasks: Sequence[Json]) -> list[str]:
+def _task_list(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
     if not tasks:
         return []
     differ = sum(len(set(task["outcomes"])) > 1 for task in tasks)

@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 
 from charm.accounting import Accounting, account, account_car
 from charm.automata.run import read_car_config
+from charm.config import is_number
 from charm.errors import CharmError
 from charm.evaluation.archive import same_run
 from charm.files import read_sealed
@@ -19,17 +20,8 @@ from charm.tasks.instances import Instances
 from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import read_config
 
-Json = dict[str, Any]
+JsonObject = dict[str, Any]
 Kind = Literal["arc", "car", "lm"]
-
-
-def read_json(path: Path) -> Any:
-    """The JSON of a file; a sealed record must match its hash."""
-    return read_sealed(path)
-
-
-def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def kind_of(run: Path) -> Kind:
@@ -57,7 +49,7 @@ def require_kind(run: Path, wanted: Kind) -> None:
         )
 
 
-def metrics(run: Path) -> list[Json]:
+def metrics(run: Path) -> list[JsonObject]:
     """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
     path = run / "metrics.jsonl"
     if not path.is_file():
@@ -80,7 +72,7 @@ def metrics(run: Path) -> list[Json]:
     return lines
 
 
-def curve(lines: list[Json], name: str) -> list[tuple[float, float]]:
+def curve(lines: list[JsonObject], name: str) -> list[tuple[float, float]]:
     """The (step, value) points of one metric."""
     return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
 
@@ -88,28 +80,28 @@ def curve(lines: list[Json], name: str) -> list[tuple[float, float]]:
 # Evaluations
 
 
-def evaluations(run: Path) -> dict[str, Json]:
+def evaluations(run: Path) -> dict[str, JsonObject]:
     """eval/NAME.json of a run on ARC's tasks by name, but those made while training, which the curve shows."""
     names = sorted(path.name.removesuffix(".json") for path in (run / "eval").glob("*.json"))
     wanted = [name for name in names if not name.endswith(".submission") and not name.startswith("step_")]
     return {name: _own(run, evaluation(run / "eval" / f"{name}.json"), name) for name in wanted}
 
 
-def blank(run: Path) -> Json | None:
+def blank(run: Path) -> JsonObject | None:
     """The scores without the task memory, if somebody has asked for them."""
     path = run / "eval" / "blank.json"
     return _own(run, evaluation(path), "blank") if path.is_file() else None
 
 
-def _own(run: Path, found: Json, name: str) -> Json:
+def _own(run: Path, found: JsonObject, name: str) -> JsonObject:
     """The evaluation, which must be of the run whose checkpoints are in the folder."""
     if not same_run(str(found.get("run", "")), run_of(run)):
         raise CharmError(f"{run / 'eval' / name}.json is of an earlier run in this folder; evaluate again")
     return found
 
 
-def evaluation(path: Path) -> Json:
-    found = read_json(path)
+def evaluation(path: Path) -> JsonObject:
+    found = read_sealed(path)
     good = (
         isinstance(found, dict)
         and isinstance(found.get("metrics"), dict)
@@ -121,7 +113,7 @@ def evaluation(path: Path) -> Json:
     return found
 
 
-def scored_steps(run: Path) -> dict[int, Json]:
+def scored_steps(run: Path) -> dict[int, JsonObject]:
     """eval/step_N.json by step: the evaluations made while training, of a run on ARC's tasks."""
     paths = sorted((run / "eval").glob("step_*.json"))
     found = [
@@ -130,12 +122,12 @@ def scored_steps(run: Path) -> dict[int, Json]:
     return {one["step"]: one for one in found}
 
 
-def find_evaluation(run: Path) -> Json | None:
+def find_evaluation(run: Path) -> JsonObject | None:
     """The scores of the newest step that was evaluated; of several, the standard protocol's or else most views'."""
     others = {name: one for name, one in evaluations(run).items() if name not in ("blank", "tasks")}
     named = [*(("", one) for one in scored_steps(run).values()), *others.items()]
 
-    def order(entry: tuple[str, Json]) -> tuple[int, bool, float]:
+    def order(entry: tuple[str, JsonObject]) -> tuple[int, bool, float]:
         name, one = entry
         views = one.get("protocol", {}).get("views", "all")
         return one["step"], name == "standard", views if is_number(views) else math.inf
@@ -143,7 +135,7 @@ def find_evaluation(run: Path) -> Json | None:
     return max(named, key=order)[1] if named else None
 
 
-def newest_evaluation(run: Path) -> Json:
+def newest_evaluation(run: Path) -> JsonObject:
     """The same; it is an error if there is none."""
     found = find_evaluation(run)
     if found is None:
@@ -151,8 +143,8 @@ def newest_evaluation(run: Path) -> Json:
     return found
 
 
-def car_evaluation(path: Path) -> Json:
-    found = read_json(path)
+def car_evaluation(path: Path) -> JsonObject:
+    found = read_sealed(path)
     parts = [found.get(part, {}) for part in ("seen", "unseen")] if isinstance(found, dict) else []
     good = parts and isinstance(found.get("step"), int) and isinstance(found.get("seen"), dict)
     try:
@@ -167,7 +159,7 @@ def car_evaluation(path: Path) -> Json:
     return found
 
 
-def car_steps(run: Path) -> dict[int, Json]:
+def car_steps(run: Path) -> dict[int, JsonObject]:
     """The evaluations of a run on cellular automata by step, oldest first."""
     paths = sorted((run / "eval").glob("step_*.json"))
     found = [_own(run, car_evaluation(path), path.stem) for path in paths]

@@ -16,6 +16,7 @@ from charm.errors import CharmError
 from charm.evaluation.archive import passes, require_whole_votes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
+from charm.files import read_sealed
 from charm.memory.config import CoSEConfig
 from charm.paper.tables import OVERALL
 from charm.presets import CAR_MEMORIES
@@ -24,7 +25,7 @@ from charm.report.html import names_of
 from charm.training.config import TrainConfig, read_config
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from charm.drawing.figures import Figure
 
 Config = TypeVar("Config", TrainConfig, CarConfig)
 
@@ -221,7 +222,7 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
 
 def _raw(path: Path) -> list[Any]:
     """The runs of a JSON file: a list of them, or an object that has one, such as a record of benchmarks/results."""
-    found = folder.read_json(path)
+    found = read_sealed(path)
     runs = found.get("runs") if isinstance(found, dict) else found
     if not isinstance(runs, list) or not runs:
         raise CharmError(f"{path}: no runs in it")
@@ -237,7 +238,7 @@ def read_streams(sources: Sequence[Path]) -> list[list[StreamSummary]]:
             path = source / "results.json" if (source / "results.json").is_file() else source / "result.json"
             if not path.is_file():
                 raise CharmError(f"{source}: there are no results of `charm adapt` in this folder")
-        many = [folder.read_json(path)] if path.name == "result.json" else _raw(path)
+        many = [read_sealed(path)] if path.name == "result.json" else _raw(path)
         if not all(isinstance(one, dict) and "retained" in one and "method" in one for one in many):
             raise CharmError(f"{path}: not the results of `charm adapt`")
         found += many

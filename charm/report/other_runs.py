@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from charm.files import read_sealed
 from charm.report import folder
 from charm.report.curves import curves_svg
-from charm.report.folder import Json
+from charm.report.folder import JsonObject
 from charm.report.html import (
     UNKNOWN,
     accounting_rows,
@@ -57,7 +58,7 @@ def write_lm_page(runs: Sequence[Path], out: Path) -> Path:
     rows = []
     for name, run in zip(names, runs, strict=True):
         points = folder.curve(folder.metrics(run), "evaluation/bpb")
-        ngram = folder.read_json(run / "config.json").get("ngram", {})
+        ngram = read_sealed(run / "config.json").get("ngram", {})
         told = [str(ngram.get(field, UNKNOWN)) for field in ("variant", "rows", "width")]
         last = [f"{points[-1][0]:,}", f"{points[-1][1]:.5f}"] if points else ["not evaluated yet", UNKNOWN]
         rows.append([name, *told, *last])
@@ -78,7 +79,7 @@ def _learning(
     return ["<h2>Learning</h2>", *which, '<div class="curves">', *curves, "</div>"]
 
 
-def _car_headline(names: Sequence[str], newest: Sequence[Json | None]) -> list[str]:
+def _car_headline(names: Sequence[str], newest: Sequence[JsonObject | None]) -> list[str]:
     lead = "Cellular automata: all checkpoints so far and all eight views vote; combinations are averaged."
     columns = [(part, share) for part in PARTS for share in SHARES]
     rows = []
@@ -92,7 +93,7 @@ def _car_headline(names: Sequence[str], newest: Sequence[Json | None]) -> list[s
     return [f'<p class="soft">{escape(lead)}</p>', table(heads, rows)]
 
 
-def _car_groups(names: Sequence[str], newest: Sequence[Json | None]) -> list[str]:
+def _car_groups(names: Sequence[str], newest: Sequence[JsonObject | None]) -> list[str]:
     """Of one run all shares, of several pass@2, by horizon and by family."""
     parts = []
     for part in PARTS:
@@ -137,7 +138,7 @@ def _car_parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
 def _settings(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     parts = ["<h2>Settings</h2>"]
     for name, run in zip(names, runs, strict=True):
-        shown = folder.read_json(run / "config.json")
+        shown = read_sealed(run / "config.json")
         # A place on somebody's disk, nothing that decides the run.
         if isinstance(shown.get("data"), dict):
             shown["data"]["data"] = None

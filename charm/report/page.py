@@ -15,8 +15,9 @@ from charm.evaluation.archive import passes, require_whole_votes
 from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
+from charm.files import read_sealed
 from charm.report import folder
-from charm.report.answers import Films, Json, affordable, task_entries, voting_steps
+from charm.report.answers import Films, JsonObject, affordable, task_entries, voting_steps
 from charm.report.assets import SCRIPT
 from charm.report.curves import curve_svg, short
 from charm.report.film import read_films, write_films
@@ -105,7 +106,7 @@ def ranked(
     return config, protocol, evaluation
 
 
-def drawing() -> Json:
+def drawing() -> JsonObject:
     """What the scripts need to draw grids and to name symmetries."""
     return {"palette": PALETTE[FIRST_COLOR:], "line": LINE, "turns": DIHEDRAL_NAMES}
 
@@ -117,7 +118,7 @@ def _page(
     evaluation: Evaluation | None,
     films: Films,
     top: int | None,
-) -> tuple[list[str], Json]:
+) -> tuple[list[str], JsonObject]:
     tasks = []
     if evaluation is not None:
         kept = top or affordable(evaluation.ranking)
@@ -243,7 +244,7 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
         parts += ["<section><h2>Parameters</h2>", table(["component", "parameters"], rows), "</section>"]
     parts.append("<section><h2>Data and settings</h2>")
     if (run / "data.json").is_file():
-        manifest = folder.read_json(run / "data.json")
+        manifest = read_sealed(run / "data.json")
         names = ("role", "name", "version", "tasks")
         try:
             rows = [
@@ -268,7 +269,7 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
 # The tasks
 
 
-def _task_list(tasks: Sequence[Json]) -> list[str]:
+def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
     """The rows of the list; what is inside a task is drawn by the script when it is opened."""
     if not tasks:
         return []
@@ -310,7 +311,7 @@ def _task_list(tasks: Sequence[Json]) -> list[str]:
     ]
 
 
-def _task_row(number: int, task: Json) -> str:
+def _task_row(number: int, task: JsonObject) -> str:
     outcome, keys = task["outcome"], task["keys"]
     ranks = ", ".join(str(test["rank"] or UNKNOWN) for test in task["tests"])
     share = UNKNOWN if keys["share"] is None else f"{keys['share']:.0%}"

@@ -17,13 +17,15 @@ from typing import Any
 import numpy as np
 
 from charm.adaptation.solve import Mode, SolveOptions
+from charm.config import is_number
 from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError
+from charm.files import read_sealed
 from charm.paths import released_model
 from charm.report import folder
 from charm.report.answers import grid_text
 from charm.report.curves import curve_svg
-from charm.report.folder import Json
+from charm.report.folder import JsonObject
 from charm.report.html import names_of
 from charm.report.other_runs import CAR_CURVES, LM_CURVES
 from charm.report.page import CURVES, drawing
@@ -136,7 +138,7 @@ def view_of(query: Query) -> View:
     return View(number(query, "turn", 7), tuple(map(int, colors)))
 
 
-def view_json(view: View) -> Json:
+def view_json(view: View) -> JsonObject:
     return {
         "name": str(view),
         "turn": view.dihedral,
@@ -148,7 +150,7 @@ def view_json(view: View) -> Json:
 # Tasks
 
 
-def start_json(library: Library) -> Json:
+def start_json(library: Library) -> JsonObject:
     """What the pages need before anything is asked."""
     return {
         **drawing(),
@@ -166,7 +168,7 @@ def start_json(library: Library) -> Json:
     }
 
 
-def tasks_json(library: Library, query: Query) -> Json:
+def tasks_json(library: Library, query: Query) -> JsonObject:
     """All tasks of a set, with their first demonstrations as thumbnails."""
     source: Source = chosen(query, "set", library.sources)
     return {
@@ -184,7 +186,7 @@ def tasks_json(library: Library, query: Query) -> Json:
     }
 
 
-def task_json(library: Library, query: Query) -> Json:
+def task_json(library: Library, query: Query) -> JsonObject:
     """A task under a view. Answers to its tests are there only if the query asks for them."""
     task, view = found_task(library, query), view_of(query)
     shown = view.apply_to_task(task)
@@ -206,7 +208,7 @@ def task_json(library: Library, query: Query) -> Json:
     }
 
 
-def canvas_json(library: Library, query: Query) -> Json:
+def canvas_json(library: Library, query: Query) -> JsonObject:
     """One pair of a task under a view as the model sees it: tokens on a canvas, at a place on it."""
     task = found_task(library, query)
     part = query.get("part", "train")
@@ -256,7 +258,7 @@ def _generators_of(library: Library, task_id: str) -> list[str]:
 # Samples
 
 
-def sample_json(library: Library, sampler: Sampler, query: Query) -> Json:
+def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
     """One generated pair: the task, the seed and the attempt decide it."""
     generators: Generators = chosen(query, "generator", library.generators)
     task = query.get("task", "")
@@ -276,12 +278,12 @@ def sample_json(library: Library, sampler: Sampler, query: Query) -> Json:
 # Runs
 
 
-def run_json(library: Library, query: Query, now: float | None = None) -> Json:
+def run_json(library: Library, query: Query, now: float | None = None) -> JsonObject:
     """A run as it stands, also while it is written to: progress, curves, the newest evaluation."""
     run: Path = chosen(query, "run", library.runs)
     kind = folder.kind_of(run)
     lines = folder.metrics(run)
-    settings = folder.read_json(run / "config.json")
+    settings = read_sealed(run / "config.json")
     planned = settings.get("steps")
     steps: int | None = planned if isinstance(planned, int) else None
     step = int(lines[-1]["step"]) if lines else 0
@@ -291,7 +293,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> Json:
     speed = next(
         (name for name in ("samples_per_second", "tokens_per_second") if folder.curve(lines, name)), None
     )
-    written = [line["time"] for line in lines if folder.is_number(line.get("time"))]
+    written = [line["time"] for line in lines if is_number(line.get("time"))]
     return {
         "name": query["run"],
         "kind": kind,
@@ -309,9 +311,9 @@ def run_json(library: Library, query: Query, now: float | None = None) -> Json:
     }
 
 
-def updates_per_second(lines: Sequence[Json]) -> float | None:
+def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
     """The median over the newest lines: an evaluation or a night's rest between two of them does not count."""
-    timed = [line for line in lines if "loss" in line and folder.is_number(line.get("time"))][-RATE_LINES:]
+    timed = [line for line in lines if "loss" in line and is_number(line.get("time"))][-RATE_LINES:]
     steps = [
         (after["step"] - before["step"], after["time"] - before["time"]) for before, after in pairwise(timed)
     ]
@@ -319,7 +321,7 @@ def updates_per_second(lines: Sequence[Json]) -> float | None:
     return median(rates) if rates else None
 
 
-def newest_evaluation(run: Path, kind: str, lines: Sequence[Json]) -> Json | None:
+def newest_evaluation(run: Path, kind: str, lines: Sequence[JsonObject]) -> JsonObject | None:
     """Its step and its scores by name; None before the first."""
     if kind == "arc" and (found := folder.find_evaluation(run)) is not None:
         scores = {name: found["metrics"][name] for name in ("pass@1", "pass@2") if name in found["metrics"]}
@@ -328,7 +330,7 @@ def newest_evaluation(run: Path, kind: str, lines: Sequence[Json]) -> Json | Non
         scores = {
             name.removeprefix("evaluation/"): value
             for name, value in line.items()
-            if name.startswith("evaluation/") and folder.is_number(value)
+            if name.startswith("evaluation/") and is_number(value)
         }
         if scores:
             return {"step": line["step"], "scores": scores}
@@ -338,13 +340,13 @@ def newest_evaluation(run: Path, kind: str, lines: Sequence[Json]) -> Json | Non
 # Solving
 
 
-def models_json(library: Library) -> Json:
+def models_json(library: Library) -> JsonObject:
     """What can solve a task now; a young run has no checkpoint yet."""
     ready = [name for name, path in library.models.items() if saved_model(path) is not None]
     return {"models": ready, "waiting": [name for name in library.models if name not in ready]}
 
 
-def pasted_json(text: Any) -> Json:
+def pasted_json(text: Any) -> JsonObject:
     """The task in a text: ARC's JSON, or {id: task} with one task."""
     if not isinstance(text, str):
         raise CharmError("what was pasted is not text")
@@ -361,7 +363,7 @@ def pasted_json(text: Any) -> Json:
     return {"id": task.id, "task": task_to_json(task.blind())}
 
 
-def solve_request(library: Library, body: Json) -> tuple[Task, str, Path, SolveOptions]:
+def solve_request(library: Library, body: JsonObject) -> tuple[Task, str, Path, SolveOptions]:
     """What to solve, with which model (name and place) and how."""
     name, model = body.get("name", "drawn"), body.get("model")
     # Half of a surrogate pair, which nothing can encode, is not printable either.
@@ -370,7 +372,7 @@ def solve_request(library: Library, body: Json) -> tuple[Task, str, Path, SolveO
     if not isinstance(model, str) or model not in models_json(library)["models"]:
         raise CharmError(f"there is no model {model!r} with a checkpoint here")
     budget, mode = body.get("budget", 60), body.get("mode", "memory")
-    if not folder.is_number(budget):
+    if not is_number(budget):
         raise CharmError("the budget must be a number of seconds")
     if not isinstance(mode, str) or mode not in MODES:
         raise CharmError(f"mode is one of {', '.join(MODES)}")

@@ -18,7 +18,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
 from charm.report.answers import grid_text
-from charm.report.folder import Json
+from charm.report.folder import JsonObject
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.task import Task
 
@@ -26,7 +26,7 @@ LONGEST_BUDGET = 86_400.0  # a day of seconds
 
 
 @dataclass(eq=False)
-class Job:
+class BrowserJob:
     """A solve and what is known of it so far."""
 
     task: Task
@@ -38,7 +38,7 @@ class Job:
     text: str = "starting: loading the model"
     version: int = 0  # grows with every change
     answers: Mapping[Question, Sequence[Candidate]] = field(default_factory=dict)
-    found: Json = field(default_factory=dict)  # how the newest answers were come by
+    found: JsonObject = field(default_factory=dict)  # how the newest answers were come by
     seconds: float = 0.0  # once it has ended
 
 
@@ -48,9 +48,9 @@ class Solving:
     def __init__(self, device: str = "auto") -> None:
         self.device = device
         self._lock = threading.Lock()
-        self._job: Job | None = None
+        self._job: BrowserJob | None = None
 
-    def start(self, task: Task, model: str, path: Path, options: SolveOptions) -> Json:
+    def start(self, task: Task, model: str, path: Path, options: SolveOptions) -> JsonObject:
         """Begin to solve a task with the model at `path`; refused while another is being solved."""
         if not 0 < options.budget <= LONGEST_BUDGET:
             raise CharmError(f"the budget must be above 0 and at most {LONGEST_BUDGET:g} seconds")
@@ -58,11 +58,11 @@ class Solving:
             if self._job is not None and self._job.state == "working":
                 raise CharmError(f"task {self._job.task.id} is being solved: cancel it, or wait for its end")
             process, connection = processes.start(_work, task, path, options, self.device)
-            job = self._job = Job(task, model, options, process)
+            job = self._job = BrowserJob(task, model, options, process)
         threading.Thread(target=self._listen, args=(job, connection), daemon=True).start()
         return self.status()
 
-    def cancel(self) -> Json:
+    def cancel(self) -> JsonObject:
         """End the job at work; the answers it has found stay."""
         with self._lock:
             job = self._job
@@ -76,7 +76,7 @@ class Solving:
         with suppress(CharmError):  # there may be nothing to cancel
             self.cancel()
 
-    def status(self) -> Json:
+    def status(self) -> JsonObject:
         with self._lock:
             job = self._job
             if job is None:
@@ -104,7 +104,7 @@ class Solving:
             questions = questions_of([self._job.task])
             return attempts({question: self._job.answers.get(question, []) for question in questions})
 
-    def _listen(self, job: Job, connection: Connection) -> None:
+    def _listen(self, job: BrowserJob, connection: Connection) -> None:
         """Take in what the process sends until it ends, by itself or not."""
         state, text = "failed", "the solver's process died; the terminal of charm view may tell why"
         while True:
@@ -130,12 +130,12 @@ class Solving:
         job.process.join()
 
     @staticmethod
-    def _end(job: Job, state: str, text: str) -> None:
+    def _end(job: BrowserJob, state: str, text: str) -> None:
         job.state, job.text, job.seconds = state, text, time.monotonic() - job.began
         job.version += 1
 
 
-def _solution_json(solution: Solution) -> Json:
+def _solution_json(solution: Solution) -> JsonObject:
     def known(value: float) -> float | None:
         return value if math.isfinite(value) else None
 
@@ -147,7 +147,7 @@ def _solution_json(solution: Solution) -> Json:
     }
 
 
-def _candidate_json(candidate: Candidate) -> Json:
+def _candidate_json(candidate: Candidate) -> JsonObject:
     return {
         "grid": grid_text(candidate.grid),
         "votes": candidate.votes,

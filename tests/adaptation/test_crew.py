@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from charm import processes
-from charm.adaptation.crew import Crew, Job
+from charm.adaptation.crew import Crew, CrewTask
 
 Work = Callable[[str, Any], str | None]  # (device, what was ordered) -> problem
 
@@ -64,17 +64,17 @@ class Machine:
         finally:
             connection.close()
 
-    def order(self, job: Job, share: int) -> Any:
+    def order(self, job: CrewTask, share: int) -> Any:
         self.ordered.append((job.content, share))
         return job.content
 
-    def finish(self, job: Job, problem: str | None) -> None:
+    def finish(self, job: CrewTask, problem: str | None) -> None:
         assert job.content not in self.ended
         self.ended[job.content] = problem
 
     def run(self, jobs: str, devices: list[str]) -> dict[str, str | None]:
         crew = Crew(
-            [Job(name) for name in jobs],
+            [CrewTask(name) for name in jobs],
             self.start,
             self.order,
             lambda job, content: self.news.append((job.content, content)),

@@ -16,7 +16,7 @@ from charm.errors import CharmError
 from charm.evaluation.submission import attempts
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
-from charm.web.api import Json
+from charm.web.api import JsonObject
 from charm.web.solving import Solving
 
 SMALL = SolveOptions(budget=60.0, steps=2, views=12, batch=4)
@@ -35,7 +35,7 @@ def solving() -> Iterator[Solving]:
     made.close()
 
 
-def wait(solving: Solving, until: str, seconds: float = 60.0) -> Json:
+def wait(solving: Solving, until: str, seconds: float = 60.0) -> JsonObject:
     """The status once its state is `until`, or once it has answers for until="answers"."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
