@@ -21,7 +21,7 @@ import torch
 from charm.errors import CharmError
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import FULL_SIDE
-from charm.tasks.dataset import DataConfig, assemble
+from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.sources import load_source
 
 REFERENCE_SECONDS, REFERENCE_GIB, REFERENCE_GB = 554, 14.8, 7.27  # the reference builder, 2 cores
@@ -44,7 +44,7 @@ def main() -> None:
         print(f"without ConceptARC: {error}")
         auxiliary = ()
     began = time.perf_counter()
-    dataset = assemble(DataConfig(auxiliary=auxiliary))
+    dataset = load_dataset(DataConfig(auxiliary=auxiliary))
     prepared = time.perf_counter() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     with tempfile.TemporaryDirectory() as folder:

@@ -16,7 +16,7 @@ from charm.memory import CoSE, TableMemory
 from charm.model import ModelConfig
 from charm.reasoner.backbone import Reasoner, count_parameters
 from charm.tables import Table
-from charm.tasks.dataset import DataConfig, assemble
+from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import MemoryConfig, build_memory
 
 
@@ -153,7 +153,7 @@ def drawn_size(config: DataConfig) -> Size:
 
 @cache  # with and without Re-ARC the draw is the same
 def _assembled_size(config: DataConfig) -> Size:
-    instances = assemble(config).instances
+    instances = load_dataset(config).instances
     return Size(len(instances.puzzles), len(instances))
 
 

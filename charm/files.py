@@ -6,9 +6,7 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import socket
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -40,17 +38,6 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
     finally:
         with suppress(OSError):  # where not even its folder could be made
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A temporary folder; those of killed processes are removed first."""
-    everywhere = Path(tempfile.gettempdir())
-    for path in everywhere.glob("charm-*"):
-        if _is_orphan(path.name):
-            shutil.rmtree(path, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=f"charm-{_maker()}.", dir=everywhere) as folder:
-        yield Path(folder)
 
 
 def sweep(folder: Path, pattern: str = "**/*") -> None:

@@ -44,23 +44,25 @@ from charm.adaptation.streams import left_out, load_stream
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.predict import predict_votes
+from charm.evaluation.ballots import ballots_of
+from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
-from charm.evaluation.run import evaluate_votes
-from charm.evaluation.scoring import Scores
-from charm.files import (
-    check_files,
-    fingerprint,
-    locked,
-    read_sealed,
-    scratch_folder,
-    sweep,
-    write_atomically,
-    write_sealed,
-)
+from charm.evaluation.ranking import rank
+from charm.evaluation.scoring import AnswerKey, Scores, score
+from charm.files import check_files, fingerprint, locked, read_sealed, sweep, write_atomically, write_sealed
 from charm.model import CharmModel
 from charm.tasks import keyed
-from charm.tasks.dataset import DataConfig, Dataset, assemble, load_roles
+from charm.tasks.dataset import (
+    DataConfig,
+    Dataset,
+    TaskSet,
+    answer_key,
+    answers_of,
+    assemble,
+    load_task_set,
+    load_tasks,
+)
+from charm.tasks.task import Task
 from charm.training.checkpoint import newest_checkpoint, read_tensors, storable
 from charm.training.config import read_config
 
@@ -103,12 +105,12 @@ class StreamOptions:
 Advance = Callable[[int, int, str], None]
 
 
-def task_data(config: DataConfig, tasks: Path, views: int) -> DataConfig:
-    """The tasks of a file, to be learned from their demonstrations, under views drawn as the base's were."""
+def task_data(config: DataConfig, views: int) -> DataConfig:
+    """For tasks in memory, to be learned from their demonstrations: views are drawn as the base's were."""
     return replace(
         config,
         train=(),
-        evaluate=(str(tasks),),
+        evaluate=(),
         auxiliary=(),
         synthetic=(),
         tasks=(),
@@ -117,13 +119,14 @@ def task_data(config: DataConfig, tasks: Path, views: int) -> DataConfig:
     )
 
 
-def score_votes(model: CharmModel, data: Dataset, views: int, place: Place, batch: int) -> Scores:
+def score_votes(
+    model: CharmModel, data: Dataset, answers: AnswerKey, views: int, place: Place, batch: int
+) -> Scores:
     """The model's votes on all questions of the data, ranked and scored; nothing is kept on disk."""
     loops = (model.config.reasoner.refinement_steps,)
-    protocol = replace(protocol_named("continual"), loops=loops)
-    with scratch_folder() as scratch:
-        predict_votes(model, data, scratch, 0, loops, views, place, batch)
-        return evaluate_votes(scratch, protocol, data.config).scores
+    votes = predict(Request(model, data, loops, views, batch), place)
+    ballots = ballots_of(votes, replace(protocol_named("continual"), loops=loops))
+    return score(rank(ballots, data.questions), answers)
 
 
 def run_stream(
@@ -171,14 +174,16 @@ class StreamRun:
         views = options.views or self.config.data.views
         self._open(checkpoint, views)
         # All rows of the stream are there from the start, at zero: a task not learned yet can be asked, too.
-        self.data_config = task_data(self.config.data, out / "stream.json", views)
+        self.data_config = task_data(self.config.data, views)
         instances = known.copy()
-        self.stream_data = assemble(self.data_config, instances)
+        self.stream_data = assemble(TaskSet(evaluate=self.stream.tasks), self.data_config, instances)
+        self.stream_answers = answers_of(self.stream.tasks)
         self.model.grow(instances)
-        self.base_data = self._assemble(_base_questions(self.config.data, options.base_tasks))
+        base_config = _base_questions(self.config.data, options.base_tasks)
+        self.base_data, self.base_answers = self._load(base_config), answer_key(base_config)
         self.shared = shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
-        base = Base(self.model, self.config, lambda: self._assemble(self.config.data), place)
+        base = Base(self.model, self.config, lambda: self._load(self.config.data), place)
         make = self.method.anchor
         self.anchor = make(base, self.scope, options.recipe.batch) if make else None
         self.rehearsal = base.pretraining() if self.method.rehearses else None
@@ -196,7 +201,7 @@ class StreamRun:
                 self._recheck()
             if self.stage == len(ids):
                 break
-            self._stage(ids[self.stage])
+            self._stage(self.stream.tasks[self.stage])
         if not self.method.restores and not (self.out / "model").is_dir():
             temporary = self.out / "model.tmp"
             shutil.rmtree(temporary, ignore_errors=True)
@@ -204,11 +209,11 @@ class StreamRun:
             os.replace(temporary, self.out / "model")
         write_sealed(self.out / "result.json", summarize(self.out))
 
-    def _stage(self, task_id: str) -> None:
-        number, recipe = self.stage + 1, self.options.recipe
+    def _stage(self, task: Task) -> None:
+        task_id, number, recipe = task.id, self.stage + 1, self.options.recipe
         began = time.monotonic()
         learned = self.stream.ids if self.joint else (task_id,)
-        data = self.stream_data if self.joint else self._assemble(replace(self.data_config, tasks=(task_id,)))
+        data = self.stream_data if self.joint else self._assemble(TaskSet(evaluate=(task,)), self.data_config)
         adaptation = self.joint or self._adaptation(data, keyed.key_of(task_id))
         for done in range(recipe.steps):
             adaptation.update()
@@ -221,7 +226,7 @@ class StreamRun:
             raise CharmError(
                 f"stage {number}, task {task_id}: the loss is {loss}; earlier stages are unharmed"
             )
-        scores = None if self.joint else self._score(data, self.options.evaluate_views)
+        scores = None if self.joint else self._score(data, answers_of([task]), self.options.evaluate_views)
         changed = self._changed(learned, f"stage {number}, task {task_id}")
         private, shared = updated_parameters(self.model, self.scope, task_id)
         record: dict[str, Any] = {
@@ -267,8 +272,8 @@ class StreamRun:
 
     def _recheck(self) -> None:
         self._tell(0, f"recheck after {self.stage} stages")
-        stream = self._score(self.stream_data, self.options.evaluate_views)
-        base = self._score(self.base_data, self.options.base_views)
+        stream = self._score(self.stream_data, self.stream_answers, self.options.evaluate_views)
+        base = self._score(self.base_data, self.base_answers, self.options.base_views)
         self._changed((), f"recheck after {self.stage} stages")  # to ask must not change a thing
         learned = set(self.stream.ids if self.joint else self.stream.ids[: self.stage])
         record = {
@@ -295,8 +300,8 @@ class StreamRun:
     def _is_due(self, stage: int) -> bool:
         return stage % self.options.recheck_every == 0 or stage == len(self.stream.ids)
 
-    def _score(self, data: Dataset, views: int) -> Scores:
-        return score_votes(self.model, data, views, self.place, 4 * self.options.recipe.batch)
+    def _score(self, data: Dataset, answers: AnswerKey, views: int) -> Scores:
+        return score_votes(self.model, data, answers, views, self.place, 4 * self.options.recipe.batch)
 
     def _adaptation(self, data: Dataset, seed: int) -> Adaptation:
         """Seeded by the task and not by its place in the stream, so that equal starts give equal ends."""
@@ -304,10 +309,13 @@ class StreamRun:
             self.model, data, self.options.recipe, self.scope, self.place, self.anchor, self.rehearsal, seed
         )
 
-    def _assemble(self, config: DataConfig) -> Dataset:
+    def _load(self, config: DataConfig) -> Dataset:
+        return self._assemble(load_task_set(config), config)
+
+    def _assemble(self, tasks: TaskSet, config: DataConfig) -> Dataset:
         """Data whose rows the model has already."""
         rows = len(self.model.instances)
-        data = assemble(config, self.model.instances)
+        data = assemble(tasks, config, self.model.instances)
         if len(data.instances) != rows:
             raise CharmError(f"{self.out}: the data of the base run has changed: it has views without a row")
         return data
@@ -409,7 +417,9 @@ class StreamRun:
 def _base_questions(config: DataConfig, count: int) -> DataConfig:
     """A fixed choice of the puzzles that the base was evaluated on."""
     asked = replace(config, train=(), auxiliary=(), synthetic=(), tasks=())
-    ids = sorted(task.id for _, task in load_roles(asked) if not config.tasks or task.id in config.tasks)
+    ids = sorted(
+        task.id for task in load_tasks(asked).evaluate if not config.tasks or task.id in config.tasks
+    )
     if not ids:
         raise CharmError("the base run evaluated no puzzle, so nothing tells whether it forgets")
     order = np.random.Generator(np.random.Philox(keyed.key_of("base puzzles"))).permutation(len(ids))

@@ -32,16 +32,16 @@ from charm.adaptation.loop import (
     shared_parameters,
 )
 from charm.adaptation.run import task_data
-from charm.adaptation.streams import TaskStream, read_tasks
+from charm.adaptation.streams import read_tasks
 from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
-from charm.evaluation.ballots import load_ballots
-from charm.evaluation.predict import predict_votes
+from charm.evaluation.ballots import ballots_of
+from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.ranking import Candidate, rank
-from charm.files import scratch_folder
+from charm.evaluation.votes import Votes
 from charm.model import CharmModel
-from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.dataset import Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
@@ -184,11 +184,9 @@ class Solver:
 
     def prepare(self, task: Task) -> Dataset:
         """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""
-        with scratch_folder() as scratch:
-            file = scratch / "task.json"
-            TaskStream(task.id, (task.blind(),)).save(file)
-            instances = self.model.instances.copy()
-            data = assemble(task_data(self.config.data, file, self.options.views), instances)
+        instances = self.model.instances.copy()
+        config = task_data(self.config.data, self.options.views)
+        data = assemble(TaskSet(evaluate=(task,)), config, instances)
         self.model.grow(instances)
         with torch.no_grad():
             for name, parameter in self.shared.items():
@@ -215,35 +213,35 @@ class Solver:
         learned = Learned()
         solution: Solution | None = None
 
-        def answered(folder: Path, views: int) -> Solution:
-            answers = self._vote(data, folder, views)
+        def answered(votes: dict[int, Votes], views: int) -> Solution:
+            answers = self._vote(data, votes, views)
             new = Solution(answers, learned.updates, views, learned.loss, learned.exact, clock.spent)
             better = improved(solution, new)
             publish(better)
             say(clock.used, f"{task.id}: {views} views have voted")
             return better
 
-        with scratch_folder() as scratch:
-            data = self.prepare(task)
-            views = min(FIRST_VIEWS, options.views)
-            began = clock.spent
-            solution = answered(scratch / "first", views)
-            cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
-            learned = self._learn(task, data, clock, voting_seconds(clock.seconds, cost, options.views), say)
-            if learned.diverged:
-                say(clock.used, f"{task.id}: learning diverged; the answers from before it stay")
-                solution = replace(solution, diverged=True)
-                publish(solution)
-            if learned.diverged or not learned.updates:
-                return solution
-            more = views
-            voted = 0
-            while more > voted:
-                began = clock.spent
-                solution = answered(scratch / "votes", more)
-                cost = (clock.spent - began) / (more - voted)
-                voted, more = more, next_views(more, options.views, cost, clock.left)
+        data = self.prepare(task)
+        views = min(FIRST_VIEWS, options.views)
+        began = clock.spent
+        solution = answered({}, views)
+        cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
+        learned = self._learn(task, data, clock, voting_seconds(clock.seconds, cost, options.views), say)
+        if learned.diverged:
+            say(clock.used, f"{task.id}: learning diverged; the answers from before it stay")
+            solution = replace(solution, diverged=True)
+            publish(solution)
+        if learned.diverged or not learned.updates:
             return solution
+        votes: dict[int, Votes] = {}  # of all rounds
+        more = views
+        voted = 0
+        while more > voted:
+            began = clock.spent
+            solution = answered(votes, more)
+            cost = (clock.spent - began) / (more - voted)
+            voted, more = more, next_views(more, options.views, cost, clock.left)
+        return solution
 
     def _learn(self, task: Task, data: Dataset, clock: Clock, keep: float, say: Say) -> Learned:
         """Learn the demonstrations until only `keep` seconds are left, in batches that fit the time and the memory."""
@@ -291,11 +289,12 @@ class Solver:
         moved = [tables[name].weight[rows] for name, rows in own.items()]
         return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
 
-    def _vote(self, data: Dataset, folder: Path, views: int) -> dict[Question, list[Candidate]]:
+    def _vote(self, data: Dataset, votes: dict[int, Votes], views: int) -> dict[Question, list[Candidate]]:
+        """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them."""
         loops = (self.model.config.reasoner.refinement_steps,)
-        predict_votes(self.model, data, folder, 0, loops, views, self.place, self.options.batch)
-        questions, ballots = load_ballots(folder, replace(protocol_named("continual"), loops=loops))
-        ranking = rank(ballots, questions)
+        votes |= predict(Request(self.model, data, loops, views, self.options.batch), self.place, votes)
+        ballots = ballots_of(votes, replace(protocol_named("continual"), loops=loops))
+        ranking = rank(ballots, data.questions)
         return {question: ranking.top(number, 10) for number, question in enumerate(ranking.questions)}
 
 

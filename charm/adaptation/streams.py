@@ -6,7 +6,6 @@ A stream may hold a malformed task: it is named with its reason and left out, an
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +16,8 @@ import numpy as np
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.keyed import key_of
-from charm.tasks.sources import SOURCE_NAMES, load_source
-from charm.tasks.task import Task, task_to_json
+from charm.tasks.sources import SOURCE_NAMES, load_source, with_solutions
+from charm.tasks.task import Task, task_from_json, task_to_json
 
 # The paper's streams: tasks of an ARC-AGI-2 split whose id is in neither split of ARC-AGI-1 (233 and 114).
 STREAMS = {"arc2-training": "arc2/training", "arc2-evaluation": "arc2/evaluation"}
@@ -126,21 +125,18 @@ def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:
         several = _several(file)
         if len(several) < 2:
             return [], {str(file): str(error)}
-    solutions = _several(beside) if (beside := _solutions_of(file)) is not None and beside.is_file() else {}
+    beside = _solutions_of(file)
+    solutions = _several(beside) if beside is not None and beside.is_file() else {}
     tasks: list[Task] = []
     skipped = {}
-    with tempfile.TemporaryDirectory() as scratch:
-        alone = Path(scratch, "one_challenges.json")
-        for task_id, content in several.items():
-            alone.write_text(json.dumps({task_id: content}))
-            if task_id in solutions:
-                alone.with_name("one_solutions.json").write_text(json.dumps({task_id: solutions[task_id]}))
-            else:
-                alone.with_name("one_solutions.json").unlink(missing_ok=True)
-            try:
-                tasks += load_source(alone).tasks
-            except CharmError as error:
-                skipped[task_id] = str(error).replace(str(alone), str(file))
+    for task_id, content in several.items():
+        try:
+            task = task_from_json(content, task_id, str(file))
+            if beside is not None and task_id in solutions:
+                task = with_solutions(task, solutions[task_id], file, beside)
+            tasks.append(task)
+        except CharmError as error:
+            skipped[task_id] = str(error)
     return tasks, skipped
 
 

@@ -26,6 +26,7 @@ from charm.config import read_run_config
 from charm.devices import Place
 from charm.evaluation.archive import is_finished, passes
 from charm.evaluation.ballots import load_ballots
+from charm.evaluation.predict import Request
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.run import vote
@@ -103,7 +104,8 @@ def evaluate_car(
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         benchmark, asked = asked_of(config)
         data = question_set(benchmark, asked, model.instances, config.data.canvas)
-        vote(model, data, run / "votes", step, protocol.loops, None, place, batch, run=run_of(run))
+        request = Request(model, data, protocol.loops, batch=batch)
+        vote(request, place, run / "votes", step, run_of(run))
     place.barrier()
     return _score_run(config, run, protocol, "car") if place.is_main else None
 

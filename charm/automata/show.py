@@ -14,11 +14,10 @@ from charm.automata.run import asked_of, read_car_config, wrong_cells
 from charm.automata.simulator import Grids, evolve
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.ballots import load_ballots
-from charm.evaluation.predict import predict_votes
+from charm.evaluation.ballots import ballots_of
+from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import rank
-from charm.files import scratch_folder
 from charm.model import CharmModel
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
@@ -70,9 +69,8 @@ def predictions(
     examples = range(example, example + 1)
     data = question_set(benchmark, chosen, model.instances, config.data.canvas, examples)
     protocol = Protocol(window="current", loops=config.evaluate_loops[-1:])
-    with scratch_folder() as scratch:
-        predict_votes(model, data, scratch, 0, protocol.loops, None, place)
-        questions, ballots = load_ballots(scratch, protocol)
+    ballots = ballots_of(predict(Request(model, data, protocol.loops), place), protocol)
+    questions = data.questions
     ranking = rank(ballots, questions)
     truths = answer_key(benchmark, chosen)
     start = benchmark.inputs(rule, slice(example, example + 1))[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,17 @@ def first_views(votes: Votes, count: int) -> Votes:
     question = pairs >> 32
     view = np.arange(len(pairs)) - np.searchsorted(question, question, side="left")
     return votes.select(view[place_V] < count)
+
+
+def ballots_of(votes: Mapping[int, Votes], protocol: Protocol, step: int = 0) -> list[Ballot]:
+    """The ballots of one checkpoint's votes in memory, by refinement depth as `predict` returns them."""
+    ballots = []
+    for loops in protocol.loops:
+        if loops not in votes:
+            raise CharmError(f"there are no votes after {loops} refinement steps, only {sorted(votes)}")
+        counted = votes[loops] if protocol.views == "all" else first_views(votes[loops], protocol.views)
+        ballots.append(Ballot(counted, step))
+    return ballots
 
 
 def load_ballots(

@@ -6,9 +6,9 @@ Dimension letters: N jobs (a question under a view), T cells, V tokens.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -38,32 +38,41 @@ def jobs(data: Dataset, views: int | None) -> tuple[Numbers, Numbers, Numbers]:
     return question_N[order], row_N[order], side_N[order]
 
 
-def predict_votes(
-    model: CharmModel,
-    data: Dataset,
-    votes_folder: Path,
-    step: int,
-    loops: Sequence[int],
-    views: int | None,
-    place: Place,
-    batch: int = 512,
-    blank_memory: bool = False,
-    advance: Callable[[int, int], None] = lambda done, total: None,
-    stop: Callable[[], bool] = lambda: False,
-    run: str = "",
-) -> None:
-    """Write this process's votes of one checkpoint, those of earlier attempts included: they are not made again.
+@dataclass(frozen=True, eq=False)
+class Request:
+    """Which model is asked about which data, and how."""
 
-    One pass of refinement serves all depths in `loops`. `blank_memory` replaces every task embedding by zeros: what
-    the reasoner knows without its memory. `advance(done, total)` is told of progress. Once `stop()` is true, what was
-    made so far is written as unfinished. The votes name the `run` that trained the model.
+    model: CharmModel
+    data: Dataset
+    loops: Sequence[int]
+    """Refinement depths at which votes are taken; one pass of refinement serves all of them."""
+    views: int | None = None
+    """Views of each question that vote; None is all."""
+    batch: int = 512
+    blank_memory: bool = False
+    """Replace every task embedding by zeros: what the reasoner knows without its memory."""
+
+
+Advance = Callable[[int, int], None]  # (predictions made, predictions in all)
+
+
+def predict(
+    request: Request,
+    place: Place,
+    earlier: Mapping[int, Votes] | None = None,
+    keep: Callable[[dict[int, Votes], bool], None] = lambda votes, complete: None,
+    advance: Advance = lambda done, total: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[int, Votes]:
+    """This process's share of the votes, by refinement depth.
+
+    Votes in `earlier` are taken over and not made again. `keep(votes so far, whether they are complete)` is called
+    every two minutes and at the end. Once `stop()` is true, the votes made so far are kept and returned.
     """
-    depths = sorted(loops)
-    if is_finished(votes_folder, step, depths, views or 0, data.questions, run):
-        return
-    question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, views))
-    header = Header(step, depths[0], place.rank, place.world, data.questions, False, views or 0, run)
-    votes = {depth: _earlier(votes_folder, replace(header, loops=depth)) for depth in depths}
+    model, data, batch = request.model, request.data, request.batch
+    depths = sorted(request.loops)
+    question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, request.views))
+    votes = {depth: merge([]) for depth in depths} | dict(earlier or {})
     done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
     for depth in depths:
         done &= _jobs_of(votes[depth])
@@ -74,10 +83,12 @@ def predict_votes(
         depth: [_only(votes[depth], done)] if len(votes[depth]) else [] for depth in depths
     }
 
-    def write(complete: bool) -> None:
+    def kept(complete: bool) -> dict[int, Votes]:
         for depth in depths:
             parts[depth] = [merge(parts[depth])]
-            write_votes(votes_folder, replace(header, loops=depth, complete=complete), parts[depth][0])
+        found = {depth: parts[depth][0] for depth in depths}
+        keep(found, complete)
+        return found
 
     device = place.device
     bank, keys = data.question_bank.to(device), data.keys().to(device)
@@ -99,7 +110,7 @@ def predict_votes(
             with torch.inference_mode():
                 tokens_NT, _ = view_tokens(bank, keys, question, row, origin, origin, side, outputs=False)
                 task_ND = model.task(row)
-                task_ND = torch.zeros_like(task_ND) if blank_memory else task_ND
+                task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
             for depth, (logits_NTV, halt) in enumerate(
                 refine(model.reasoner, tokens_NT, task_ND, depths[-1]), start=1
             ):
@@ -113,14 +124,39 @@ def predict_votes(
             finished += count
             advance(finished, len(row_N))
             if stop():
-                write(complete=False)
-                return
+                return kept(complete=False)
             if time.monotonic() - saved > SAVE_SECONDS:
-                write(complete=False)
+                kept(complete=False)
                 saved = time.monotonic()
-    write(complete=True)
-    if place.is_main:
-        _forget_other_ranks(votes_folder, header, depths)
+    return kept(complete=True)
+
+
+def predict_votes(
+    request: Request,
+    place: Place,
+    votes_folder: Path,
+    step: int,
+    advance: Advance = lambda done, total: None,
+    stop: Callable[[], bool] = lambda: False,
+    run: str = "",
+) -> None:
+    """`predict` into the archive of a checkpoint's votes; what earlier attempts left there is not made again.
+
+    The votes name the `run` that trained the model.
+    """
+    depths, views, questions = sorted(request.loops), request.views or 0, request.data.questions
+    if is_finished(votes_folder, step, depths, views, questions, run):
+        return
+    header = Header(step, depths[0], place.rank, place.world, questions, False, views, run)
+
+    def keep(votes: dict[int, Votes], complete: bool) -> None:
+        for depth in depths:
+            write_votes(votes_folder, replace(header, loops=depth, complete=complete), votes[depth])
+        if complete and place.is_main:
+            _forget_other_ranks(votes_folder, header, depths)
+
+    earlier = {depth: _earlier(votes_folder, replace(header, loops=depth)) for depth in depths}
+    predict(request, place, earlier, keep, advance, stop)
 
 
 def _earlier(votes_folder: Path, header: Header) -> Votes:

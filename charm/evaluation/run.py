@@ -13,7 +13,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.archive import damaged_passes, is_finished, passes
 from charm.evaluation.ballots import load_ballots
-from charm.evaluation.predict import predict_votes
+from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
@@ -22,7 +22,7 @@ from charm.files import sweep, write_sealed
 from charm.model import CharmModel
 from charm.progress import bar
 from charm.tables import Table
-from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
+from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
 from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import read_config
 
@@ -97,19 +97,9 @@ def evaluate_run(
     for step in lacking:
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         if data is None:
-            data = assemble(config, model.instances)
-        vote(
-            model,
-            data,
-            votes_folder,
-            step,
-            protocol.loops,
-            views or None,
-            place,
-            batch,
-            blank_memory,
-            made_by,
-        )
+            data = load_dataset(config, model.instances)
+        request = Request(model, data, protocol.loops, views or None, batch, blank_memory)
+        vote(request, place, votes_folder, step, made_by)
     place.barrier()
     if not place.is_main:
         return None
@@ -193,30 +183,7 @@ def score_checkpoint(
     return {name: value for name, value in evaluation.scores.metrics.items() if name in ("pass@1", "pass@2")}
 
 
-def vote(
-    model: CharmModel,
-    data: Dataset,
-    votes_folder: Path,
-    step: int,
-    loops: Sequence[int],
-    views: int | None,
-    place: Place,
-    batch: int = 512,
-    blank_memory: bool = False,
-    run: str = "",
-) -> None:
+def vote(request: Request, place: Place, votes_folder: Path, step: int, run: str = "") -> None:
     """`predict_votes` with a progress bar on the main process."""
     with bar("votes", shown=place.is_main) as line:
-        predict_votes(
-            model,
-            data,
-            votes_folder,
-            step,
-            loops,
-            views,
-            place,
-            batch,
-            blank_memory,
-            line.update,
-            run=run,
-        )
+        predict_votes(request, place, votes_folder, step, line.update, run=run)

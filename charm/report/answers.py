@@ -13,7 +13,7 @@ from charm.evaluation.ranking import Candidate, Ranking
 from charm.evaluation.run import Evaluation
 from charm.evaluation.scoring import OUTCOMES, OutputResult
 from charm.report.folder import JsonObject
-from charm.tasks.dataset import DataConfig, answer_key, load_roles
+from charm.tasks.dataset import DataConfig, answer_key, load_tasks
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
@@ -52,7 +52,7 @@ def task_entries(
     `instances` tells which views the votes came from; without it they are only counted. A test's "views" are ten digits
     each, the symmetry and what colours 1 to 9 become; a candidate's "which" are places among them.
     """
-    tasks = {task.id: task for role, task in load_roles(data) if role == "evaluate"}
+    tasks = {task.id: task for task in load_tasks(data).evaluate}
     answers = answer_key(data)
     unknown = sorted(set(films) - set(answers))
     if unknown:

@@ -18,7 +18,7 @@ from charm.model import CharmModel
 from charm.reasoner.refine import refine
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import crop
-from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, Grid
 from charm.tasks.view import IDENTITY
@@ -57,7 +57,7 @@ def make_films(
         raise CharmError(f"{run}: a film needs a checkpoint, and the run has none")
     config = read_config(run)
     model = CharmModel.from_pretrained(folder_of(run, steps[-1]), device)
-    dataset = assemble(replace(config.data, data=data or config.data.data), model.instances)
+    dataset = load_dataset(replace(config.data, data=data or config.data.data), model.instances)
     depth = max(config.evaluate_loops)
     return {
         question: refinement_film(model, dataset, question, depth, device)

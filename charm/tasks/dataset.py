@@ -6,8 +6,8 @@ before a view is drawn or a pair is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -98,12 +98,38 @@ class Dataset:
         return self.instances.rows(question.task_id)[: self.config.views][:views]
 
 
-def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
-    """Load the sources, draw the views, and index every combination. Given instances keep their rows."""
+Role = Literal["train", "evaluate", "auxiliary"]
+
+
+@dataclass(frozen=True, eq=False)
+class TaskSet:
+    """The tasks of a dataset by role, in memory. Test outputs of `evaluate` are never looked at."""
+
+    train: tuple[Task, ...] = ()
+    evaluate: tuple[Task, ...] = ()
+    auxiliary: tuple[Task, ...] = ()
+    synthetic: tuple[tuple[str, PairBlock], ...] = ()
+    """Generated pairs, with the id of the task in `train` they belong to."""
+    record: Mapping[str, Any] = field(default_factory=dict)
+    """Where the tasks are from, for the dataset's manifest."""
+
+
+def load_dataset(config: DataConfig, instances: Instances | None = None) -> Dataset:
+    """Load the tasks that the configuration names and assemble them."""
+    return assemble(load_task_set(config), config, instances)
+
+
+def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = None) -> Dataset:
+    """Draw the views of the tasks and index every combination; loads nothing. Given instances keep their rows."""
     instances = Instances() if instances is None else instances
     pool = color_pool(config.color_pool, config.seed) if config.color_pool else None
-    lacking = check_synthetic(config)
-    roles = load_roles(config)
+    asked = tuple(task.blind() for task in tasks.evaluate)
+    by_role: tuple[tuple[Role, tuple[Task, ...]], ...] = (
+        ("train", tasks.train),
+        ("evaluate", asked),
+        ("auxiliary", tasks.auxiliary),
+    )
+    roles = [(role, task) for role, some in by_role for task in some]
     everything = check_unique((task for _, task in roles), "the chosen sources together")
     pairs: list[Pair] = []
     blocks: dict[int, list[IndexBlock]] = {side: [] for side in config.sides}
@@ -119,9 +145,8 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
             blocks[side].append(IndexBlock(numbers, rows, repeats))
     banks = [PairBank.of(pairs)]
     first = len(pairs)
-    asked = [task for role, task in roles if role == "evaluate"]
     forbidden = {_cells(pair.input) for task in asked for pair in task.test}
-    for task_id, made in _synthetic(config, [task.id for role, task in roles if role == "train"]):
+    for task_id, made in tasks.synthetic:
         banks.append(PairBank.of_cells(made.cells, made.shapes))
         rows = _synthetic_rows(config, instances, task_id, made)
         # A generator may happen to draw a question of this dataset; its answer must not be trained on.
@@ -142,7 +167,7 @@ def assemble(config: DataConfig, instances: Instances | None = None) -> Dataset:
         PairBank.of(pair for task in asked for pair in task.test),
         tuple(fitting_side(_bound(task), config.sides) for task in asked for _ in task.test),
     )
-    dataset.manifest = _manifest(dataset, len(everything), first - len(pairs), lacking)
+    dataset.manifest = _manifest(dataset, tasks.record, len(everything), first - len(pairs))
     return dataset
 
 
@@ -162,32 +187,52 @@ def check_synthetic(config: DataConfig) -> list[str]:
     return lacking
 
 
-Role = Literal["train", "evaluate", "auxiliary"]
-
-
-def load_roles(config: DataConfig) -> list[tuple[Role, Task]]:
-    """The tasks of a dataset with their roles; those to be evaluated come without test outputs."""
-    roles: list[tuple[Role, Task]] = []
+def load_tasks(config: DataConfig) -> TaskSet:
+    """The tasks of the named sources; those to be evaluated come without test outputs."""
+    chosen: dict[Role, list[Task]] = {"train": [], "evaluate": [], "auxiliary": []}
     for role, source in _sources(config):
-        for task in source.tasks:
-            if not config.tasks or task.id in config.tasks:
-                roles.append((role, task.blind() if role == "evaluate" else task))
-    missing = set(config.tasks) - {task.id for _, task in roles}
+        some = (task for task in source.tasks if not config.tasks or task.id in config.tasks)
+        chosen[role] += (task.blind() if role == "evaluate" else task for task in some)
+    missing = set(config.tasks) - {task.id for some in chosen.values() for task in some}
     if missing:
         raise CharmError(f"task {min(missing)} is in none of the chosen sources")
-    return roles
+    return TaskSet(tuple(chosen["train"]), tuple(chosen["evaluate"]), tuple(chosen["auxiliary"]))
+
+
+def load_task_set(config: DataConfig) -> TaskSet:
+    """`load_tasks` with the generated pairs, and a record of the sources."""
+    lacking = check_synthetic(config)
+    tasks = load_tasks(config)
+    sources = [
+        {
+            "role": role,
+            "name": source.name,
+            "version": source.version,
+            "sha256": source.sha256,
+            "tasks": len(source.tasks),
+        }
+        for role, source in _sources(config)
+    ]
+    return replace(
+        tasks,
+        synthetic=tuple(_synthetic(config, [task.id for task in tasks.train])),
+        record={"sources": sources, "partial": lacking},
+    )
+
+
+def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
+    """The test outputs of tasks, None where they are not known. For scoring only."""
+    return {
+        Question(task.id, number): answer for task in tasks for number, answer in enumerate(task.answers())
+    }
 
 
 def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
-    """The held-out outputs, None where the source does not tell. For scoring only."""
-    return {
-        Question(task.id, number): answer
-        for role, source in _sources(config)
-        if role == "evaluate"
-        for task in source.tasks
-        if not config.tasks or task.id in config.tasks
-        for number, answer in enumerate(task.answers())
-    }
+    """The held-out outputs of a dataset, None where the source does not tell. For scoring only."""
+    asked = [source for role, source in _sources(config) if role == "evaluate"]
+    return answers_of(
+        task for source in asked for task in source.tasks if not config.tasks or task.id in config.tasks
+    )
 
 
 def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
@@ -245,24 +290,13 @@ def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, bloc
     return instances.add(task_id, codes)
 
 
-def _manifest(dataset: Dataset, tasks: int, synthetic: int, lacking: list[str]) -> dict[str, Any]:
-    config = dataset.config
+def _manifest(dataset: Dataset, record: Mapping[str, Any], tasks: int, synthetic: int) -> dict[str, Any]:
     return {
-        "config": {**asdict(config), "data": None},
-        "sources": [
-            {
-                "role": role,
-                "name": source.name,
-                "version": source.version,
-                "sha256": source.sha256,
-                "tasks": len(source.tasks),
-            }
-            for role, source in _sources(config)
-        ],
+        "config": {**asdict(dataset.config), "data": None},
+        **record,
         "tasks": tasks,
         "pairs": len(dataset.bank),
         "synthetic_pairs": synthetic,
-        "partial": lacking,
         "rows": len(dataset.instances),
         "questions": len(dataset.questions),
         "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},

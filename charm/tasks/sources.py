@@ -262,23 +262,24 @@ def _solved(tasks: Iterable[Task], path: Path, solutions: Path) -> list[Task]:
         raise CharmError(f"{solutions}: task {unknown[0]} is not among the challenges in {path}")
     if unsolved := sorted(ids - outputs.keys()):
         raise CharmError(f"{solutions}: task {unsolved[0]} of {path} has no solution")
-    solved = []
-    for task in tasks:
-        grids = outputs[task.id]
-        if not isinstance(grids, list):
-            raise CharmError(f"{solutions}: task {task.id} has no list of solutions")
-        if len(grids) != len(task.test):
-            counts = f"{len(grids)} solutions for {len(task.test)} test inputs"
-            raise CharmError(f"{solutions}: task {task.id} has {counts} in {path}")
-        test = []
-        for number, (pair, cells) in enumerate(zip(task.test, grids, strict=True)):
-            place = f"{solutions}: task {task.id}, test pair {number}, output"
-            answer = Pair(pair.input, as_grid(cells, place))
-            if pair.output is not None and pair != answer:
-                raise CharmError(f"{place}: differs from the output that {path} gives")
-            test.append(answer)
-        solved.append(replace(task, test=tuple(test)))
-    return solved
+    return [with_solutions(task, outputs[task.id], path, solutions) for task in tasks]
+
+
+def with_solutions(task: Task, grids: Any, path: Path, solutions: Path) -> Task:
+    """The task with these test outputs, from the file `solutions`."""
+    if not isinstance(grids, list):
+        raise CharmError(f"{solutions}: task {task.id} has no list of solutions")
+    if len(grids) != len(task.test):
+        counts = f"{len(grids)} solutions for {len(task.test)} test inputs"
+        raise CharmError(f"{solutions}: task {task.id} has {counts} in {path}")
+    test = []
+    for number, (pair, cells) in enumerate(zip(task.test, grids, strict=True)):
+        place = f"{solutions}: task {task.id}, test pair {number}, output"
+        answer = Pair(pair.input, as_grid(cells, place))
+        if pair.output is not None and pair != answer:
+            raise CharmError(f"{place}: differs from the output that {path} gives")
+        test.append(answer)
+    return replace(task, test=tuple(test))
 
 
 def _read(path: Path) -> bytes:

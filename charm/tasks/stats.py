@@ -9,7 +9,7 @@ from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.tables import Table
 from charm.tasks.canvas import FULL_SIDE
-from charm.tasks.dataset import DataConfig, Dataset, assemble
+from charm.tasks.dataset import DataConfig, Dataset, load_dataset
 from charm.tasks.pairs_file import MADE_BY, read_manifest
 from charm.tasks.sources import CONCEPT_ARC, load_available
 
@@ -27,7 +27,7 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
         config = DataConfig(
             (f"{name}/training",), (f"{name}/evaluation",), auxiliary, views=views, canvas="fit", data=data
         )
-        made = assemble(config)
+        made = load_dataset(config)
         concepts = {task.id for source in sources if source.name == CONCEPT_ARC for task in source.tasks}
         datasets.append(_counts(name, made, concepts, None))
         if auxiliary:

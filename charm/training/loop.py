@@ -19,11 +19,11 @@ from torch import Tensor
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.archive import forget_later_votes
-from charm.evaluation.predict import predict_votes
+from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.run import score_checkpoint
 from charm.files import read_sealed
 from charm.model import CharmModel
-from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
 from charm.training import checkpoint
 from charm.training.config import RunConfig, TrainConfig
@@ -58,7 +58,7 @@ class Trainer:
         self.config, self.out, self.place, self.say = config, out, place, say
         if data is None:
             assert isinstance(config, TrainConfig), "a run on other data than ARC's brings them along"
-            data = assemble(config.data)
+            data = load_dataset(config.data)
         self.data, self.score = data, score
         fresh = model or CharmModel(config.reasoner, config.memory, ArcKey(self.data.instances), config.seed)
         self.model = fresh.to(place.device)
@@ -225,17 +225,15 @@ class Trainer:
         """Vote with the averaged weights and write the scores into the run folder; False if a signal came before."""
         loops, views = self.config.evaluate_loops, self.config.evaluate_views or None
         with self.average.applied():
+            request = Request(self.model, self.data, loops, views)
             predict_votes(
-                self.model,
-                self.data,
+                request,
+                self.place,
                 self.out / "votes",
                 self.step,
-                loops,
-                views,
-                self.place,
-                advance=self.logs.voting,
-                stop=lambda: bool(stopped),
-                run=self.name,
+                self.logs.voting,
+                lambda: bool(stopped),
+                self.name,
             )
         if self.place.any(bool(stopped)):
             return False

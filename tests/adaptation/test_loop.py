@@ -22,9 +22,10 @@ from charm.adaptation.run import task_data
 from charm.errors import CharmError
 from charm.model import CharmModel, ModelConfig
 from charm.reasoner.config import ReasonerConfig
-from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.dataset import Dataset, TaskSet, assemble, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
+from charm.tasks.sources import load_source
 from charm.training.checkpoint import newest_checkpoint
 from charm.training.config import read_config
 from charm.training.graphs import UpdateGraphs
@@ -37,7 +38,8 @@ def prepared(base: Path, unseen: Path) -> tuple[CharmModel, Dataset]:
     """The base with room for the unseen tasks, and these."""
     model = CharmModel.from_pretrained(newest_checkpoint(base))
     instances = model.instances.copy()
-    data = assemble(task_data(read_config(base).data, unseen, 6), instances)
+    tasks = TaskSet(evaluate=load_source(unseen).tasks)
+    data = assemble(tasks, task_data(read_config(base).data, 6), instances)
     model.grow(instances)
     return model, data
 
@@ -146,7 +148,7 @@ def test_a_scope_moves_what_it_says(base: Path, unseen: Path, scope: Scope) -> N
 
 def test_rehearsal_takes_every_second_update_and_moves_no_row(base: Path, unseen: Path) -> None:
     model, data = prepared(base, unseen)
-    rehearsal = assemble(read_config(base).data, model.instances)
+    rehearsal = load_dataset(read_config(base).data, model.instances)
     adaptation = Adaptation(model, data, RECIPE, "composition", HERE, rehearsal=rehearsal)
     own = private_rows(model, tuple(f"new{n}" for n in range(4)))
     for update in range(4):
@@ -214,7 +216,7 @@ def test_drift_counts_bits(base: Path) -> None:
 def test_growing_keeps_predictions_on_old_tasks(base: Path, unseen: Path) -> None:
     """Bit for bit, before and after new rows have learned."""
     model = CharmModel.from_pretrained(newest_checkpoint(base))
-    data = assemble(read_config(base).data, model.instances)
+    data = load_dataset(read_config(base).data, model.instances)
     rows = torch.arange(1, len(model.instances))
     tokens = torch.randint(0, 12, (len(rows), 121), generator=torch.Generator().manual_seed(0))
     state = model.reasoner.initial_state(len(rows), 121)

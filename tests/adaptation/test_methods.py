@@ -12,7 +12,7 @@ from charm.adaptation.drift import distance
 from charm.adaptation.loop import Adaptation, Recipe, private_rows, private_tables, shared_parameters
 from charm.adaptation.methods import METHODS, Base, ewc, l2sp
 from charm.model import CharmModel
-from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.dataset import Dataset, load_dataset
 from charm.training.checkpoint import newest_checkpoint
 from charm.training.config import read_config
 from tests.adaptation.conftest import HERE
@@ -41,7 +41,7 @@ def test_methods_are_the_papers() -> None:
 def base_of(run: Path, halt_weight: float = 0.5) -> Base:
     model = CharmModel.from_pretrained(newest_checkpoint(run))
     config = replace(read_config(run), halt_weight=halt_weight)
-    return Base(model, config, lambda: assemble(config.data, model.instances), HERE)
+    return Base(model, config, lambda: load_dataset(config.data, model.instances), HERE)
 
 
 def test_anchors_have_the_papers_strength(base: Path) -> None:

@@ -20,14 +20,16 @@ from charm.evaluation.archive import (
     read_pass,
     read_votes,
 )
-from charm.evaluation.predict import jobs, predict_votes
+from charm.evaluation.ballots import ballots_of, load_ballots
+from charm.evaluation.predict import Request, jobs, predict_votes
 from charm.evaluation.protocols import Protocol
+from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes
 from charm.model import CharmModel
 from charm.reasoner.refine import refine
 from charm.report.folder import find_evaluation
 from charm.tasks.canvas import crop, place
-from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
 from charm.tasks.task import Grid
 from charm.training.loop import train
@@ -40,7 +42,7 @@ HERE = Place(torch.device("cpu"))
 @pytest.fixture
 def setting(tmp_path: Path) -> tuple[CharmModel, Dataset]:
     config = toy_config(write_toy_tasks(tmp_path / "tasks"))
-    data = assemble(config.data)
+    data = load_dataset(config.data)
     return shake(CharmModel(config.reasoner, config.memory, ArcKey(data.instances))), data
 
 
@@ -57,7 +59,7 @@ def candidates(folder: Path, loops: int) -> dict[tuple[int, int], bytes]:
 def test_votes_equal_one_prediction_at_a_time(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     """Against the plain path: view of the input on a canvas, refine, crop, invert the view; at both depths."""
     model, data = setting
-    predict_votes(model, data, tmp_path, 0, (2, 3), None, HERE, batch=5)
+    predict_votes(Request(model, data, (2, 3), batch=5), HERE, tmp_path, 0)
     for depth in (2, 3):
         found = candidates(tmp_path, depth)
         assert len(found) == sum(len(data.question_rows(question)) for question in data.questions)
@@ -76,9 +78,9 @@ def test_votes_equal_one_prediction_at_a_time(setting: tuple[CharmModel, Dataset
 
 def test_ranks_share_the_work(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     model, data = setting
-    predict_votes(model, data, tmp_path / "one", 0, (3,), None, HERE)
+    predict_votes(Request(model, data, (3,)), HERE, tmp_path / "one", 0)
     for rank in range(3):
-        predict_votes(model, data, tmp_path / "three", 0, (3,), None, Place(torch.device("cpu"), rank, 3))
+        predict_votes(Request(model, data, (3,)), Place(torch.device("cpu"), rank, 3), tmp_path / "three", 0)
     assert candidates(tmp_path / "one", 3) == candidates(tmp_path / "three", 3)
     assert read_pass(tmp_path / "three", 0, 3).missing == ()
 
@@ -87,7 +89,7 @@ def test_a_killed_evaluation_goes_on(
     setting: tuple[CharmModel, Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model, data = setting
-    predict_votes(model, data, tmp_path / "whole", 0, (2, 3), None, HERE, batch=4)
+    predict_votes(Request(model, data, (2, 3), batch=4), HERE, tmp_path / "whole", 0)
     monkeypatch.setattr(predict, "SAVE_SECONDS", 0.0)
 
     def dies(done: int, total: int) -> None:
@@ -95,18 +97,14 @@ def test_a_killed_evaluation_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        predict_votes(model, data, tmp_path / "parts", 0, (2, 3), None, HERE, batch=4, advance=dies)
+        predict_votes(Request(model, data, (2, 3), batch=4), HERE, tmp_path / "parts", 0, advance=dies)
     assert read_pass(tmp_path / "parts", 0, 3).missing == (0,)
     seen: list[int] = []
     predict_votes(
-        model,
-        data,
+        Request(model, data, (2, 3), batch=4),
+        HERE,
         tmp_path / "parts",
         0,
-        (2, 3),
-        None,
-        HERE,
-        batch=4,
         advance=lambda done, total: seen.append(done),
     )
     assert seen[0] > 0
@@ -119,18 +117,15 @@ def test_more_views_are_added_and_fewer_change_nothing(
     setting: tuple[CharmModel, Dataset], tmp_path: Path
 ) -> None:
     model, data = setting
-    predict_votes(model, data, tmp_path / "four", 0, (3,), 4, HERE)
+    predict_votes(Request(model, data, (3,), 4), HERE, tmp_path / "four", 0)
     seen: list[int] = []
     for views in (2, 4, 3):
         seen.clear()
         predict_votes(
-            model,
-            data,
+            Request(model, data, (3,), views),
+            HERE,
             tmp_path / "more",
             0,
-            (3,),
-            views,
-            HERE,
             advance=lambda done, total: seen.append(done),
         )
         assert seen[:1] == {2: [0], 4: [2 * len(data.questions)], 3: []}[views]
@@ -138,23 +133,47 @@ def test_more_views_are_added_and_fewer_change_nothing(
     assert read_pass(tmp_path / "more", 0, 3).views == 4
 
 
+def test_votes_in_memory_are_those_of_the_archive(
+    setting: tuple[CharmModel, Dataset], tmp_path: Path
+) -> None:
+    """The same votes rank alike, and more views are added to those that are there."""
+    model, data = setting
+    predict_votes(Request(model, data, (2, 3), batch=5), HERE, tmp_path, 0)
+    two = predict.predict(Request(model, data, (2, 3), views=2, batch=5), HERE)
+    made: list[int] = []
+    votes = predict.predict(
+        Request(model, data, (2, 3), batch=5), HERE, two, advance=lambda done, total: made.append(done)
+    )
+    assert made[0] == 2 * len(data.questions)
+    protocol = Protocol(window="current", loops=(2, 3))
+    questions, archived = load_ballots(tmp_path, protocol)
+    assert questions == data.questions
+    rankings = [rank_ballots(some, questions) for some in (ballots_of(votes, protocol), archived)]
+    for number in range(len(questions)):
+        ours, theirs = (
+            [(one.votes, one.grid.tolist()) for one in ranking.top(number, 10)] for ranking in rankings
+        )
+        assert ours == theirs
+    few = ballots_of(votes, replace(protocol, views=2))
+    assert sorted(map(len, (ballot.votes for ballot in few))) == sorted(map(len, two.values()))
+    with pytest.raises(CharmError, match=r"no votes after 16 refinement steps, only \[2, 3\]"):
+        ballots_of(votes, Protocol())
+
+
 def test_other_processes_go_on_with_an_evaluation(
     setting: tuple[CharmModel, Dataset], tmp_path: Path
 ) -> None:
     """Three begin, one of them is killed, two go on, one is killed, and one ends it: every vote is there once."""
     model, data = setting
-    predict_votes(model, data, tmp_path / "one", 0, (3,), None, HERE)
+    predict_votes(Request(model, data, (3,)), HERE, tmp_path / "one", 0)
     folder, made = tmp_path / "many", []
     for ranks, alive in ((3, (0, 2)), (2, (0,)), (1, (0,))):
         for rank in alive:
             predict_votes(
-                model,
-                data,
+                Request(model, data, (3,)),
+                Place(torch.device("cpu"), rank, ranks),
                 folder,
                 0,
-                (3,),
-                None,
-                Place(torch.device("cpu"), rank, ranks),
                 advance=lambda *at: made.append(at),
             )
         assert is_finished(folder, 0, (3,)) == (ranks == 1)
@@ -173,13 +192,13 @@ def test_votes_of_later_checkpoints_are_forgotten(tmp_path: Path) -> None:
 
 def test_a_damaged_votes_file_is_made_again(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     model, data = setting
-    predict_votes(model, data, tmp_path, 0, (3,), 2, HERE)
+    predict_votes(Request(model, data, (3,), 2), HERE, tmp_path, 0)
     file = pass_folder(tmp_path, 0, 3) / "rank_0.npz"
     before = candidates(tmp_path, 3)
     file.write_bytes(file.read_bytes()[:-20])
     with pytest.raises(CharmError):
         read_votes(file)
-    predict_votes(model, data, tmp_path, 0, (3,), 2, HERE)
+    predict_votes(Request(model, data, (3,), 2), HERE, tmp_path, 0)
     assert candidates(tmp_path, 3) == before
 
 
@@ -300,7 +319,7 @@ def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
 def test_blank_memory_forgets_the_task(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     """Without memory all rows are alike: a view is told from another only by its input."""
     model, data = setting
-    predict_votes(model, data, tmp_path, 0, (3,), 1, HERE, blank_memory=True)
+    predict_votes(Request(model, data, (3,), 1, blank_memory=True), HERE, tmp_path, 0)
     votes = candidates(tmp_path, 3)
     for question in range(len(data.questions)):
         tokens = torch.from_numpy(place(data.question_bank.pair(question).input, 11)).reshape(1, -1)

@@ -13,7 +13,7 @@ import torch
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
-from charm.files import scratch_folder, sweep, write_atomically
+from charm.files import sweep, write_atomically
 from charm.training import checkpoint
 from charm.training.checkpoint import folder_of, prune, steps_of, verify
 from charm.training.folder import clear_run
@@ -155,20 +155,6 @@ def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None
     assert sorted(tmp_path.iterdir()) == sorted((alive, other))
     write_atomically(tmp_path / "whole", "text")
     assert not list(tmp_path.glob("whole.*"))
-
-
-def test_scratch_folders_of_killed_processes_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    dead = next(pid for pid in range(2**22 - 1, 1, -1) if not Path(f"/proc/{pid}").exists())
-    gone = tmp_path / f"charm-{socket.gethostname()}-{dead}.abc_def0"
-    gone.mkdir()
-    with scratch_folder() as one, scratch_folder() as other:
-        assert one.is_dir()
-        assert other.is_dir()
-        assert not gone.exists()
-    assert not list(tmp_path.iterdir())
 
 
 def test_metrics_that_are_no_text_do_not_end_a_resumed_run(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
 from charm.tasks.augment import draw_views
 from charm.tasks.canvas import FIRST_COLOR
-from charm.tasks.dataset import DataConfig, answer_key, assemble, load_roles
+from charm.tasks.dataset import DataConfig, answer_key, load_dataset, load_tasks
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
 from charm.tasks.view import View
@@ -193,7 +193,7 @@ def test_views_are_named_and_further_candidates_drawn_on_demand(tmp_path: Path, 
     write_tasks(tmp_path / "tasks.json", {"a": [("12", "77")]})
     made = tmp_path / "run"
     write_config(made, tmp_path / "tasks.json")
-    task = next(task for _, task in load_roles(DataConfig((), (str(tmp_path / "tasks.json"),), ())))
+    task = load_tasks(DataConfig((), (str(tmp_path / "tasks.json"),), ())).evaluate[0]
     known = Instances()
     codes = draw_views(task, 36, 0)
     rows = known.add("a", codes)
@@ -303,7 +303,7 @@ def test_hostile_names_are_only_text(run: Path, tmp_path: Path, page: Page) -> N
         (folder / "eval").mkdir()
         found = {"step": 1, "puzzles": 2, "metrics": {"pass@1": 0.5, "pass@2": 0.5}}
         (folder / "eval" / f"{attack}.json").write_text(json.dumps(found))
-        manifest = assemble(DataConfig((), (str(tmp_path / "tasks.json"),), (), views=2)).manifest
+        manifest = load_dataset(DataConfig((), (str(tmp_path / "tasks.json"),), (), views=2)).manifest
         manifest["sources"][0] |= {"name": HOSTILE, "version": HOSTILE}
         (folder / "data.json").write_text(json.dumps(manifest))
         made.append(folder)
@@ -407,7 +407,7 @@ def write_large(run: Path, rng: np.random.Generator) -> DataConfig:
     run.mkdir()
     (run / "config.json").write_text(json.dumps(to_json(TrainConfig(data=data))))
     known = Instances()
-    for _, task in load_roles(data):
+    for task in load_tasks(data).evaluate:
         known.add(task.id, draw_views(task, VIEWS, 0))
     newest = run / "checkpoints" / f"step_{CHECKPOINTS * 1000:09d}"
     newest.mkdir(parents=True)

@@ -23,7 +23,7 @@ from charm.devices import Place
 from charm.drawing.grids import PALETTE
 from charm.errors import CharmError
 from charm.evaluation.archive import Header, read_pass, write_votes
-from charm.evaluation.predict import predict_votes
+from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
@@ -35,7 +35,7 @@ from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH,
 from charm.report.film import choose, refinement_film
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
-from charm.tasks.dataset import DataConfig, answer_key, assemble
+from charm.tasks.dataset import DataConfig, answer_key, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.questions import Question
@@ -104,7 +104,7 @@ def run(tmp_path: Path) -> Path:
     write_tasks(tmp_path / "tasks.json", TESTS)
     run = tmp_path / "<b>run & co"
     config = write_config(run, tmp_path / "tasks.json")
-    (run / "data.json").write_text(json.dumps(assemble(replace(config.data, views=2)).manifest))
+    (run / "data.json").write_text(json.dumps(load_dataset(replace(config.data, views=2)).manifest))
     for step, predictions in PREDICTIONS.items():
         votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in predictions])
         write_votes(run / "votes", Header(step, 16, 0, 1, QUESTIONS, complete=True), votes)
@@ -515,14 +515,14 @@ def test_ticks_are_few_and_round(high: float) -> None:
 def test_a_film_is_what_the_model_votes_at_each_depth(tmp_path: Path) -> None:
     """The archive's own path of prediction, asked at depths 1, 2 and 3, is the film frame by frame."""
     write_tasks(tmp_path / "tasks.json", {"a": [("12/34", "21/43")], "b": [("1", "111"), ("2", "222")]})
-    data = assemble(DataConfig((), (str(tmp_path / "tasks.json"),), (), views=3, canvas="fit"))
+    data = load_dataset(DataConfig((), (str(tmp_path / "tasks.json"),), (), views=3, canvas="fit"))
     shape = ReasonerConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
     model = CharmModel(shape, MemoryConfig(rank=4), ArcKey(data.instances))
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():  # an untrained model predicts one colour everywhere
         for parameter in model.parameters():
             parameter.copy_(torch.randn(parameter.shape, generator=generator))
-    predict_votes(model, data, tmp_path / "votes", 1, (1, 2, 3), 1, Place(torch.device("cpu")))
+    predict_votes(Request(model, data, (1, 2, 3), 1), Place(torch.device("cpu")), tmp_path / "votes", 1)
     frames = []
     for q, question in enumerate(data.questions):
         film = refinement_film(model, data, question, 3, "cpu")
@@ -548,11 +548,11 @@ def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) ->
     run = tmp_path / "run"
     run.mkdir()
     (run / "config.json").write_text(json.dumps(to_json(config)))
-    data = assemble(config.data)
+    data = load_dataset(config.data)
     for step in (1, 2):
         model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), seed=step)
         model.save_pretrained(run / "checkpoints" / f"step_{step:09d}")
-    predict_votes(model, data, run / "votes", 2, (3,), 1, Place(torch.device("cpu")))
+    predict_votes(Request(model, data, (3,), 1), Place(torch.device("cpu")), run / "votes", 2)
     assert write_pages([run], films=1, device="cpu") == run / "report.html"
     tests = [test for task in read(run / "report.html").data["tasks"] for test in task["tests"]]
     films = [test["film"] for test in tests if "film" in test]

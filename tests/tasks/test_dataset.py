@@ -14,7 +14,7 @@ from charm.synthesis.records import state
 from charm.synthesis.workbench import package_ids
 from charm.tasks.augment import draw_views
 from charm.tasks.batch import view_tokens
-from charm.tasks.dataset import DataConfig, Dataset, answer_key, assemble
+from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
 from charm.tasks.pairs_file import (
     WHOLE_PAIRS,
     WHOLE_TASKS,
@@ -72,7 +72,7 @@ def content(data: Dataset) -> tuple[bytes, ...]:
 
 def test_index_follows_the_papers_mixture(config: DataConfig) -> None:
     """Training tasks whole, evaluation demonstrations twice, auxiliary tasks whole and twice."""
-    data = assemble(config)
+    data = load_dataset(config)
     (mixture,) = data.mixtures.values()
     assert len(mixture) == 20 * (2 * 3 + 2 * 2 * 2 + 3 * 2)
     assert len(data.instances) == 1 + 5 * 20
@@ -82,14 +82,14 @@ def test_index_follows_the_papers_mixture(config: DataConfig) -> None:
 
 def test_held_out_outputs_cannot_be_reached(config: DataConfig) -> None:
     """Replacing every held-out output changes nothing that training sees: pairs, views, rows, order, questions."""
-    before = assemble(config)
+    before = load_dataset(config)
     folder = Path(config.evaluate[0])
     truth = answer_key(config)
     for path in folder.glob("*.json"):
         task = json.loads(path.read_text())
         task["test"][0]["output"] = [[7] * 30] * 30
         path.write_text(json.dumps(task))
-    after = assemble(config)
+    after = load_dataset(config)
     assert content(after) == content(before)
     assert after.instances == before.instances
     assert torch.equal(after.question_bank.cells, before.question_bank.cells)
@@ -104,23 +104,23 @@ def test_held_out_outputs_cannot_be_reached(config: DataConfig) -> None:
 
 def test_training_split_protocol_keeps_test_pairs_for_the_questions(config: DataConfig) -> None:
     split = replace(config, train=(), evaluate=config.train, auxiliary=(), evaluate_repeats=1)
-    data = assemble(split)
+    data = load_dataset(split)
     assert len(data.bank) == 4  # two demonstrations of each of two tasks
     assert len(data.questions) == 2
 
 
 def test_order_of_sources_does_not_change_the_views(config: DataConfig) -> None:
-    one = assemble(config).instances
-    other = assemble(replace(config, train=config.auxiliary, auxiliary=config.train)).instances
+    one = load_dataset(config).instances
+    other = load_dataset(replace(config, train=config.auxiliary, auxiliary=config.train)).instances
     for puzzle in "abcde":
         assert np.array_equal(one.codes(puzzle), other.codes(puzzle))
 
 
 def test_rows_stay_when_tasks_join(config: DataConfig, tmp_path: Path) -> None:
-    base = assemble(replace(config, auxiliary=())).instances
+    base = load_dataset(replace(config, auxiliary=())).instances
     before = [base.key(row) for row in range(1, len(base))]
     more = (str(write_tasks(tmp_path / "more", ["z"], 9)),)
-    grown = assemble(replace(config, train=more, auxiliary=()), base).instances
+    grown = load_dataset(replace(config, train=more, auxiliary=()), base).instances
     assert [grown.key(row) for row in range(1, len(before) + 1)] == before
     assert "z" in grown.puzzles
 
@@ -128,8 +128,8 @@ def test_rows_stay_when_tasks_join(config: DataConfig, tmp_path: Path) -> None:
 def test_fit_canvases_share_out_the_same_index(config: DataConfig, tmp_path: Path) -> None:
     wide = (str(write_tasks(tmp_path / "wide", ["w"], 5, longest=25)),)
     full = replace(config, train=(*config.train, *wide))
-    fit = assemble(replace(full, canvas="fit"))
-    total = sum(len(mixture) for mixture in assemble(full).mixtures.values())
+    fit = load_dataset(replace(full, canvas="fit"))
+    total = sum(len(mixture) for mixture in load_dataset(full).mixtures.values())
     assert sum(len(mixture) for mixture in fit.mixtures.values()) == total
     for side, mixture in fit.mixtures.items():
         pairs = np.concatenate([block.pairs for block in mixture.blocks])
@@ -143,7 +143,7 @@ def test_a_question_decides_the_canvas_of_its_puzzle(config: DataConfig) -> None
     task = json.loads((folder / "c.json").read_text())
     task["test"][0]["input"] = [[1] * 14] * 2
     (folder / "c.json").write_text(json.dumps(task))
-    data = assemble(replace(config, canvas="fit"))
+    data = load_dataset(replace(config, canvas="fit"))
     assert data.question_sides == (16, 11)
     rows = set(data.instances.rows("c").tolist())
     for side, mixture in data.mixtures.items():
@@ -166,22 +166,22 @@ def test_synthetic_pairs_join_their_puzzle(config: DataConfig) -> None:
     pairs = [Pair(*(rng.integers(0, 10, (3, k + 2)).astype(np.uint8) for _ in range(2))) for k in range(3)]
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": pairs, "other": pairs})
-    shared = assemble(replace(config, synthetic=("rearc",), partial=True, synthetic_view_count=5))
-    plain = assemble(config)
+    shared = load_dataset(replace(config, synthetic=("rearc",), partial=True, synthetic_view_count=5))
+    plain = load_dataset(config)
     assert len(shared.instances) == len(plain.instances)
     assert sum(map(len, shared.mixtures.values())) == sum(map(len, plain.mixtures.values())) + 3 * 5
-    own = assemble(
+    own = load_dataset(
         replace(config, synthetic=("rearc",), partial=True, synthetic_view_count=5, synthetic_views="own")
     )
     assert len(own.instances) == len(plain.instances) + 4  # the original view keeps its row
 
 
 def test_a_synthetic_pair_with_a_questions_input_is_not_trained_on(config: DataConfig) -> None:
-    question = assemble(config).question_bank.pair(0).input
+    question = load_dataset(config).question_bank.pair(0).input
     fresh = np.ones((2, 2), np.uint8)
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": [Pair(question, fresh), Pair(fresh, question)]})
-    data = assemble(replace(config, synthetic=("rearc",), partial=True))
+    data = load_dataset(replace(config, synthetic=("rearc",), partial=True))
     (mixture,) = data.mixtures.values()
     trained = np.unique(mixture.locate(np.arange(len(mixture)))[0])
     assert not any(np.array_equal(data.bank.pair(int(k)).input, question) for k in trained)
@@ -202,8 +202,8 @@ def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig)
         """What is refused, and told if partial data are wanted."""
         write_manifest(folder, found)
         with pytest.raises(CharmError) as refused:
-            assemble(replace(config, synthetic=("rearc",)))
-        (told,) = assemble(replace(config, synthetic=("rearc",), partial=True)).manifest["partial"]
+            load_dataset(replace(config, synthetic=("rearc",)))
+        (told,) = load_dataset(replace(config, synthetic=("rearc",), partial=True)).manifest["partial"]
         assert str(refused.value).startswith(f"{config.data}/{told}; ")
         assert str(refused.value).endswith(", or pass --data.partial to train on what is there")
         return str(refused.value)
@@ -215,7 +215,7 @@ def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig)
     few = replace(whole, plan=replace(plan, pairs=10))
     assert f"has 10 pairs per task, expected 1,000; delete the folder and run {command}" in lacking(few)
     write_manifest(folder, whole)
-    assert assemble(replace(config, synthetic=("rearc",))).manifest["partial"] == []
+    assert load_dataset(replace(config, synthetic=("rearc",))).manifest["partial"] == []
 
 
 def test_whole_sets_are_what_the_commands_build_by_default() -> None:
@@ -228,7 +228,7 @@ def test_whole_sets_are_what_the_commands_build_by_default() -> None:
 def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
     """Two assemblies, as two processes would make them, give byte-identical batches."""
     batches = []
-    for data in (assemble(config), assemble(config)):
+    for data in (load_dataset(config), load_dataset(config)):
         draw = batch(data.stream(30, 16), 5)
         chosen = (torch.from_numpy(c).long() for c in (draw.pair_N, draw.row_N, draw.top_N, draw.left_N))
         batches.append(view_tokens(data.bank, data.keys(), *chosen, 30))
@@ -239,12 +239,12 @@ def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
 
 def test_bad_requests(config: DataConfig) -> None:
     with pytest.raises(CharmError, match="task id a appears twice"):
-        assemble(replace(config, evaluate=config.train))
+        load_dataset(replace(config, evaluate=config.train))
     with pytest.raises(CharmError, match="task nobody is in none"):
-        assemble(replace(config, tasks=("a", "nobody")))
+        load_dataset(replace(config, tasks=("a", "nobody")))
     for partial in (False, True):
         with pytest.raises(CharmError, match=r"run `charm data rearc --data .*` to build them"):
-            assemble(replace(config, synthetic=("rearc",), partial=partial))
+            load_dataset(replace(config, synthetic=("rearc",), partial=partial))
     with pytest.raises(CharmError, match="views must be at least 1"):
         replace(config, views=0)
 
@@ -261,7 +261,7 @@ def entries(data: Dataset) -> dict[str, list[tuple[int, int]]]:
 
 def test_each_role_has_its_own_number_of_repeats(config: DataConfig) -> None:
     """Three pairs of a trained task once, two demonstrations of an evaluated one and three auxiliary pairs often."""
-    found = entries(assemble(replace(config, evaluate_repeats=3, auxiliary_repeats=5)))
+    found = entries(load_dataset(replace(config, evaluate_repeats=3, auxiliary_repeats=5)))
     views = config.views
     assert {puzzle: len(here) for puzzle, here in found.items()} == {
         **{"a": 3 * views, "b": 3 * views},
@@ -273,8 +273,8 @@ def test_each_role_has_its_own_number_of_repeats(config: DataConfig) -> None:
 
 def test_questions_are_asked_under_the_first_views_of_their_puzzle(config: DataConfig) -> None:
     """A model may hold rows of more views than this dataset is about."""
-    more = assemble(config).instances
-    data = assemble(replace(config, views=6), more)
+    more = load_dataset(config).instances
+    data = load_dataset(replace(config, views=6), more)
     question = data.questions[1]
     assert len(more.rows("d")) == 20
     assert data.question_rows(question).tolist() == more.rows("d")[:6].tolist()
@@ -294,7 +294,7 @@ def test_a_synthetic_pair_has_a_canvas_for_its_longer_grid(config: DataConfig) -
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": pairs})
     fit = replace(config, canvas="fit", synthetic=("rearc",), partial=True)
-    plain, data = assemble(replace(fit, synthetic=())), assemble(fit)
+    plain, data = load_dataset(replace(fit, synthetic=())), load_dataset(fit)
     where: dict[int, set[int]] = {}
     for side, mixture in data.mixtures.items():
         data.stream(side, 4)  # refuses what does not fit
@@ -318,8 +318,8 @@ def test_synthetic_pairs_stand_under_rows_of_their_own_puzzle(config: DataConfig
             synthetic_view_count=5,
             synthetic_views=style,
         )  # type: ignore[arg-type]
-        data = assemble(asked)
-        first = len(assemble(replace(asked, synthetic=())).bank)
+        data = load_dataset(asked)
+        first = len(load_dataset(replace(asked, synthetic=())).bank)
         found = entries(data)
         for name, pairs in made.items():
             generated = {(pair, row) for pair, row in found[name] if pair >= first}
@@ -338,22 +338,22 @@ def test_a_questions_cells_in_another_shape_may_be_trained_on(config: DataConfig
     square, line = np.array([[1, 2], [3, 4]], np.uint8), np.array([[1, 2, 3, 4]], np.uint8)
     assert config.data is not None
     add_synthetic(config.data / "rearc", {"a": [Pair(square, line), Pair(line, square)]})
-    data = assemble(replace(config, synthetic=("rearc",), partial=True))
+    data = load_dataset(replace(config, synthetic=("rearc",), partial=True))
     trained = {pair for here in entries(data).values() for pair, _ in here}
     assert sum(data.bank.pair(pair) == Pair(square, line) for pair in trained) == 1
     assert sum(data.bank.pair(pair) == Pair(line, square) for pair in trained) == 0
 
 
 def test_a_pool_bounds_the_colours_of_all_views(config: DataConfig) -> None:
-    data = assemble(replace(config, color_pool=3))
+    data = load_dataset(replace(config, color_pool=3))
     _, colors = decode(data.instances.table()[1])
     assert len(np.unique(colors, axis=0)) == 3
-    assert len(np.unique(decode(assemble(config).instances.table()[1])[1], axis=0)) > 50
+    assert len(np.unique(decode(load_dataset(config).instances.table()[1])[1], axis=0)) > 50
 
 
 def test_chosen_tasks_have_their_questions_and_answers_alone(config: DataConfig) -> None:
     chosen = replace(config, tasks=("a", "d"))
-    data = assemble(chosen)
+    data = load_dataset(chosen)
     assert data.instances.puzzles == ["a", "d"]
     assert [question.task_id for question in data.questions] == ["d"]
     (question,) = answer_key(chosen)
@@ -361,7 +361,7 @@ def test_chosen_tasks_have_their_questions_and_answers_alone(config: DataConfig)
 
 
 def test_a_stream_follows_its_seed_or_that_of_the_data(config: DataConfig) -> None:
-    data = assemble(replace(config, seed=3))
+    data = load_dataset(replace(config, seed=3))
     rows = {seed: batch(data.stream(30, 64, seed), 0).row_N.tolist() for seed in (None, 3, 4)}
     assert rows[None] == rows[3]
     assert rows[3] != rows[4]

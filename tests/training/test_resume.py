@@ -10,7 +10,7 @@ import torch
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.tasks.dataset import assemble
+from charm.tasks.dataset import load_dataset
 from charm.training import checkpoint
 from charm.training.config import TrainConfig
 from charm.training.loop import train
@@ -49,11 +49,11 @@ def test_a_run_does_not_go_on_with_rows_of_other_views_or_tasks(config: TrainCon
     renamed = write_toy_tasks(tmp_path / "renamed")
     (renamed / "toy2.json").rename(renamed / "toy9.json")
     for other in (replace(config.data, seed=1), replace(config.data, evaluate=(str(renamed),))):
-        data = assemble(other)
-        assert data.bank.sha256() == assemble(config.data).bank.sha256()
+        data = load_dataset(other)
+        assert data.bank.sha256() == load_dataset(config.data).bank.sha256()
         with pytest.raises(CharmError, match=r"trained on other data.*other tasks or views"):
             train(config, run, HERE, resume=True, say=quiet, data=data)
-    assert train(config, run, HERE, resume=True, say=quiet, data=assemble(config.data)).step == 12
+    assert train(config, run, HERE, resume=True, say=quiet, data=load_dataset(config.data)).step == 12
 
 
 def test_nothing_of_later_steps_stays_after_a_resume(config: TrainConfig, tmp_path: Path) -> None:
