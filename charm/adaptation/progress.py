@@ -34,6 +34,7 @@ class SubmissionInProgress:
     ) -> None:
         self.path, self.record_path = path, path.with_suffix(".progress.json")
         self.submission: Submission = {}
+        self.problems: dict[str, str] = {}
         for task in tasks:  # complete from the start: what has no answer yet has an empty one
             self.submission |= attempts({question: [] for question in questions_of([task])})
         with (newest_checkpoint(model) / "model.safetensors").open("rb") as file:
@@ -66,8 +67,11 @@ class SubmissionInProgress:
             known |= {"updates": solution.updates, "views": solution.views}
             self._write()
 
-    def finish(self, task: Task) -> None:
-        """Take note that nothing more is to be done for a task."""
+    def finish(self, task: Task, problem: str | None = None) -> None:
+        """Take note that nothing more is to be done for a task; one with a problem stays to be tried again."""
+        if problem is not None:
+            self.problems[task.id] = problem
+            return
         self._tasks[task.id]["finished"] = True
         self._write()
 

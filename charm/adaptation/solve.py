@@ -99,6 +99,12 @@ class Solution:
     diverged: bool = False
     """Whether learning was given up because it diverged; the answers are those from before it."""
 
+    def __str__(self) -> str:
+        learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
+        if self.diverged:
+            learned = " (learning diverged; try another --mode)"
+        return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
+
 
 @dataclass
 class Learned:

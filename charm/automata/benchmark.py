@@ -205,6 +205,22 @@ def build(
     return Benchmark(config, rules, arrays)
 
 
+def build_in(
+    folder: Path, config: BenchmarkConfig, replace: bool, advance: Callable[[Family, int], None]
+) -> Benchmark:
+    """The benchmark in the folder, made if there is none; another one is refused unless `replace` is given."""
+    if (folder / MANIFEST).is_file() and not replace:
+        found = read_benchmark(folder)
+        if found.config != config:
+            raise CharmError(
+                f"{folder} holds another benchmark ({found.config.described()}); --replace replaces it"
+            )
+        return found
+    made = build(config, advance)
+    write_benchmark(folder, made)
+    return made
+
+
 def write_benchmark(folder: Path, benchmark: Benchmark) -> None:
     """Arrays first, then the manifest that vouches for them; each file appears whole."""
     folder.mkdir(parents=True, exist_ok=True)

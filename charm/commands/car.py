@@ -58,24 +58,16 @@ def build(
         horizons: numbers of updates after which the grid is asked for.
         replace: replace another benchmark that is already there.
     """
-    from charm.automata.benchmark import MANIFEST, BenchmarkConfig, read_benchmark, write_benchmark
-    from charm.automata.benchmark import build as make
-    from charm.errors import CharmError
+    from charm.automata.benchmark import BenchmarkConfig, build_in
     from charm.paths import data_dir
     from charm.progress import bar
 
     config = BenchmarkConfig(seed, families, rules, examples, side, horizons)
     folder = data_dir(data) / "car"
-    if (folder / MANIFEST).is_file() and not replace:
-        found = read_benchmark(folder)
-        if found.config != config:
-            raise CharmError(
-                f"{folder} holds another benchmark ({found.config.described()}); --replace replaces it"
-            )
-    else:
-        with bar() as line:
-            found = make(config, lambda family, kept: line.update(kept, rules, f"{family} rules"))
-        write_benchmark(folder, found)
+    with bar() as line:
+        found = build_in(
+            folder, config, replace, lambda family, kept: line.update(kept, rules, f"{family} rules")
+        )
     manifest = found.manifest
     size = sum(array.nbytes for array in found.arrays.values())
     output(

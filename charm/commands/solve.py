@@ -15,7 +15,6 @@ from charm.commands.flags import Switch, flag
 
 if TYPE_CHECKING:
     from charm.adaptation.solve import Solution
-    from charm.tasks.task import Task
 
 
 def solve(
@@ -89,14 +88,6 @@ def solve(
     left = begun.left
     if resume and len(left) < len(loaded):
         say(f"{len(loaded) - len(left)} of {len(loaded)} tasks are finished in {path}")
-    problems: dict[str, str] = {}
-
-    def ended(task: Task, problem: str | None) -> None:
-        if problem is None:
-            begun.finish(task)
-        else:
-            problems[task.id] = problem
-
     found: dict[str, Solution] = {}
     if left:
         devices = devices[: len(left)]
@@ -112,17 +103,17 @@ def solve(
                 devices,
                 lambda used, text: line.update(min(used, 1.0), text=text),
                 begun.publish,
-                ended,
+                begun.finish,
             )
     if json:
         print(jsonlib.dumps(begun.submission))
     else:
         _draw(found, path)
-    for task_id, problem in problems.items():
+    for task_id, problem in begun.problems.items():
         kept = "its first answers are kept" if task_id in found else "it has no answer"
         say(f"charm: task {task_id} failed ({problem}); {kept}")
-    if problems:
-        say(f"charm: {len(problems)} of {len(left)} tasks failed; --resume tries them again")
+    if begun.problems:
+        say(f"charm: {len(begun.problems)} of {len(left)} tasks failed; --resume tries them again")
         sys.exit(1)
 
 
@@ -131,14 +122,7 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
     from charm.drawing.terminal import grid_text, show
 
     for task_id, solution in found.items():
-        exact = (
-            f", {solution.exact_accuracy:.0%} of the last demonstrations exact" if solution.updates else ""
-        )
-        if solution.diverged:
-            exact = " (learning diverged; try another --mode)"
-        show(
-            f"{task_id}: {solution.updates} updates{exact}, {solution.views} views, {solution.seconds:.0f} s"
-        )
+        show(f"{task_id}: {solution}")
         for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
                 votes = f"{candidate.votes} vote{'s' if candidate.votes != 1 else ''}"
