@@ -29,6 +29,7 @@ from charm.commands import (
     view,
 )
 from charm.errors import CharmError
+from charm.signals import StoppedEarly, stop_early
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
 
@@ -60,11 +61,14 @@ def main(args: Sequence[str] | None = None) -> None:
     try:
         match args:  # the flags of training are the fields of the preset that comes before them
             case ["train", name, *flags] if not name.startswith("-"):
-                train.run_train(name, flags)
+                with stop_early():
+                    train.run_train(name, flags)
             case ["car", "train", name, *flags] if not name.startswith("-"):
-                car.run_train(name, flags)
+                with stop_early():
+                    car.run_train(name, flags)
             case ["lm", "train", name, *flags] if not name.startswith("-"):
-                lm.run_train(name, flags)
+                with stop_early():
+                    lm.run_train(name, flags)
             case _:
                 app().cli(
                     prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,)
@@ -72,6 +76,8 @@ def main(args: Sequence[str] | None = None) -> None:
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)
         sys.exit(2)
+    except StoppedEarly as stop:
+        print(f"charm: {stop}", file=sys.stderr)
     except KeyboardInterrupt:
         print("charm: interrupted", file=sys.stderr)
         sys.exit(130)
