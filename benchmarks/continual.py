@@ -33,6 +33,7 @@ from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import StreamSummary, gather, results_table, write_results
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.streams import TaskStream
+from charm.arc.run import train
 from charm.devices import place
 from charm.drawing.terminal import show
 from charm.presets import quickstart
@@ -40,7 +41,6 @@ from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig
-from charm.training.loop import train
 
 # Small tasks of ARC-AGI-1. Base and stream share kinds of rules, not tasks: whether a memory can tell a frozen reasoner
 # which rule it is, is the question. Turning (3c9b0459; new 6150a2bd), transposing (9dfd6313; 74dd1130), flipping

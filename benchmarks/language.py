@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import tempfile
 import time
 from pathlib import Path
 from statistics import mean, stdev
@@ -27,7 +26,7 @@ from charm.files import write_atomically
 from charm.language.config import Dtype, GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.data import Prepared
 from charm.language.gpt import components
-from charm.language.run import LMTrainer
+from charm.language.run import LMJob
 
 DEPTH, WIDTH, LENGTH, LOOKUP = 6, 384, 512, 192
 TOKENS_D12 = 1.156e9  # of the run for which a weight decay of 0.28 is right
@@ -70,15 +69,14 @@ def choose_steps(data: Prepared, options: argparse.Namespace, here: Place) -> in
     """Updates that fit into the time with the slowest memory, within the passes over the text."""
     slowest = "cose" if "cose" in options.variants else options.variants[-1]
     config = configure(data, options, slowest, max(options.capacities), 0, 1000, here.device.type)
-    with tempfile.TemporaryDirectory() as scratch:
-        trainer = LMTrainer(config, Path(scratch), here)
-        trainer.compile()
-        for _ in range(WARM_UP):
-            trainer.update()
-        began = _now(here)
-        for _ in range(TIMED):
-            trainer.update()
-        each = (_now(here) - began) / TIMED
+    job = LMJob(config, here)
+    job.compile()
+    for _ in range(WARM_UP):
+        job.update(0)
+    began = _now(here)
+    for _ in range(TIMED):
+        job.update(0)
+    each = (_now(here) - began) / TIMED
     tokens = sum(shard["tokens"] for shard in data.manifest["shards"][:-1])
     return max(MARKS, min(int(options.seconds / each), int(options.epochs * tokens / options.batch)))
 
@@ -86,17 +84,16 @@ def choose_steps(data: Prepared, options: argparse.Namespace, here: Place) -> in
 def run(config: LMConfig, here: Place) -> dict[str, Any]:
     """Bits per byte along a run and at its end, and the seconds it took without evaluation and compilation."""
     torch._dynamo.reset()  # else the models of earlier runs count against the limit of compiled versions
-    curve, seconds = {}, 0.0
-    with tempfile.TemporaryDirectory() as scratch:
-        trainer = LMTrainer(config, Path(scratch), here)
-        trainer.compile()
-        for mark in range(1, MARKS + 1):
-            began = _now(here)
-            while trainer.step < config.steps * mark // MARKS:
-                trainer.update()
-                trainer.step += 1
-            seconds += _now(here) - began
-            curve[trainer.step] = trainer.evaluate()["bpb"]
+    curve, seconds, step = {}, 0.0, 0
+    job = LMJob(config, here)
+    job.compile()
+    for mark in range(1, MARKS + 1):
+        began = _now(here)
+        while step < config.steps * mark // MARKS:
+            job.update(step)
+            step += 1
+        seconds += _now(here) - began
+        curve[step] = job.bits_per_byte()["bpb"]
     counts = components(config.gpt, config.ngram)
     return {
         "bpb": curve[config.steps],

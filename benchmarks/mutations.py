@@ -80,8 +80,8 @@ MUTATIONS = (
     ),
     Mutation(
         "votes of later steps stay after a resume",
-        '    removed += [forget_later_votes(out / name, step) for name in RESULTS if name != "eval"]\n',
-        "",
+        "self.job.forget(self.out, self.step)",
+        "False",
         ("test_resume.py",),
     ),
     Mutation(
@@ -122,14 +122,14 @@ MUTATIONS = (
     ),
     Mutation(
         "votes of the step resumed from are forgotten, too",
-        "if number.isdecimal() and int(number) > step:",
-        "if number.isdecimal() and int(number) >= step:",
+        "if number.isdecimal() and int(number) > self.step:",
+        "if number.isdecimal() and int(number) >= self.step:",
         ("test_resume.py",),
     ),
     Mutation(
         "lines of later steps stay in the metrics",
-        "    removed = [forget_later_lines(out, step)]\n",
-        "    removed = []\n",
+        "forget_later_lines(self.out, self.step)",
+        "False",
         ("test_resume.py",),
     ),
     Mutation(

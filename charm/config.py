@@ -52,6 +52,11 @@ def read_run_config(run: Path, kind: type[T]) -> T:
         data = unseal(json.loads(path.read_text()), path)
         if isinstance(data, dict) and "steps" not in data:
             raise CharmError(f"{run} is not a run folder: {path.name} is that of a saved model")
+        if isinstance(data, dict):
+            domain = data.pop("domain", None)  # older folders do not tell
+            wanted = getattr(kind, "domain", None)
+            if domain is not None and wanted is not None and domain != wanted:
+                raise CharmError(f"{run} is a run of the domain {domain}, not of {wanted}")
         return from_json(kind, data, str(path))
     except (OSError, ValueError, RecursionError) as error:
         raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
+from torch import Tensor
 
 from charm.errors import CharmError
 
@@ -98,3 +101,30 @@ def _entered(device: torch.device) -> torch.device:
     if device.type in ("cuda", "xpu"):
         torch.accelerator.set_device_index(device.index)
     return device
+
+
+def to_device(array: np.ndarray[Any, Any], device: torch.device) -> Tensor:
+    """The array on the device; a GPU copies it when it gets there, without holding up the host."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
+
+
+def sum_gradients(parameters: Sequence[Tensor]) -> None:
+    """Add up dense gradients over the ranks; the loss is divided by the global batch already."""
+    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
+        return
+    pending = []
+    for parameter in parameters:
+        if parameter.grad is None:  # every rank must take part, whatever its share of the batch touched
+            parameter.grad = torch.zeros_like(parameter)
+        pending.append(dist.all_reduce(parameter.grad, async_op=True))
+    for work in pending:
+        if work is not None:
+            work.wait()
+
+
+def require_finite(tensors: Mapping[str, Tensor]) -> None:
+    """Raise a CharmError for the first tensor that holds NaN or infinity: a diverged model is never saved."""
+    for name, tensor in tensors.items():
+        if not bool(torch.isfinite(tensor).all()):
+            raise CharmError(f"{name} has values that are not finite: training has diverged")

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from charm.errors import CharmError
 
 SEAL = "record_sha256"  # the field of a sealed record that holds the hash of the other fields
+RECORD = "checkpoint.json"  # in the folder of a checkpoint or a saved model: size and hash of its files
 
 
 def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], object]) -> None:

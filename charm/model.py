@@ -6,7 +6,6 @@ Dimension letters: B examples, T cells, D width.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,15 +14,14 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from charm.config import from_json, to_json
+from charm.devices import require_finite
 from charm.errors import CharmError
-from charm.files import check_files, fingerprint, read_sealed, write_sealed
+from charm.files import RECORD, check_files, fingerprint, read_sealed, write_sealed
 from charm.memory.config import CoSEConfig
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
-
-RECORD = "checkpoint.json"  # in the folder of a saved model: size and hash of its files
 
 
 @dataclass(frozen=True)
@@ -138,13 +136,6 @@ class CharmModel(nn.Module):
         if torch.device(device).type == "cpu":
             model.reasoner.compute_dtype = torch.float32
         return model.to(device)
-
-
-def require_finite(tensors: Mapping[str, Tensor]) -> None:
-    """Raise a CharmError for the first tensor that holds NaN or infinity: a diverged model is never saved."""
-    for name, tensor in tensors.items():
-        if not bool(torch.isfinite(tensor).all()):
-            raise CharmError(f"{name} has values that are not finite: training has diverged")
 
 
 def _check_files(folder: Path, *names: str) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from charm.arc.run import train
 from charm.devices import place
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
@@ -20,7 +21,6 @@ from charm.report.page import write_report
 from charm.tables import Table
 from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig, read_config
-from charm.training.loop import train
 
 FILMS = 6  # tasks whose refinement steps the page shows
 
@@ -36,7 +36,7 @@ def run_quickstart(
         if not resume:
             _clear(out, config)
         say(f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}")
-        trainer = train(config, out, here, resume, say)
+        job = train(config, out, here, resume, say).job
         trained = time.monotonic() - began
         protocol = Protocol(views=config.evaluate_views, window="current", loops=config.evaluate_loops)
         scored = evaluate_run(out, "quickstart", protocol, here)
@@ -44,12 +44,12 @@ def run_quickstart(
         assert scored is not None
         assert blank is not None
         solved = [task["task_id"] for task in scored["tasks"] if task["outcome"] == "solved"]
-        with trainer.average.applied():
+        with job.average.applied():
             films = {
                 question: refinement_film(
-                    trainer.model, trainer.data, question, config.reasoner.refinement_steps, here.device
+                    job.model, job.data, question, config.reasoner.refinement_steps, here.device
                 )
-                for question in trainer.data.questions
+                for question in job.data.questions
                 if question.task_id in solved[:FILMS] and question.test_index == 0
             }
     report = write_report(out, protocol, films=films)

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
+from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
 from charm.presets import preset
 from charm.tasks.task import Pair
-from charm.training.loop import train
 from tests.tasks.test_dataset import add_synthetic
 from tests.toy import toy_config, write_toy_tasks
 

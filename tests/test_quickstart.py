@@ -4,13 +4,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked
 from charm.quickstart import run_quickstart
 from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig, read_config
-from charm.training.loop import train
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from charm.config import read_run_config
 from charm.devices import Place
 from charm.evaluation.archive import is_finished, passes
 from charm.evaluation.ballots import load_ballots
+from charm.evaluation.examiner import Voting
 from charm.evaluation.predict import Request
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import Ranking, rank
@@ -39,15 +40,18 @@ from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import RunConfig
-from charm.training.loop import Trainer, train
+from charm.training.engine import Engine, train
+from charm.training.job import ReasonerJob
 
 KS = (1, 2)  # attempts that the paper's tables count
 SHARES = (*(f"pass@{k}" for k in KS), "cells")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CarConfig(RunConfig):
     """A run on cellular automata."""
+
+    domain: ClassVar[str] = "car"
 
     memory: CarMemory = field(default_factory=CarMemory)
     data: CarData = field(default_factory=CarData)
@@ -75,13 +79,20 @@ def asked_of(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
     return benchmark, [one for one in every if one.trained or transfers(config.memory)]
 
 
-def train_car(
-    config: CarConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
-) -> Trainer:
-    """A whole run in the folder `out`, scored as it goes; see `charm.training.loop.train`."""
+def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print) -> ReasonerJob:
+    """Data and model as the configuration says, and votes on held-out pairs of every combination asked about."""
     data, schema = assemble_car(config.data, transfers(config.memory))
     model = CharmModel(config.reasoner, config.memory, schema, config.seed)
-    return train(config, out, place, resume, say, data, model, partial(_score_checkpoint, config))
+    score = partial(_score_checkpoint, config)
+    examiner = Voting(config.evaluate_loops, config.evaluate_views, score)
+    return ReasonerJob(config, place, data, model, examiner, say)
+
+
+def train_car(
+    config: CarConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
+) -> Engine[ReasonerJob]:
+    """A whole run in the folder `out`, scored as it goes; see `charm.training.engine.train`."""
+    return train(config, partial(car_job, config, place, say), out, place, resume, say)
 
 
 def evaluate_car(

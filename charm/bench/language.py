@@ -12,6 +12,7 @@ import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +27,7 @@ from charm.language.data import write_prepared
 from charm.language.gpt import GPT
 from charm.language.ngram import CastLinear
 from charm.language.presets import lm_preset
-from charm.language.run import LMTrainer
+from charm.language.run import LMJob
 from charm.tables import Table
 
 
@@ -106,10 +107,10 @@ def measure_lm(
                     torch.cuda.reset_peak_memory_stats(place.device)
                 say(f"{name}, {update} tables: weights and compilation")
                 try:
-                    trainer = LMTrainer(config, Path(scratch), place, say)
-                    trainer.compile()
-                    each = seconds_each(trainer.update, seconds, wait)
-                    loss = float(trainer.update())
+                    job = LMJob(config, place, say)
+                    job.compile()
+                    each = seconds_each(partial(job.update, 0), seconds, wait)
+                    loss = float(job.update(0)["loss"])
                 except torch.OutOfMemoryError as error:
                     raise CharmError(
                         f"{name} with {config.device_rows} rows at once does not fit into the memory of "
@@ -123,7 +124,7 @@ def measure_lm(
                 found.append(
                     LMSpeed(
                         preset=name,
-                        table_update=update if trainer.optimizers.tables is not None else "",
+                        table_update=update if job.optimizers.tables is not None else "",
                         tokens_per_second=rate,
                         update_seconds=each,
                         loss=loss,
@@ -136,7 +137,7 @@ def measure_lm(
                     )
                 )
                 say(f"{name}, {update} tables: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
-                del trainer
+                del job
                 gc.collect()  # so that the next one has the memory to itself
                 torch._dynamo.reset()
                 if cuda:

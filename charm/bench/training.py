@@ -7,21 +7,21 @@ forward one, nothing that is computed again. They are set against a large matrix
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from itertools import count
 from typing import Literal
 
 import torch
 
+from charm.arc.run import arc_job
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.presets import preset
 from charm.reasoner.config import ReasonerConfig
 from charm.tables import Table
-from charm.training.loop import Trainer
+from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
 
 WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
@@ -86,16 +86,14 @@ def measure_training(
         torch.cuda.reset_peak_memory_stats(place.device)
     ceiling = product_tflops(place.device, config.reasoner.compute_dtype, wait)
     try:
-        with tempfile.TemporaryDirectory() as folder:
-            trainer = Trainer(config, Path(folder), place, say=lambda text: None)
-            trainer.prepare_blocks()
-            index = sum(len(mixture) for mixture in trainer.data.mixtures.values())
-            shares = {side: len(trainer.data.mixtures[side]) / index for side in trainer.slots}
-            sides = tuple(
-                _measure_side(trainer, slots, shares[side], seconds, wait)
-                for side, slots in trainer.slots.items()
-            )
-            trainer.close()
+        job = arc_job(config, place, say=lambda text: None)
+        job.compile()
+        index = sum(len(mixture) for mixture in job.data.mixtures.values())
+        shares = {side: len(job.data.mixtures[side]) / index for side in job.slots}
+        sides = tuple(
+            _measure_side(job, slots, shares[side], seconds, wait) for side, slots in job.slots.items()
+        )
+        job.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(f"a batch of {batch} does not fit into the memory of {place.describe()}") from error
     training = 1 / sum(one.share / one.training for one in sides)
@@ -109,7 +107,7 @@ def measure_training(
         preset=name,
         canvas=canvas,
         batch=batch,
-        kernels="fused" if trainer.model.reasoner.uses_fused_kernels() else "plain",
+        kernels="fused" if job.model.reasoner.uses_fused_kernels() else "plain",
         machine=f"{place.describe()}, torch {torch.__version__}",
         training=training,
         forward=forward,
@@ -122,19 +120,20 @@ def measure_training(
 
 
 def _measure_side(
-    trainer: Trainer, slots: Slots, share: float, seconds: float, wait: Callable[[], None]
+    job: ReasonerJob, slots: Slots, share: float, seconds: float, wait: Callable[[], None]
 ) -> SideSpeed:
+    steps = count()
+
     def update() -> None:
-        trainer.update(slots)
-        trainer.step += 1
+        job.update_slots(slots, next(steps))
 
     def answer() -> None:
         with torch.inference_mode():
-            trainer.model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
+            job.model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
 
     training = len(slots) / seconds_each(update, seconds, wait)
     forward = len(slots) / seconds_each(answer, seconds, wait)
-    forward_flops, training_flops = flops(trainer.config.reasoner, slots.side)
+    forward_flops, training_flops = flops(job.config.reasoner, slots.side)
     tflops = (training * training_flops / 1e12, forward * forward_flops / 1e12)
     return SideSpeed(slots.side, share, training, forward, *tflops)
 

@@ -23,7 +23,7 @@ def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart
 
 def run_train(name: str, flags: Sequence[str]) -> None:
     """`charm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
+    from charm.arc.run import train
     from charm.presets import preset
-    from charm.training.loop import train
 
     train_preset("charm train", name, preset(name), flags, train)

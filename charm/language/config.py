@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from charm.config import read_run_config
 from charm.errors import CharmError
+from charm.training.schedule import EngineConfig
 
 Dtype = Literal["bfloat16", "float32"]
 
@@ -140,12 +141,22 @@ class LMOptimizerConfig:
 
 
 @dataclass(frozen=True)
-class LMConfig:
-    """A run."""
+class LMConfig(EngineConfig):
+    """A run on text."""
+
+    domain: ClassVar[str] = "lm"
+    free: ClassVar[frozenset[str]] = EngineConfig.free | {
+        "data",
+        "device_rows",
+        "shard_tables",
+        "evaluate_tokens",
+    }
+    evaluates_ends: ClassVar[bool] = True
 
     gpt: GPTConfig = field(default_factory=GPTConfig)
     ngram: NgramConfig = field(default_factory=NgramConfig)
     optimizer: LMOptimizerConfig = field(default_factory=LMOptimizerConfig)
+    _: KW_ONLY
     data: Path | None = None
     """A folder that `charm lm prepare` made; lm in CHARM_DATA or the user's cache folder if not given."""
     tails: Literal["drop", "keep"] = "drop"
@@ -170,18 +181,12 @@ class LMConfig:
     """Checkpoints kept; 0 keeps all."""
     log_every: int = 10
     """Updates between lines of metrics.jsonl."""
-    device: str = "auto"
-    """cuda, xpu, mps, cpu, or the best there is."""
-    compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile the model; auto: on CUDA."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "device_rows", "checkpoint_every", "log_every"):
+        super().__post_init__()
+        for name in ("batch", "device_rows"):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("evaluate_every", "keep_checkpoints"):
-            if getattr(self, name) < 0:
-                raise CharmError(f"{name} must not be negative, as {getattr(self, name)} is")
         for name in ("batch", "evaluate_tokens"):
             if getattr(self, name) % self.gpt.length or getattr(self, name) < self.gpt.length:
                 raise CharmError(

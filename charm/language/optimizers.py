@@ -9,10 +9,10 @@ import torch
 from torch import nn
 from torch.optim import AdamW, Optimizer
 
+from charm.devices import sum_gradients
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
 from charm.language.muon import NorMuon
-from charm.training.optimizers import sum_gradients
 from charm.training.rows import RowAdamW
 
 REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch

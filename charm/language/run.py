@@ -1,7 +1,7 @@
 """Training, evaluating and sampling a language model.
 
-charm lm train lm-d12-cose-x5 --out runs/cose
-torchrun --nproc-per-node 8 -m charm lm train lm-d12-cose-x5 --out runs/cose
+charm train lm-d12-cose-x5 --out runs/cose
+torchrun --nproc-per-node 8 -m charm train lm-d12-cose-x5 --out runs/cose
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-import time
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
-from charm.devices import Place
+from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.files import unseal, write_atomically, write_sealed
 from charm.language.config import LMConfig, read_lm_config
@@ -31,26 +30,26 @@ from charm.language.data import Piece, Prepared, TokenIds, training_rows, valida
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
-from charm.progress import bar, track
+from charm.progress import track
 from charm.training import checkpoint
-from charm.training.folder import check_run, occupied, require_checkpoint
-from charm.training.logs import forget_later_lines, write_line
-from charm.training.loop import STOP_CHECK_EVERY, compiles, stop_on_signal
-from charm.training.slots import to_device
+from charm.training.engine import Engine, Exam, Job, Told, compiles, train
 
 
-class LMTrainer:
-    """A run in progress."""
+class LMJob(Job):
+    """What a run on text gives to the engine."""
 
-    def __init__(self, config: LMConfig, out: Path, place: Place, say: Callable[[str], None] = print) -> None:
-        self.config, self.out, self.place, self.say = config, out, place, say
+    def __init__(self, config: LMConfig, place: Place, say: Callable[[str], None] = print) -> None:
+        self.config, self.place, self.say = config, place, say
         self.data = Prepared.read(config.data)
+        self.manifest = self.data.manifest
+        self.work = (config.batch, "tokens")
         if self.data.vocab != config.gpt.vocab:
             raise CharmError(
                 f"{self.data.folder} has {self.data.vocab} tokens and the model {config.gpt.vocab}; "
                 f"give --gpt.vocab {self.data.vocab}"
             )
-        first, last = place.share(config.batch // config.gpt.length)
+        self.rows = config.batch // config.gpt.length  # of an update
+        first, last = place.share(self.rows)
         self.part = min(config.device_rows, last - first)
         if (last - first) % self.part:
             raise CharmError(f"{last - first} rows of a process cannot be split into parts of {self.part}")
@@ -64,45 +63,22 @@ class LMTrainer:
         self.optimizers = LMOptimizers(self.model, config)
         self.documents = self.data.documents("train")
         self.plan: Iterator[list[Piece]] = training_rows(self.documents, config.gpt.length, config.tails)
-        self.step = 0
-        self.loss_sum, self.loss_count = torch.zeros((), dtype=_sum_dtype(place), device=place.device), 0
 
-    def run(self) -> None:
-        """Train to the end, or until SIGTERM or SIGINT asks for a checkpoint and a clean exit."""
-        config = self.config
+    def check(self, out: Path) -> None:
+        if read_manifest(out) != self.manifest:
+            raise CharmError(f"{out} was started with other data than {self.data.folder} holds now")
+
+    def begin(self, out: Path, step: int) -> None:
+        """Find the place in the text, and compile the model where that is asked for."""
+        if self.place.is_main:  # the run can then be sampled without its data
+            write_atomically(out / "tokenizer.json", (self.data.folder / "tokenizer.json").read_bytes())
+        self.plan = islice(self.plan, step * self.rows, None)
         self.compile()
-        self.plan = islice(self.plan, self.step * (config.batch // config.gpt.length), None)
-        shown = self.place.is_main
-        with stop_on_signal() as stopped, bar("", config.steps, self.step, shown, stays=True) as line:
-            if self.step == 0 and config.evaluate_every:
-                self.evaluate()
-            began, began_step = time.perf_counter(), self.step
-            while self.step < config.steps:
-                loss = self.update()
-                self.loss_sum, self.loss_count = self.loss_sum + loss, self.loss_count + 1  # no waiting
-                self.step += 1
-                if self.step % config.log_every == 0 or self.step == config.steps:
-                    now = time.perf_counter()
-                    rate = (self.step - began_step) * config.batch / max(now - began, 1e-9)
-                    mean = self.record(rate)
-                    line.update(self.step, text=f"loss {mean:.4f}  {rate:,.0f} tokens/s")
-                    began, began_step = now, self.step
-                last = self.step == config.steps
-                if last or (config.evaluate_every and self.step % config.evaluate_every == 0):
-                    scores = self.evaluate()
-                    line.say(f"step {self.step}: {scores['bpb']:.5f} bits per byte")
-                    began, began_step = time.perf_counter(), self.step
-                asked = self.step % STOP_CHECK_EVERY == 0 and self.place.any(bool(stopped))
-                if last or asked or self.step % config.checkpoint_every == 0:
-                    self.save()
-                if asked and not last:
-                    self.say(f"stopped at step {self.step}; --resume goes on from there")
-                    return
 
-    def update(self) -> Tensor:
+    def update(self, step: int) -> dict[str, Tensor]:
         """One update of all weights from the next rows; gives the mean loss over this process's tokens, in nats."""
         config = self.config
-        rows = list(islice(self.plan, config.batch // config.gpt.length))
+        rows = list(islice(self.plan, self.rows))
         first, last = self.place.share(len(rows))
         total = torch.zeros((), device=self.place.device)
         for at in range(first, last, self.part):
@@ -111,18 +87,12 @@ class LMTrainer:
             loss = self.model(ids, targets).sum() / config.batch
             loss.backward()
             total += loss.detach()
-        self.optimizers.step(self.step)
-        return total * self.place.world
+        self.optimizers.step(step)
+        return {"loss": total * self.place.world}
 
-    def record(self, rate: float) -> float:
-        """A line of metrics; the mean loss since the last one, over all processes."""
-        loss = self.mean_loss_sum() / self.loss_count
-        self.loss_sum, self.loss_count = torch.zeros_like(self.loss_sum), 0
-        if not math.isfinite(loss):
-            raise CharmError(f"step {self.step}: the loss is {loss}; the last checkpoint is unharmed")
-        share, momentum, _ = schedule(self.step - 1, self.config)
-        self.write({"loss": loss, "lr": share, "momentum": momentum, "tokens_per_second": round(rate, 1)})
-        return loss
+    def line(self, step: int, means: dict[str, float]) -> Told:
+        share, momentum, _ = schedule(step - 1, self.config)
+        return Told({**means, "lr": share, "momentum": momentum}, f"loss {means['loss']:.4f}")
 
     @cached_property
     def validation(self) -> TokenIds:
@@ -130,22 +100,13 @@ class LMTrainer:
         config, documents = self.config, self.data.documents("validation")
         return validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
 
-    def mean_loss_sum(self) -> float:
-        """The sum of losses since the last line of metrics, mean over all processes, which must ask together."""
-        total = self.loss_sum.clone()
-        if self.place.world > 1:
-            dist.all_reduce(total)
-        return float(total / self.place.world)
+    def evaluate(self, exam: Exam) -> Told | None:
+        scores = self.bits_per_byte()
+        return Told(scores, f"{scores['bpb']:.5f} bits per byte")
 
-    def evaluate(self) -> dict[str, float]:
-        """Bits per byte on the first tokens of the validation shard, written beside the metrics."""
-        scores = bits_per_byte(self.model, self.validation, self.data.token_bytes, self.place, self.part)
-        self.write({f"evaluation/{name}": value for name, value in scores.items()})
-        return scores
-
-    def write(self, values: dict[str, float]) -> None:
-        if self.place.is_main:
-            write_line(self.out, self.step, values)
+    def bits_per_byte(self) -> dict[str, float]:
+        """On the first tokens of the validation shard."""
+        return bits_per_byte(self.model, self.validation, self.data.token_bytes, self.place, self.part)
 
     def compile(self) -> None:
         """Compile the model where that is asked for, and say so if it fails."""
@@ -159,37 +120,21 @@ class LMTrainer:
             self.model.uncompile()
         self.model.zero_grad(set_to_none=True)
 
-    def save(self) -> None:
-        """A checkpoint of everything, by all processes together."""
-        writer = checkpoint.Writer(self.out, self.step, self.place.is_main)
-        self.place.barrier()
+    def save(self, folder: Path) -> None:
+        """Rows that are divided among processes go to files of their own."""
         tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"optimizer/{k}": v for k, v in checkpoint.optimizer_tensors(self.optimizers.all).items()}
         own = {name: value.to_local() for name, value in tensors.items() if isinstance(value, DTensor)}
         if own:
-            with checkpoint.told_if_unwritten(writer):
-                checkpoint.write_tensors(writer.path / f"rows_{self.place.rank:04d}.safetensors", own)
-        metrics = {"loss_sum": self.mean_loss_sum(), "loss_count": self.loss_count}
-        self.place.barrier()
-        if self.place.is_main:
-            whole = {name: value for name, value in tensors.items() if name not in own}
-            with checkpoint.told_if_unwritten(writer):
-                for part in ("model", "optimizer"):
-                    chosen = {
-                        n.removeprefix(f"{part}/"): v for n, v in whole.items() if n.startswith(f"{part}/")
-                    }
-                    checkpoint.write_tensors(writer.path / f"{part}.safetensors", chosen)
-                writer.commit({"step": self.step, "metrics": metrics, "world": self.place.world})
-            checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
-        self.place.barrier()
+            checkpoint.write_tensors(folder / f"rows_{self.place.rank:04d}.safetensors", own)
+        if not self.place.is_main:
+            return
+        whole = {name: value for name, value in tensors.items() if name not in own}
+        for part in ("model", "optimizer"):
+            chosen = {n.removeprefix(f"{part}/"): v for n, v in whole.items() if n.startswith(f"{part}/")}
+            checkpoint.write_tensors(folder / f"{part}.safetensors", chosen)
 
-    def restore(self) -> bool:
-        """Go on from the newest whole checkpoint; False if there is none."""
-        found = checkpoint.last_good(self.out, self.say)
-        if found is None:
-            return False
-        self.step, record = found
-        folder = checkpoint.folder_of(self.out, self.step)
+    def restore(self, folder: Path, step: int) -> None:
         here = self.model.state_dict()
         weights = {name: like(whole, here[name]) for name, whole in read_part(folder, "model").items()}
         self.model.load_state_dict(weights)
@@ -202,9 +147,6 @@ class LMTrainer:
                 if int(of) == number and whole.dim() == 2:
                     moments[key] = like(whole, tables[int(parameter)])
         checkpoint.restore_optimizers(self.optimizers.all, moments)
-        self.loss_sum.fill_(record["metrics"]["loss_sum"])
-        self.loss_count = record["metrics"]["loss_count"]
-        return True
 
 
 def inputs_and_targets(rows: list[TokenIds], device: torch.device) -> tuple[Tensor, Tensor]:
@@ -242,33 +184,19 @@ def bits_per_byte(
     return {"bpb": nats_sum / (math.log(2) * byte_sum), "loss": nats_sum / count}
 
 
+def lm_job(config: LMConfig, place: Place, say: Callable[[str], None] = print) -> LMJob:
+    """The job of a configuration."""
+    job = LMJob(config, place, say)
+    # An evaluation that cannot be made is told now, before anything is written, and not after the last update.
+    place.share(len(job.validation))
+    return job
+
+
 def train_lm(
     config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
-) -> LMTrainer:
-    """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there."""
-    check_run(out, config, resume, _FREE)
-    trainer = LMTrainer(config, out, place, say)
-    if resume and read_manifest(out) != trainer.data.manifest:
-        raise CharmError(f"{out} was started with other data than {trainer.data.folder} holds now")
-    # An evaluation that cannot be made is told now, before anything is written, and not after the last update.
-    place.share(len(trainer.validation))
-    with occupied(out, place, config, trainer.data.manifest):
-        if place.is_main:  # the run can then be sampled without its data
-            write_atomically(out / "tokenizer.json", (trainer.data.folder / "tokenizer.json").read_bytes())
-        if resume:
-            require_checkpoint(out, trainer.restore())
-            say(f"resumed at step {trainer.step}" if trainer.step else "no checkpoint yet: begins at step 0")
-        if place.is_main:
-            forget_later_lines(out, trainer.step)
-        trainer.run()
-    return trainer
-
-
-# What may change when a run goes on: where it computes and what is written, not what is computed.
-_FREE = {
-    *("data", "device", "compile", "device_rows", "shard_tables", "log_every"),
-    *("checkpoint_every", "keep_checkpoints", "evaluate_every", "evaluate_tokens"),
-}
+) -> Engine[LMJob]:
+    """A whole run in the folder `out`; see `charm.training.engine.train`."""
+    return train(config, partial(lm_job, config, place, say), out, place, resume, say)
 
 
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:

@@ -25,9 +25,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
+from charm.devices import require_finite
 from charm.errors import CharmError
-from charm.files import check_files, fingerprint, read_sealed, seal
-from charm.model import RECORD, require_finite
+from charm.files import RECORD, check_files, fingerprint, read_sealed, seal
 
 
 def folder_of(run: Path, step: int) -> Path:

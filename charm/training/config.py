@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from charm.config import read_run_config
 from charm.errors import CharmError
@@ -14,6 +14,7 @@ from charm.model import ModelConfig
 from charm.reasoner.config import ReasonerConfig, Recurrence
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
+from charm.training.schedule import EngineConfig
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,22 @@ class Refinement:
         return Refinement(*limits, batch, halt_weight, accumulate)
 
 
-@dataclass(frozen=True)
-class RunConfig:
-    """A run, whatever it learns from: what learns, how, and for how long."""
+@dataclass(frozen=True, kw_only=True)
+class RunConfig(EngineConfig):
+    """A run that trains a reasoner with a task memory: what learns, how, and for how long."""
+
+    free: ClassVar[frozenset[str]] = EngineConfig.free | {
+        *(
+            "steps",
+            "accumulate",
+            "graphs",
+            "evaluate_views",
+            "evaluate_loops",
+            "data.data",
+            "reasoner.kernels",
+        ),
+        "data.partial",  # pairs that changed are refused by their hash
+    }
 
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     memory: CoSEConfig = field(default_factory=CoSEConfig)
@@ -106,19 +120,14 @@ class RunConfig:
     """Refinement steps after which votes are taken."""
     log_every: int = 50
     """Updates between lines of metrics.jsonl."""
-    device: str = "auto"
-    """cuda, xpu, mps, cpu, or the best there is."""
     compile: Literal["auto", "on", "off"] = "auto"
     """torch.compile the blocks; auto: on CUDA."""
     graphs: bool = True
     """Replay updates as CUDA graphs, on one GPU: small canvases and batches would wait for the host otherwise."""
-    tensorboard: bool = False
-    """Also write TensorBoard events to the run folder."""
-    wandb: str = ""
-    """Also log to this Weights & Biases project."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "accumulate", "checkpoint_every", "log_every"):
+        super().__post_init__()
+        for name in ("batch", "accumulate"):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
         if self.batch % self.accumulate:
@@ -140,9 +149,11 @@ class RunConfig:
         return Refinement.of(self.reasoner, self.batch, self.halt_weight, self.accumulate)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainConfig(RunConfig):
     """A run on ARC's tasks."""
+
+    domain: ClassVar[str] = "arc"
 
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     data: DataConfig = field(default_factory=DataConfig)

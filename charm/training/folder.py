@@ -15,20 +15,16 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked, sweep, write_sealed
 from charm.training.checkpoint import clean, steps_of
+from charm.training.schedule import EngineConfig
 
-RESULTS = (
-    "votes",
-    "votes_blank",
-    "votes_tasks",
-    "votes_blank_tasks",
-    "eval",
-)  # folders of what a run's models did
+# Folders of what a run's models did.
+RESULTS = ("votes", "votes_blank", "votes_tasks", "votes_blank_tasks", "eval")
 
 
-def check_run(out: Path, config: Any, resume: bool, free: Collection[str]) -> None:
-    """Refuses to begin where a run is, and to resume what is none or began with other settings than `free` ones.
+def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
+    """Refuses to begin where a run is, and to resume what is none or began with other settings.
 
-    `free` names fields of the configuration that may change, such as "steps" or "data.data".
+    `config.free` names fields that may change, such as "steps" or "data.data".
     """
     existing = steps_of(out)
     if existing and not resume:
@@ -43,15 +39,15 @@ def check_run(out: Path, config: Any, resume: bool, free: Collection[str]) -> No
         return
     if not (out / "config.json").is_file():
         raise CharmError(f"{out} holds no run to resume")
-    before, after = (_without(one, free) for one in (read_run_config(out, type(config)), config))
+    before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
     for name, value in before.items():
         if value != after[name]:
             raise CharmError(f"{out} was started with another {name}; resume with the same settings")
 
 
-def run_name(config: Any, free: Collection[str], pairs: str) -> str:
-    """The name of a run: a hash of its settings, but for `free` ones, and of the pairs it learns from."""
-    text = json.dumps([_without(config, free), pairs], sort_keys=True)
+def run_name(config: EngineConfig, data: str) -> str:
+    """The name of a run: a hash of its settings, but for `free` ones, and of the data it learns from."""
+    text = json.dumps([_without(config, config.free), data], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -86,7 +82,7 @@ def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
 
 
 @contextmanager
-def occupied(out: Path, place: Place, config: Any, manifest: Mapping[str, Any]) -> Iterator[None]:
+def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str, Any]) -> Iterator[None]:
     """The folder while a run trains: it tells what the run is and learns from, and takes no second training."""
     if not place.is_main:
         place.barrier()
@@ -96,7 +92,7 @@ def occupied(out: Path, place: Place, config: Any, manifest: Mapping[str, Any]) 
     with locked(out, "training"):
         clean(out)
         sweep(out)
-        write_sealed(out / "config.json", to_json(config))
+        write_sealed(out / "config.json", {"domain": config.domain, **to_json(config)})
         write_sealed(out / "data.json", manifest)
         place.barrier()  # nobody looks at the folder before
         yield

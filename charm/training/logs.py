@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.progress import Bar, bar
-from charm.training.config import RunConfig
+from charm.training.schedule import EngineConfig
 
 METRICS = "metrics.jsonl"
 
@@ -26,55 +26,41 @@ METRICS = "metrics.jsonl"
 class Logs:
     """Adds up metrics on the device between lines, so that logging costs no synchronisation."""
 
-    def __init__(self, out: Path, config: RunConfig, enabled: bool, device: torch.device) -> None:
-        self.device = device
-        self.out, self.config, self.enabled = out, config, enabled
+    def __init__(self, out: Path, config: EngineConfig, place: Place) -> None:
+        self.out, self.config, self.place, self.enabled = out, config, place, place.is_main
         self._names: list[str] = []
         self._sums: Tensor | None = None  # one for each name
         self._count = 0
         self._since, self._since_step = time.perf_counter(), 0
         self._bar: Bar | None = None
-        self._others = _other_writers(out, config) if enabled else []
+        self._others = _other_writers(out, config) if self.enabled else []
 
     def add(self, metrics: dict[str, Tensor]) -> None:
-        values = torch.stack([value.detach() for value in metrics.values()])
-        values = values.double() if values.device.type != "mps" else values
+        values = torch.stack([value.detach() for value in metrics.values()]).to(self._dtype)
         self._names, self._sums = list(metrics), values if self._sums is None else self._sums + values
         self._count += 1
 
-    def means(self, place: Place) -> dict[str, float]:
+    def means(self) -> dict[str, float]:
         """Means since the last line, over all processes; starts the next line."""
-        assert self._sums is not None
-        packed = self._sums / self._count
-        if place.world > 1:
-            dist.all_reduce(packed)
-            packed /= place.world
+        means = (self._over_processes() / self._count).tolist()
         self._sums, self._count = None, 0
-        means = dict(zip(self._names, packed.tolist(), strict=True))
-        # Of the examples that halted; where none did they are all still being refined.
-        steps, halted = means.pop("halted_steps"), means["halted"]
-        limit = self.config.reasoner.refinement_steps
-        means["refinement_steps"] = steps / halted if halted else float(limit)
-        return means
+        return dict(zip(self._names, means, strict=True))
 
-    def write(self, step: int, means: dict[str, float], batch: int) -> None:
+    def write(self, step: int, values: Mapping[str, float], text: str, batch: int, unit: str) -> None:
+        """A line of metrics, with the speed at which so many `unit` of each update were handled."""
         now = time.perf_counter()
         rate = (step - self._since_step) * batch / max(now - self._since, 1e-9)
         self._since, self._since_step = now, step
         if not self.enabled:
             return
-        self._write(step, {**means, "samples_per_second": round(rate, 1)})
+        self._write(step, {**values, f"{unit}_per_second": round(rate, 1)})
         if self._bar is not None:
-            shown = (
-                f"loss {means['loss']:.3f}  exact {means['exact_accuracy']:.1%}  "
-                f"refinements {means['refinement_steps']:.1f}  {rate:,.0f} samples/s"
-            )
-            self._bar.update(step, text=shown)
+            self._bar.update(step, text=f"{text}  {rate:,.0f} {unit}/s")
 
-    def voting(self, done: int, total: int) -> None:
-        """Progress of an evaluation, in the place of the last metrics."""
+    def tell(self, text: str) -> None:
+        """What is going on, in the place of the last metrics."""
         if self._bar is not None:
-            self._bar.update(text=f"evaluation: {done:,} of {total:,} votes")
+            self._bar.update(text=text)
 
     def has_evaluation(self, step: int) -> bool:
         """Whether the headline of this step's evaluation was written."""
@@ -82,13 +68,13 @@ class Logs:
         lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
         return any(_step_of(line) == step and '"evaluation/' in line for line in lines)
 
-    def evaluation(self, step: int, scores: dict[str, Any]) -> None:
-        """The headline of an evaluation, beside the metrics."""
-        flat = {f"evaluation/{name}": value for name, value in scores.items() if isinstance(value, float)}
-        self._write(step, flat)
+    def evaluation(self, step: int, scores: Mapping[str, float], text: str) -> None:
+        """The headline of an evaluation, beside the metrics; its time does not count as training's."""
+        if self.enabled:
+            self._write(step, {f"evaluation/{name}": value for name, value in scores.items()})
         if self._bar is not None:
-            shown = ", ".join(f"{name.removeprefix('evaluation/')} {v:.2%}" for name, v in flat.items())
-            self._bar.say(f"step {step}: {shown}")
+            self._bar.say(f"step {step}: {text}")
+        self._since, self._since_step = time.perf_counter(), step
 
     def _write(self, step: int, values: dict[str, float]) -> None:
         write_line(self.out, step, values)
@@ -107,17 +93,33 @@ class Logs:
         self._bar = None
 
     def state(self) -> dict[str, Any]:
-        """The line in the making, for a checkpoint."""
-        sums = [] if self._sums is None else self._sums.tolist()
+        """The line in the making, for a checkpoint; all processes must ask together."""
+        sums = [] if self._sums is None else self._over_processes().tolist()
         return {"count": self._count, "sums": dict(zip(self._names, sums, strict=False))}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up the line in the making."""
+        if "loss_sum" in state:  # of an older run on text
+            state = {"count": state["loss_count"], "sums": {"loss": state["loss_sum"]}}
         self._count = state["count"]
         self._names = list(state["sums"])
         self._sums = None
-        if state["sums"]:
-            self._sums = torch.tensor(list(state["sums"].values()), dtype=torch.float64, device=self.device)
+        if state["sums"] and self._count:
+            values = list(state["sums"].values())
+            self._sums = torch.tensor(values, dtype=self._dtype, device=self.place.device)
+
+    def _over_processes(self) -> Tensor:
+        """The sums, mean over all processes."""
+        assert self._sums is not None
+        if self.place.world == 1:
+            return self._sums
+        sums = self._sums.clone()
+        dist.all_reduce(sums)
+        return sums / self.place.world
+
+    @property
+    def _dtype(self) -> torch.dtype:
+        return torch.float32 if self.place.device.type == "mps" else torch.float64
 
 
 def write_line(run: Path, step: int, values: dict[str, float]) -> None:
@@ -150,7 +152,7 @@ def _step_of(line: str) -> float:
         return float("inf")  # a line cut short by a kill
 
 
-def _other_writers(out: Path, config: RunConfig) -> list[Any]:
+def _other_writers(out: Path, config: EngineConfig) -> list[Any]:
     writers: list[Any] = []
     if config.tensorboard:
         try:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
-import torch.distributed as dist
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
+from charm.devices import sum_gradients
 from charm.memory import dense_parameters, factor_parameters, row_parameters
 from charm.memory.cose import CoSE
 from charm.memory.factors import Lookup
@@ -98,20 +98,6 @@ def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:
     if config.cooldown:
         scale *= min(1.0, (steps - update) / (config.cooldown * steps))
     return scale
-
-
-def sum_gradients(parameters: list[nn.Parameter]) -> None:
-    """Add up dense gradients over the ranks; the loss is divided by the global batch already."""
-    if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
-        return
-    pending = []
-    for parameter in parameters:
-        if parameter.grad is None:  # every rank must take part, whatever its share of the batch touched
-            parameter.grad = torch.zeros_like(parameter)
-        pending.append(dist.all_reduce(parameter.grad, async_op=True))
-    for work in pending:
-        if work is not None:
-            work.wait()
 
 
 class MovingAverage:

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from charm.devices import to_device
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens
@@ -131,12 +132,6 @@ class HostCopy:
         if self.event is not None:
             self.event.synchronize()
         return self.tensor.numpy()
-
-
-def to_device(array: np.ndarray[Any, Any], device: torch.device) -> Tensor:
-    """The array on the device; a GPU copies it when it gets there, without holding up the host."""
-    tensor = torch.from_numpy(array)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def fill_slots(

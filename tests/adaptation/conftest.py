@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from charm.adaptation import methods
+from charm.arc.run import train
 from charm.devices import Place
 from charm.tasks.keys import MemoryConfig
-from charm.training.loop import train
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
@@ -32,7 +33,6 @@ from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
 from charm.tasks.task import Grid
-from charm.training.loop import train
 from tests.test_model import shake
 from tests.toy import toy_config, write_toy_tasks
 

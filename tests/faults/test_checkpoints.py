@@ -10,14 +10,15 @@ from pathlib import Path
 import pytest
 import torch
 
+from charm.arc.run import arc_job, train
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
 from charm.files import sweep, write_atomically
 from charm.training import checkpoint
 from charm.training.checkpoint import folder_of, prune, steps_of, verify
+from charm.training.engine import Engine
 from charm.training.folder import clear_run
-from charm.training.loop import Trainer, train
 from tests.faults.toy_run import HERE, flip, quiet, toy, trained
 
 ALL = Protocol(window="all", loops=(3,))
@@ -34,12 +35,11 @@ def test_pruning_never_removes_a_whole_checkpoint_in_favour_of_a_damaged_one(tmp
     for step in (12, 18):
         damage(tmp_path / "run", step)
     other = replace(config, checkpoint_every=4, keep_checkpoints=2)
-    trainer = Trainer(other, tmp_path / "run", HERE, quiet)
-    assert trainer.restore()
+    engine = Engine(arc_job(other, HERE, quiet), other, tmp_path / "run", HERE, quiet)
+    assert engine.restore()
     for _ in range(4):
-        trainer.update(trainer.slots[trainer.side_of(trainer.step)])
-        trainer.step += 1
-    trainer.save()
+        engine.advance()
+    engine.save()
     assert steps_of(tmp_path / "run") == [6, 10]
     assert verify(folder_of(tmp_path / "run", 10))["step"] == 10
     names = sorted(path.name for path in (tmp_path / "run" / "checkpoints").glob("*.damaged"))
@@ -95,15 +95,15 @@ def test_weights_that_are_not_finite_are_never_written(tmp_path: Path) -> None:
     config = toy(tmp_path, steps=24, checkpoint_every=2, log_every=24, evaluate_every=0)
     train(replace(config, steps=4, log_every=4), tmp_path / "run", HERE, say=quiet)
     before = {path: path.read_bytes() for path in (tmp_path / "run" / "checkpoints").rglob("*.*")}
-    trainer = Trainer(config, tmp_path / "run", HERE, quiet)
-    assert trainer.restore()
-    trainer.step = 6
+    engine = Engine(arc_job(config, HERE, quiet), config, tmp_path / "run", HERE, quiet)
+    assert engine.restore()
+    engine.step = 6
     with torch.no_grad():
-        next(iter(trainer.model.parameters())).view(-1)[0] = float("nan")
+        next(iter(engine.job.model.parameters())).view(-1)[0] = float("nan")
     with pytest.raises(
         CharmError, match=r"step 6 could not be written .* not finite.*earlier ones are unharmed"
     ):
-        trainer.save()
+        engine.save()
     assert {path: path.read_bytes() for path in (tmp_path / "run" / "checkpoints").rglob("*.*")} == before
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from charm.arc.run import train
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
 from charm.report.folder import evaluations
 from charm.report.page import ranked
 from charm.training.checkpoint import folder_of, run_of, steps_of
-from charm.training.loop import train
 from tests.faults.toy_run import HERE, empty, flip, quiet, toy, trained, truncate
 
 ALL = Protocol(views=4, window="all", loops=(3,))

@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
+from charm.arc.run import train
 from charm.devices import Place
 from charm.training.config import TrainConfig
-from charm.training.loop import train
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

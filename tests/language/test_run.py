@@ -25,7 +25,7 @@ from charm.language.corpus import Shard, python_documents
 from charm.language.data import Prepared, prepare, validation_rows
 from charm.language.gpt import GPT
 from charm.language.run import (
-    LMTrainer,
+    LMJob,
     bits_per_byte,
     evaluate_run,
     load_model,
@@ -84,8 +84,8 @@ def test_training_lowers_bits_per_byte_and_seeds_share_the_data_order(data: Path
     config = toy_config(data, steps=30, evaluate_every=30, checkpoint_every=30)
     seen: list[list[Any]] = []
     for seed in (0, 1):
-        trainer = LMTrainer(replace(config, seed=seed), tmp_path, HERE, quiet)
-        seen.append([next(trainer.plan) for _ in range(20)])
+        job = LMJob(replace(config, seed=seed), HERE, quiet)
+        seen.append([next(job.plan) for _ in range(20)])
     assert seen[0] == seen[1]
     train_lm(config, tmp_path / "run", HERE, say=quiet)
     scores = [line["evaluation/bpb"] for line in lines(tmp_path / "run") if "evaluation/bpb" in line]
@@ -100,10 +100,10 @@ def test_the_loss_is_the_mean_over_tokens_however_many_rows_are_computed_at_once
 ) -> None:
     config, gradients = toy_config(data), []
     for rows in (2, 8):
-        trainer = LMTrainer(replace(config, device_rows=rows), tmp_path, HERE, quiet)
-        trainer.optimizers.step = lambda update: None  # type: ignore[method-assign]
-        assert float(trainer.update()) == pytest.approx(math.log(VOCAB), rel=0.01)
-        gradients.append(trainer.model.head.weight.grad)
+        job = LMJob(replace(config, device_rows=rows), HERE, quiet)
+        job.optimizers.step = lambda update: None  # type: ignore[method-assign]
+        assert float(job.update(0)["loss"]) == pytest.approx(math.log(VOCAB), rel=0.01)
+        gradients.append(job.model.head.weight.grad)
     torch.testing.assert_close(*gradients)
 
 
@@ -325,3 +325,31 @@ def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Pa
     (tmp_path / "file").touch()
     with pytest.raises(CharmError, match="is a file"):
         train_lm(config, tmp_path / "file", HERE, say=quiet)
+
+
+def test_language_loads_no_module_of_arc() -> None:
+    """Text needs neither tasks, nor a reasoner, nor votes."""
+    program = (
+        "import sys, charm.language.run, charm.language.presets\n"
+        "arc = ('tasks', 'model', 'reasoner', 'evaluation', 'adaptation', 'automata', 'arc', 'presets')\n"
+        "print([name for name in sys.modules if name.split('.')[0] == 'charm' and name.split('.')[1:2] and "
+        "name.split('.')[1] in arc])"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
+
+
+def test_metrics_of_an_older_checkpoint_are_taken_up(data: Path, tmp_path: Path) -> None:
+    """Runs on text once recorded the line in the making under other names."""
+    config = toy_config(data, steps=6, checkpoint_every=3)  # lines end every 2 updates
+    train_lm(config, tmp_path / "whole", HERE, say=quiet)
+    train_lm(config, tmp_path / "old", HERE, say=quiet)
+    shutil.rmtree(checkpoint.folder_of(tmp_path / "old", 6))
+    record = checkpoint.folder_of(tmp_path / "old", 3) / "checkpoint.json"
+    found = read_sealed(record)
+    sums = found["metrics"]
+    assert sums["count"] == 1
+    found["metrics"] = {"loss_sum": sums["sums"]["loss"], "loss_count": 1}
+    record.write_text(json.dumps(found))
+    train_lm(config, tmp_path / "old", HERE, resume=True, say=quiet)
+    assert lines(tmp_path / "old") == lines(tmp_path / "whole")

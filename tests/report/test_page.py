@@ -18,6 +18,7 @@ import torch
 from safetensors.torch import save_file
 
 from charm.accounting import account
+from charm.arc.run import train
 from charm.config import to_json
 from charm.devices import Place
 from charm.drawing.grids import PALETTE
@@ -41,7 +42,6 @@ from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.questions import Question
 from charm.tasks.view import View
 from charm.training.config import TrainConfig
-from charm.training.loop import train
 from tests.evaluation.hand import grid, predict
 from tests.toy import toy_config, write_toy_tasks
 

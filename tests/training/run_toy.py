@@ -4,10 +4,10 @@ import json
 import sys
 from pathlib import Path
 
+from charm.arc.run import train
 from charm.config import from_json
 from charm.devices import place
 from charm.training.config import TrainConfig
-from charm.training.loop import train
 
 
 def thread_names() -> list[str]:

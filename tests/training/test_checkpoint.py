@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.training import checkpoint
-from charm.training.loop import train
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

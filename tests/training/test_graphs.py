@@ -5,20 +5,19 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 
+from charm.arc.run import arc_job
 from charm.devices import place
 from charm.presets import quickstart
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import graphs
 from charm.training.config import TrainConfig
-from charm.training.loop import Trainer
 from charm.training.slots import Slots
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
@@ -37,20 +36,17 @@ def small() -> TrainConfig:
     )
 
 
-def weights_after(
-    updates: int, config: TrainConfig, out: Path
-) -> tuple[list[float], dict[str, torch.Tensor], int]:
+def weights_after(updates: int, config: TrainConfig) -> tuple[list[float], dict[str, torch.Tensor], int]:
     with place("cuda") as here:
-        trainer = Trainer(config, out, here, pytest.fail)
+        job = arc_job(config, here, pytest.fail)
         losses = []
-        for _ in range(updates):
-            metrics = trainer.update(trainer.slots[trainer.side_of(trainer.step)])
-            trainer.step += 1
+        for step in range(updates):
+            metrics = job.update(step)
             losses.append(float(metrics["loss"]))
-        assert trainer.graphs is not None
-        recorded = len(trainer.graphs.graphs)
-        trainer.close()
-        weights = {name: weight.detach().clone() for name, weight in trainer.model.named_parameters()}
+        assert job.graphs is not None
+        recorded = len(job.graphs.graphs)
+        job.close()
+        weights = {name: weight.detach().clone() for name, weight in job.model.named_parameters()}
         return losses, weights, recorded
 
 
@@ -60,14 +56,14 @@ def weights_after(
     "memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(design="table", rank=64)], ids=["cose", "table"]
 )
 def test_recorded_updates_are_the_launched_ones(
-    memory: MemoryConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    memory: MemoryConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """But for the last bits, in which two launched runs differ as well."""
     config = replace(small(), memory=memory)
-    losses, weights, recorded = weights_after(40, config, tmp_path / "recorded")
+    losses, weights, recorded = weights_after(40, config)
     assert recorded == 2
     monkeypatch.setattr(graphs, "WARM_UP", 1000)
-    launched_losses, launched, none = weights_after(40, config, tmp_path / "launched")
+    launched_losses, launched, none = weights_after(40, config)
     assert none == 0
     assert losses == pytest.approx(launched_losses, rel=2e-3)
     moved = 3e-3 * 40  # the most that a sign could move a row: one bit more or less can turn a sign
@@ -77,10 +73,10 @@ def test_recorded_updates_are_the_launched_ones(
 
 @pytest.mark.gpu
 @needs_gpu
-def test_the_plain_path_can_be_recorded_too(tmp_path: Path) -> None:
+def test_the_plain_path_can_be_recorded_too() -> None:
     config = small()
     config = replace(config, reasoner=ReasonerConfig(**{**vars(config.reasoner), "kernels": "plain"}))
-    losses, _, recorded = weights_after(40, config, tmp_path)
+    losses, _, recorded = weights_after(40, config)
     assert recorded == 2
     assert losses[-1] < losses[0]
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
+from charm.arc.run import arc_job, train
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
@@ -22,8 +23,9 @@ from charm.reasoner.config import ReasonerConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import checkpoint
 from charm.training.config import TrainConfig, read_config
+from charm.training.engine import Engine, compiles
+from charm.training.job import ReasonerJob
 from charm.training.logs import Logs
-from charm.training.loop import Trainer, compiles, train
 from charm.training.refinement import refine_slots
 from tests.toy import toy_config, write_toy_tasks
 
@@ -45,7 +47,8 @@ def metrics(run: Path) -> list[dict[str, float]]:
     return [{k: v for k, v in line.items() if k not in ("time", "samples_per_second")} for line in lines]
 
 
-def same_everything(one: Trainer, other: Trainer) -> bool:
+def same_everything(first: Engine[ReasonerJob], second: Engine[ReasonerJob]) -> bool:
+    one, other = first.job, second.job
     state, again = one.model.state_dict(), other.model.state_dict()
     moments = [checkpoint.optimizer_tensors(trainer.optimizers.all) for trainer in (one, other)]
     slots = [
@@ -79,13 +82,11 @@ def test_interrupted_and_resumed_equals_uninterrupted(
 def test_a_stop_in_the_middle_of_a_metrics_line_loses_nothing(config: TrainConfig, tmp_path: Path) -> None:
     config = replace(config, checkpoint_every=3)  # lines end every 4 updates
     train(config, tmp_path / "whole", HERE, say=quiet)
-    trainer = Trainer(config, tmp_path / "parts", HERE, quiet)
     (tmp_path / "parts").mkdir()
+    engine = Engine(arc_job(config, HERE, quiet), config, tmp_path / "parts", HERE, quiet)
     for _ in range(3):
-        found = trainer.update(trainer.slots[trainer.side_of(trainer.step)])
-        trainer.step += 1
-        trainer.record(found)
-    trainer.save()
+        engine.advance()
+    engine.save()
     (tmp_path / "parts" / "config.json").write_text((tmp_path / "whole" / "config.json").read_text())
     train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
@@ -131,7 +132,7 @@ def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> N
     """Split into micro-batches, all gradients are the same; rows get those of their own examples."""
     found = []
     for parts in (1, 4):
-        trainer = Trainer(replace(config, accumulate=parts), tmp_path / f"{parts}", HERE, quiet)
+        trainer = arc_job(replace(config, accumulate=parts), HERE, quiet)
         (slots,) = trainer.slots.values()
         for step in range(3):  # one refinement is not enough to meet every slot's own state
             trainer.model.zero_grad(set_to_none=True)
@@ -146,7 +147,7 @@ def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> N
 
 def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
     """Each slot meets exactly the examples of its own stream, one after the other, until each has halted."""
-    trainer = Trainer(config, tmp_path, HERE, quiet)
+    trainer = arc_job(config, HERE, quiet)
     (slots,) = trainer.slots.values()
     met: list[list[int]] = [[] for _ in range(len(slots))]
     for step in range(12):
@@ -223,20 +224,20 @@ def test_a_signal_at_a_checkpoint_stops_at_once(
     train(config, tmp_path / "whole", HERE, say=quiet)
     evaluations = []
 
-    def signalled(self: Logs, done: int, total: int) -> None:
-        evaluations.append(done)
+    def signalled(self: Logs, text: str) -> None:
+        evaluations.append(text)
         if place == "evaluation" and len(evaluations) == 1:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    def recorded(self: Trainer, metrics: dict[str, torch.Tensor]) -> None:
-        record(self, metrics)
-        if place == "update" and self.step == 7:
+    def advanced(self: Engine[ReasonerJob]) -> None:
+        advance(self)
+        if place == "update" and self.step == 10:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    record, said = Trainer.record, []
+    advance, said = Engine.advance, []
     with monkeypatch.context() as patch:
-        patch.setattr(Logs, "voting", signalled)
-        patch.setattr(Trainer, "record", recorded)
+        patch.setattr(Logs, "tell", signalled)
+        patch.setattr(Engine, "advance", advanced)
         trainer = train(config, tmp_path / "parts", HERE, say=said.append)
     assert trainer.step == 10
     assert bool(evaluations) == (place == "evaluation")
@@ -287,14 +288,12 @@ def test_a_loss_that_is_not_finite_stops_the_run(config: TrainConfig, tmp_path: 
 
 
 def test_a_runaway_halt_head_stops_the_run(config: TrainConfig, tmp_path: Path) -> None:
-    trainer = Trainer(config, tmp_path / "run", HERE, quiet)
-    (tmp_path / "run").mkdir()
-    trainer.step = 400
-    value = {"loss": 1.0, "halted": 1.0, "early": 0.9, "exact_accuracy": 0.01, "halted_steps": 1.0}
+    job = arc_job(config, HERE, quiet)
+    means = {"loss": 1.0, "halted": 1.0, "early": 0.9, "exact_accuracy": 0.01, "halted_steps": 1.0}
     with pytest.raises(
         CharmError, match="step 400: the halt head has run away: it stops 90% of the examples"
     ):
-        trainer.record({name: torch.tensor(v) for name, v in value.items()})
+        job.line(400, means)
 
 
 def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(

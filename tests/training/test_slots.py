@@ -13,10 +13,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from charm.arc.run import arc_job
 from charm.devices import Place
 from charm.reasoner.losses import refinement_loss
 from charm.training.config import TrainConfig
-from charm.training.loop import Trainer
 from charm.training.refinement import refine_slots
 from charm.training.slots import Slots, pick_slots
 from tests.toy import toy_config, write_toy_tasks
@@ -67,10 +67,10 @@ def test_canvas_sizes_come_up_by_their_share_of_the_examples() -> None:
 
 
 def test_every_size_of_a_run_is_trained(two_sizes: TrainConfig, tmp_path: Path) -> None:
-    trainer = Trainer(two_sizes, tmp_path / "run", HERE, quiet)
-    assert sorted(trainer.slots) == [11, 16]
+    job = arc_job(two_sizes, HERE, quiet)
+    assert sorted(job.slots) == [11, 16]
     # Nine small pairs and three wide ones, each under six views.
-    wide = sum(trainer.side_of(step) == 16 for step in range(400))
+    wide = sum(pick_slots(job.slots, two_sizes.seed, step).side == 16 for step in range(400))
     assert 0.15 < wide / 400 < 0.35
 
 
@@ -78,22 +78,22 @@ def test_a_slot_meets_no_example_twice_however_often_a_run_is_interrupted(
     two_sizes: TrainConfig, tmp_path: Path
 ) -> None:
     """Saved and restored after every single step, slots still walk through their own streams."""
-    trainer = Trainer(two_sizes, tmp_path / "run", HERE, quiet)
-    slots = trainer.slots[11]
-    bank, keys = trainer.data.bank, trainer.data.keys()
+    job = arc_job(two_sizes, HERE, quiet)
+    slots = job.slots[11]
+    bank, keys = job.data.bank, job.data.keys()
     met: list[list[tuple[int, ...]]] = [[] for _ in range(len(slots))]
     for step in range(12):
         halted = slots.halted_B.clone()
-        refine_slots(trainer.model, slots, two_sizes.refinement, step, two_sizes.seed)
-        trainer.model.zero_grad(set_to_none=True)
+        refine_slots(job.model, slots, two_sizes.refinement, step, two_sizes.seed)
+        job.model.zero_grad(set_to_none=True)
         for slot in torch.nonzero(halted).flatten().tolist():
             met[slot].append((int(slots.row_B[slot]), *slots.inputs_BT[slot].tolist()))
         saved = {name: tensor.clone() for name, tensor in slots.state().items()}
-        slots = Slots(trainer.model, slots.stream, bank, keys, (0, two_sizes.batch), HERE.device)
+        slots = Slots(job.model, slots.stream, bank, keys, (0, two_sizes.batch), HERE.device)
         slots.restore(saved)
         assert slots.turn.tolist() == list(map(len, met))
     assert min(map(len, met)) >= 4  # three refinement steps at most
-    fresh = Slots(trainer.model, slots.stream, bank, keys, (0, two_sizes.batch), HERE.device)
+    fresh = Slots(job.model, slots.stream, bank, keys, (0, two_sizes.batch), HERE.device)
     for turn in range(4):
         for slot in range(len(fresh)):
             expected = (int(fresh.next_row_B[slot]), *fresh.next_inputs_BT[slot].tolist())
@@ -104,7 +104,7 @@ def test_a_slot_meets_no_example_twice_however_often_a_run_is_interrupted(
 
 def test_chance_is_decided_by_seed_step_slot_and_size(two_sizes: TrainConfig, tmp_path: Path) -> None:
     """No two of these share a number, the same ask gives the same, and a share of slots gets its part of all."""
-    trainer = Trainer(two_sizes, tmp_path / "run", HERE, quiet)
+    job = arc_job(two_sizes, HERE, quiet)
 
     def drawn(slots: Slots, step: int, seed: int) -> list[list[float]]:
         slots.prepare(step, seed)
@@ -112,7 +112,7 @@ def test_chance_is_decided_by_seed_step_slot_and_size(two_sizes: TrainConfig, tm
 
     numbers = [
         number
-        for slots in trainer.slots.values()
+        for slots in job.slots.values()
         for seed in (0, 1)
         for step in (0, 1, 7)
         for pair in drawn(slots, step, seed)
@@ -121,9 +121,9 @@ def test_chance_is_decided_by_seed_step_slot_and_size(two_sizes: TrainConfig, tm
     assert len(numbers) == len(set(numbers)) == 2 * 2 * 3 * two_sizes.batch * 2
     assert 0 <= min(numbers) < 0.1
     assert 0.9 < max(numbers) < 1
-    stream, bank, keys = trainer.slots[16].stream, trainer.data.bank, trainer.data.keys()
+    stream, bank, keys = job.slots[16].stream, job.data.bank, job.data.keys()
     shares = ((0, two_sizes.batch), (2, 6))
-    whole, part = (Slots(trainer.model, stream, bank, keys, share, HERE.device) for share in shares)
+    whole, part = (Slots(job.model, stream, bank, keys, share, HERE.device) for share in shares)
     assert drawn(part, 5, 3) == drawn(whole, 5, 3)[2:6]
     assert torch.equal(part.next_inputs_BT, whole.next_inputs_BT[2:6])
 
@@ -136,13 +136,13 @@ def test_hrm_foresees_the_halt_logit_at_its_last_step_only(tmp_path: Path) -> No
     config = replace(
         config, reasoner=replace(config.reasoner, kind="hrm", halt_outputs=2, exploration=0.0, inner=1)
     )
-    trainer = Trainer(config, tmp_path / "run", HERE, quiet)
-    model = trainer.model
+    job = arc_job(config, HERE, quiet)
+    model = job.model
     with (
         torch.no_grad()
     ):  # continue is larger, so that it matters which one is foreseen, and nobody halts early
         model.reasoner.halt_bias.copy_(torch.tensor([-1.0, 2.0]))
-    (slots,) = trainer.slots.values()
+    (slots,) = job.slots.values()
     previous = slots.state_SBLD
     for step in range(7):
         made = step % 3 + 1  # refinement steps of every slot, this one included

@@ -1,0 +1,1 @@
+"""ARC's tasks as a domain: its training job and its evaluation."""

@@ -1,0 +1,169 @@
+"""Training a reasoner with a task memory, whatever its tasks: slots, optimizers, averages, graphs, and their state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.files import read_sealed
+from charm.model import CharmModel
+from charm.tasks.dataset import Dataset
+from charm.training import checkpoint
+from charm.training.config import RunConfig
+from charm.training.engine import Exam, Job, Told, compiles
+from charm.training.graphs import UpdateGraphs
+from charm.training.optimizers import MovingAverage, Optimizers
+from charm.training.refinement import refine_prepared
+from charm.training.slots import Slots, fill_slots, pick_slots
+
+RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
+
+
+class Examiner(Protocol):
+    """Asks a model in training and scores its answers; evaluation has one (`charm.evaluation.examiner`)."""
+
+    def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> Told | None:
+        """The scores of the run so far, on the main process; None if it had to stop before the end."""
+
+    def forget(self, out: Path, step: int) -> bool:
+        """Remove what was written to the run folder after this step; whether there was any."""
+
+
+class ReasonerJob(Job):
+    """A run of a reasoner on a dataset: ARC's tasks, cellular automata, or others in the same form."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        place: Place,
+        data: Dataset,
+        model: CharmModel,
+        examiner: Examiner | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        self.config, self.place, self.data, self.examiner, self.say = config, place, data, examiner, say
+        self.manifest = {**data.manifest, "pairs_sha256": data.bank.sha256()}
+        self.work = (config.batch, "samples")
+        self.model = model.to(place.device)
+        graphed = place.device.type == "cuda" and place.world == 1 and config.graphs
+        self.optimizers = Optimizers(self.model, config.optimizer, config.steps, graphed)
+        self.average = MovingAverage(self.optimizers.dense, config.optimizer.ema)
+        share = place.share(config.batch)
+        if (share[1] - share[0]) % config.accumulate:
+            raise CharmError(
+                f"{share[1] - share[0]} slots cannot be split into {config.accumulate} equal parts"
+            )
+        self.slots = fill_slots(self.model, data, config.batch, config.seed, place.device, share)
+        self.graphs = UpdateGraphs(self.model, say) if graphed else None
+
+    def check(self, out: Path) -> None:
+        """A run that recorded no hash of its pairs is believed."""
+        path = out / "data.json"
+        found = read_sealed(path) if path.is_file() else None
+        recorded = str(found.get("pairs_sha256", "")) if isinstance(found, dict) else ""
+        if checkpoint.steps_of(out) and recorded not in ("", self.manifest["pairs_sha256"]):
+            raise CharmError(
+                f"{out} was trained on other pairs: its tasks or generated pairs have changed since"
+            )
+
+    def forget(self, out: Path, step: int) -> bool:
+        return self.examiner is not None and self.examiner.forget(out, step)
+
+    def begin(self, out: Path, step: int) -> None:
+        for text in self.manifest.get("partial", ()):
+            self.say(f"training on part of the data: {text}")
+        self.compile()
+
+    def compile(self) -> None:
+        """Compile the blocks where that is asked for, and say so if it fails."""
+        side = min(self.slots)
+        slots = self.slots[side]
+
+        def attempt() -> None:
+            self.model.reasoner.compile_blocks()
+            with torch.no_grad():
+                self.model(slots.state_SBLD[:, :1].clone(), slots.inputs_BT[:1], slots.row_B[:1], side)
+
+        if not compiles(attempt, self.config.compile, self.place, self.say):
+            for block in self.model.reasoner.blocks:
+                block._compiled_call_impl = None
+
+    def update(self, step: int) -> dict[str, Tensor]:
+        """Canvas sizes come up as often as their share of the index."""
+        return self.update_slots(pick_slots(self.slots, self.config.seed, step), step)
+
+    def update_slots(self, slots: Slots, step: int) -> dict[str, Tensor]:
+        """One update of all weights from one refinement step of these slots."""
+        slots.prepare(step, self.config.seed)
+        self.optimizers.set_rates(step)
+        if self.graphs is None:
+            return self.update_prepared(slots)
+        return self.graphs(self.update_prepared, slots)
+
+    def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
+        """What of `update_slots` the device does."""
+        metrics = refine_prepared(self.model, slots, self.config.refinement)
+        self.optimizers.step()
+        self.average.update()
+        return metrics
+
+    def line(self, step: int, means: dict[str, float]) -> Told:
+        # Of the examples that halted; where none did they are all still being refined.
+        steps, halted = means.pop("halted_steps"), means["halted"]
+        means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.refinement_steps)
+        if step >= RUNAWAY_STEPS and means["early"] > 0.5 and means["exact_accuracy"] < 0.05:
+            raise CharmError(
+                f"step {step}: the halt head has run away: it stops {means['early']:.0%} of the examples "
+                f"early while {means['exact_accuracy']:.1%} of the answers are right"
+            )
+        exact, depth = means["exact_accuracy"], means["refinement_steps"]
+        return Told(means, f"loss {means['loss']:.3f}  exact {exact:.1%}  refinements {depth:.1f}")
+
+    def evaluate(self, exam: Exam) -> Told | None:
+        """With the averaged weights."""
+        if self.examiner is None:
+            return Told({}, "nobody scores this run")
+        with self.average.applied():
+            return self.examiner.examine(self.model, self.data, self.place, exam)
+
+    def save(self, folder: Path) -> None:
+        slots = {f"{side}/{k}": v for side, group in self.slots.items() for k, v in group.state().items()}
+        checkpoint.write_tensors(folder / f"slots_{self.place.rank:04d}.safetensors", slots)
+        if not self.place.is_main:
+            return
+        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
+        raw = {names[id(parameter)]: parameter for parameter in self.optimizers.dense}
+        checkpoint.write_tensors(folder / "raw.safetensors", raw)
+        moments = checkpoint.optimizer_tensors(self.optimizers.all)
+        checkpoint.write_tensors(folder / "optimizers.safetensors", moments)
+        with self.average.applied():
+            self.model.save_pretrained(folder)
+
+    def restore(self, folder: Path, step: int) -> None:
+        device = self.place.device
+        averaged = checkpoint.read_tensors(folder / "model.safetensors", device)
+        raw = checkpoint.read_tensors(folder / "raw.safetensors", device)
+        if type(self.model.schema).load(folder).instances != self.data.instances:
+            raise CharmError(f"{folder} was trained on other data: its rows belong to other tasks or views")
+        self.model.load_state_dict({**averaged, **raw})
+        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
+        if self.average.decay:
+            self.average.average = [averaged[names[id(p)]].clone() for p in self.optimizers.dense]
+        tensors = checkpoint.read_tensors(folder / "optimizers.safetensors", device)
+        checkpoint.restore_optimizers(self.optimizers.all, tensors)
+        parts = [checkpoint.read_tensors(file) for file in sorted(folder.glob("slots_*.safetensors"))]
+        for side, group in self.slots.items():
+            mine = slice(int(group.numbers[0]), int(group.numbers[-1]) + 1)
+            names_here = [name for name in parts[0] if name.startswith(f"{side}/")]
+            group.restore({n.split("/")[1]: torch.cat([part[n] for part in parts])[mine] for n in names_here})
+
+    def close(self) -> None:
+        """Free the recorded updates on the GPU."""
+        if self.graphs is not None:
+            self.graphs.close()

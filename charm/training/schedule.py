@@ -1,0 +1,67 @@
+"""What every run has in its configuration, whatever it learns: how long, when it saves and is judged, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from charm.errors import CharmError
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineConfig:
+    """The part of a configuration that the engine reads; a domain's configuration adds its own."""
+
+    domain: ClassVar[str] = ""
+    """The domain's name in the registry and in config.json."""
+    free: ClassVar[frozenset[str]] = frozenset(
+        {"device", "compile", "checkpoint_every", "keep_checkpoints", "evaluate_every", "log_every"}
+        | {"tensorboard", "wandb"}
+    )
+    """Fields that may change when a run goes on: they do not change what is computed."""
+    evaluates_ends: ClassVar[bool] = False
+    """Whether there is also an evaluation after the last update and, if there are any before, ahead of the first."""
+
+    steps: int = 1000
+    """Updates in all."""
+    seed: int = 0
+    """Decides everything that is random."""
+    checkpoint_every: int = 1000
+    """Updates between checkpoints; there is one at the end too."""
+    keep_checkpoints: int = 2
+    """Checkpoints kept; 0 keeps all."""
+    evaluate_every: int = 0
+    """Updates between evaluations; 0 is never."""
+    log_every: int = 10
+    """Updates between lines of metrics.jsonl."""
+    device: str = "auto"
+    """cuda, xpu, mps, cpu, or the best there is."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """torch.compile the model; auto: on CUDA."""
+    tensorboard: bool = False
+    """Also write TensorBoard events to the run folder."""
+    wandb: str = ""
+    """Also log to this Weights & Biases project."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "checkpoint_every", "log_every"):
+            if getattr(self, name) < 1:
+                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("evaluate_every", "keep_checkpoints"):
+            if getattr(self, name) < 0:
+                raise CharmError(f"{name} must not be negative, as {getattr(self, name)} is")
+
+    def logs_at(self, step: int) -> bool:
+        return step % self.log_every == 0 or step == self.steps
+
+    def saves_at(self, step: int) -> bool:
+        return step % self.checkpoint_every == 0 or step == self.steps
+
+    def evaluates_at(self, step: int) -> bool:
+        if self.evaluates_ends and step == self.steps:
+            return True
+        return (
+            bool(self.evaluate_every)
+            and step % self.evaluate_every == 0
+            and (step > 0 or self.evaluates_ends)
+        )
