@@ -203,6 +203,10 @@ def load_task_set(config: DataConfig) -> TaskSet:
     """`load_tasks` with the generated pairs, and a record of the sources."""
     lacking = check_synthetic(config)
     tasks = load_tasks(config)
+    if not (tasks.train or tasks.evaluate or tasks.auxiliary):
+        raise CharmError(
+            "data.train, data.evaluate and data.auxiliary hold no tasks; name at least one source"
+        )
     sources = [
         {
             "role": role,

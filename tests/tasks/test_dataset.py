@@ -242,6 +242,8 @@ def test_bad_requests(config: DataConfig) -> None:
         load_dataset(replace(config, evaluate=config.train))
     with pytest.raises(CharmError, match="task nobody is in none"):
         load_dataset(replace(config, tasks=("a", "nobody")))
+    with pytest.raises(CharmError, match=r"data\.train, data\.evaluate and data\.auxiliary hold no tasks"):
+        load_dataset(replace(config, train=(), evaluate=(), auxiliary=()))
     for partial in (False, True):
         with pytest.raises(CharmError, match=r"run `charm data rearc --data .*` to build them"):
             load_dataset(replace(config, synthetic=("rearc",), partial=partial))
