@@ -18,10 +18,8 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import multiprocessing
 import os
 import time
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -37,6 +35,7 @@ from charm.arc.run import train
 from charm.devices import place
 from charm.drawing.terminal import show
 from charm.presets import quickstart
+from charm.processes import process_pool
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.training.checkpoint import steps_of
@@ -197,7 +196,7 @@ def main() -> None:
     TaskStream("unseen", tuple(tasks[task_id] for task_id in size.stream)).save(out / "unseen.json")
     runs = [(*run, seed) for seed in range(options.seeds) for run in RUNS]
     work = (options.size, options.device, out)
-    with ProcessPoolExecutor(options.jobs, multiprocessing.get_context("spawn")) as pool:
+    with process_pool(options.jobs) as pool:
         list(pool.map(partial(train_base, *work), memories(size.base)))
         summaries = list(pool.map(partial(learn_stream, *work), runs))
     found: dict[tuple[str, str, str], list[StreamSummary]] = {}

@@ -1,4 +1,9 @@
-"""Processes that can be stopped at any moment: they talk through a pipe and never outlive whoever started them."""
+"""Child processes that can be stopped at any moment, never outlive whoever started them, and ignore Ctrl-C.
+
+Ctrl-C reaches every process of a terminal. A spawned one would print a traceback if it came while the interpreter
+starts or modules are imported. So children start with SIGINT blocked and ignore it later; whoever started them gets the
+KeyboardInterrupt and ends them.
+"""
 
 from __future__ import annotations
 
@@ -9,20 +14,61 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_CAN_BLOCK = hasattr(signal, "pthread_sigmask")  # not on Windows
 GRACE = 5.0  # seconds to clean up in, once told to end
+
+
+class _Process(SpawnProcess):
+    def start(self) -> None:
+        """Start the process; if Ctrl-C comes meanwhile, end it again and raise KeyboardInterrupt."""
+        # In a thread of its own, whose blocked signals the child inherits. Were SIGINT blocked in the main thread,
+        # another thread would receive it, and that does not wake a main thread that waits.
+        with _interrupts_noted() as noted, ThreadPoolExecutor(1) as thread:
+            thread.submit(self._start_blocked).result()
+        if noted:
+            self.terminate()
+            self.join()
+            signal.raise_signal(signal.SIGINT)
+
+    def _start_blocked(self) -> None:
+        # First: where it is not running, starting a child starts it, and that ends with SIGINT unblocked.
+        resource_tracker.ensure_running()
+        if _CAN_BLOCK:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        super().start()
+
+    def run(self) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if _CAN_BLOCK:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        super().run()
+
+
+class _Context(SpawnContext):
+    Process = _Process
+
+
+# Spawned, not forked: a fork would carry over the locks of the caller's threads (PyTorch has some), and CUDA cannot
+# be used after one.
+SPAWN = _Context()
 
 
 def start(target: Callable[..., None], *args: Any) -> tuple[BaseProcess, Connection]:
     """Run target(connection, *args) in a process of its own; ours is the other end of the connection."""
-    # Spawned, not forked: a fork would carry over the locks of other threads, and CUDA does not survive one.
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=_run, args=(pickle.dumps((target, args)), there), daemon=True)
+    here, there = SPAWN.Pipe()
+    process = SPAWN.Process(target=_run, args=(pickle.dumps((target, args)), there), daemon=True)
     process.start()
     there.close()  # so that the end of the process is the end of the stream
     return process, here
@@ -38,9 +84,6 @@ def stop(process: BaseProcess) -> None:
 
 
 def _run(job: bytes, connection: Connection) -> None:
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C reaches this process too; whoever started it decides
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that temporary folders are removed
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # Only now: this may import torch, and a signal must not meet us unprepared.
@@ -55,3 +98,47 @@ def _end_with_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(GRACE)
     os._exit(1)
+
+
+class _Pool(ProcessPoolExecutor):
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """As ever, but not to be interrupted halfway: the pool could not be shut down afterwards."""
+        with _interrupts_noted() as noted:
+            job = super().submit(fn, *args, **kwargs)
+        if noted:
+            signal.raise_signal(signal.SIGINT)
+        return job
+
+
+@contextmanager
+def process_pool(workers: int, prepare: Callable[[], None] | None = None) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes, each of which calls `prepare` first; an exception in the block ends them at once."""
+    others = set(multiprocessing.active_children())
+    with _Pool(workers, SPAWN, prepare) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for process in set(multiprocessing.active_children()) - others:
+                process.terminate()
+                process.join()
+            raise
+
+
+@contextmanager
+def _interrupts_noted() -> Iterator[list[int]]:
+    """In the main thread, note SIGINT in a list instead of raising KeyboardInterrupt.
+
+    Halfway through a start, an exception would leave a child without the data it waits for.
+    """
+    noted: list[int] = []
+    handler = (
+        signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+    )
+    if handler is None:
+        yield noted
+        return
+    signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    try:
+        yield noted
+    finally:
+        signal.signal(signal.SIGINT, handler)

@@ -1,5 +1,35 @@
+"""The suite sees nothing of the machine it runs on: home, caches and data folder are empty ones of its own."""
+
 import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does, before torch is imported
 
+# Set on import, before anything looks; subprocesses inherit them.
+ROOT = Path(tempfile.mkdtemp(prefix="charm-tests-"))
+FOLDERS = {
+    "HOME": "home",
+    "XDG_CACHE_HOME": "home/.cache",
+    "XDG_CONFIG_HOME": "home/.config",
+    "XDG_DATA_HOME": "home/.local/share",
+    "MPLCONFIGDIR": "home/.config/matplotlib",
+    "HYPOTHESIS_STORAGE_DIRECTORY": "home/.hypothesis",
+    "TORCHINDUCTOR_CACHE_DIR": "home/.cache/inductor",
+    "CHARM_DATA": "data",
+}
+for name, folder in FOLDERS.items():
+    (ROOT / folder).mkdir(parents=True, exist_ok=True)
+    os.environ[name] = str(ROOT / folder)
+# What changes the width and the colours of printed text.
+for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(name, None)
+
 pytest_plugins = ("tests.browser",)  # its fixtures: a page in a headless browser
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    shutil.rmtree(ROOT, ignore_errors=True)

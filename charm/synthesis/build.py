@@ -17,7 +17,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ import numpy as np
 
 from charm.errors import CharmError
 from charm.files import locked
+from charm.processes import process_pool
 from charm.progress import bar, say
 from charm.tables import Table
 from charm.tasks.pairs_file import (
@@ -153,10 +154,8 @@ def _fill(
 ) -> None:
     """Make so many pairs of the tasks in worker processes; this process alone writes, a task's file first."""
     plan = manifest.plan
-    # Spawned, not forked: a fork would carry over the locks of the caller's threads (PyTorch has some).
-    context = multiprocessing.get_context("spawn")
     with (
-        ProcessPoolExecutor(min(workers, len(wanted)), context, _prepare_worker) as pool,
+        process_pool(min(workers, len(wanted)), _prepare_worker) as pool,
         bar(plan.provider, len(wanted), stays=True) as line,
     ):
         jobs = {
@@ -175,8 +174,6 @@ def _fill(
             raise CharmError(
                 "a worker process died (out of memory?); run the same command again to go on"
             ) from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[PairBlock, TaskRecord]:
@@ -240,8 +237,6 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
 
 
 def _prepare_worker() -> None:
-    # Ctrl-C reaches the workers too: they end without a word, and the main process does the talking.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -6,12 +6,11 @@ that its verifier refutes never reaches the folder; that the generator makes suc
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from charm.errors import CharmError
+from charm.processes import process_pool
 from charm.progress import track
 from charm.synthesis.build import ILLEGAL, OVERTIME
 from charm.synthesis.coverage import simple_rules
@@ -38,7 +37,7 @@ def quarantine(
     if unknown := [task for task in chosen if task not in manifest.tasks or task not in official]:
         raise CharmError(f"{folder}: there are no pairs of a task {unknown[0]} of ARC-AGI-1's training set")
     jobs = [(rearc, folder, official[task], manifest.tasks[task]) for task in chosen]
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with process_pool(workers) as pool:
         found = track(pool.map(_reasons, jobs), "Re-ARC", len(jobs))
         return {task: reasons for task, reasons in zip(chosen, found, strict=True) if reasons}
 
