@@ -295,8 +295,14 @@ MUTATIONS = (
     ),
     Mutation(
         "test outputs of evaluated tasks are loaded",
-        'roles.append((role, task.blind() if role == "evaluate" else task))',
-        "roles.append((role, task))",
+        '(task.blind() if role == "evaluate" else task for task in some)',
+        "some",
+        ("tasks/test_dataset.py",),
+    ),
+    Mutation(
+        "test outputs of tasks in memory have a say in the views",
+        "asked = tuple(task.blind() for task in tasks.evaluate)",
+        "asked = tasks.evaluate",
         ("tasks/test_dataset.py",),
     ),
     Mutation(

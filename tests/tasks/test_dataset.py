@@ -14,7 +14,7 @@ from charm.synthesis.records import state
 from charm.synthesis.workbench import package_ids
 from charm.tasks.augment import draw_views
 from charm.tasks.batch import view_tokens
-from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet, answer_key, assemble, load_dataset, load_tasks
 from charm.tasks.pairs_file import (
     WHOLE_PAIRS,
     WHOLE_TASKS,
@@ -100,6 +100,17 @@ def test_held_out_outputs_cannot_be_reached(config: DataConfig) -> None:
     for grid in truth.values():
         assert grid is not None
         assert grid.tobytes() not in cells
+
+
+def test_tasks_are_blinded_as_they_are_loaded_and_again_as_they_are_assembled(config: DataConfig) -> None:
+    """A task made in memory may hold its answer: here it would tell eight views of each recolouring apart."""
+    assert all(pair.output is None for task in load_tasks(config).evaluate for pair in task.test)
+    square, uneven = np.ones((3, 3), np.uint8), np.array([[1, 1, 0], [0, 0, 0]], np.uint8)
+    task = Task("t", (Pair(square, square),), (Pair(square, uneven),))
+    data = assemble(TaskSet(evaluate=(task,)), replace(config, views=1000))
+    assert len(data.instances) == 1 + 9
+    assert data.question_bank.pair(0).output is None
+    assert len(assemble(TaskSet(train=(task,)), replace(config, views=1000)).instances) == 1 + 9 * 8
 
 
 def test_training_split_protocol_keeps_test_pairs_for_the_questions(config: DataConfig) -> None:
