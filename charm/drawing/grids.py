@@ -83,11 +83,6 @@ class Panel:
 # Panels
 
 
-def grid_panel(grid: Grid, cell: int | None = None) -> Panel:
-    """The bare grid."""
-    return _bare(grid + FIRST_COLOR, cell)
-
-
 def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
     """A token canvas, given as [side, side] or flat, with pad, boundary and colours to be told apart."""
     return _bare(as_canvas(tokens, side), cell)
@@ -153,18 +148,6 @@ def _cell_size(longest_side: int) -> int:
 # SVG
 
 
-def grid_svg(grid: Grid, digits: bool = False, cell: int | None = None) -> str:
-    return panel_svg(grid_panel(grid, cell), digits)
-
-
-def canvas_svg(tokens: npt.ArrayLike, side: int, digits: bool = False, cell: int | None = None) -> str:
-    return panel_svg(canvas_panel(tokens, side, cell), digits)
-
-
-def task_svg(task: Task, view: View = IDENTITY, answers: bool = True, digits: bool = False) -> str:
-    return panel_svg(task_panel(task, view, answers), digits)
-
-
 def panel_svg(panel: Panel, digits: bool = False) -> str:
     """A self-contained SVG element. One path for each colour of a tile keeps a page with hundreds small."""
     size = f'width="{panel.width}" height="{panel.height}" viewBox="0 0 {panel.width} {panel.height}"'
@@ -210,18 +193,6 @@ def _label_svg(label: Label) -> str:
 
 
 # PNG
-
-
-def canvas_png(
-    tokens: npt.ArrayLike, side: int, path: Path, digits: bool = False, cell: int | None = None
-) -> None:
-    panel_png(canvas_panel(tokens, side, cell), path, digits)
-
-
-def task_png(
-    task: Task, path: Path, view: View = IDENTITY, answers: bool = True, digits: bool = False
-) -> None:
-    panel_png(task_panel(task, view, answers), path, digits)
 
 
 def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:

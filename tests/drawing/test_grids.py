@@ -16,13 +16,9 @@ from charm.drawing.grids import (
     PALETTE,
     Panel,
     canvas_panel,
-    canvas_png,
-    canvas_svg,
-    grid_svg,
     panel_png,
+    panel_svg,
     task_panel,
-    task_png,
-    task_svg,
 )
 from charm.drawing.terminal import canvas_text, grid_text, table_text, task_text
 from charm.errors import CharmError
@@ -160,7 +156,7 @@ def test_canvas_text() -> None:
 @pytest.mark.parametrize("view", [View(), VIEW])
 def test_task_svg_reads_back(view: View) -> None:
     shown = view.apply_to_task(TASK)
-    tiles = svg_tiles(task_svg(TASK, view))
+    tiles = svg_tiles(panel_svg(task_panel(TASK, view)))
     grids = [grid for pair in shown.pairs for grid in pair.grids()]
     assert len(tiles) == len(grids)
     for tile, grid in zip(tiles, grids, strict=True):
@@ -169,7 +165,10 @@ def test_task_svg_reads_back(view: View) -> None:
 
 def test_task_svg_text() -> None:
     task = Task("<b>&\x01\ud800", TASK.train[:1], TASK.test)
-    texts = [node.text for node in ElementTree.fromstring(task_svg(task, answers=False)).iter(f"{SVG}text")]
+    texts = [
+        node.text
+        for node in ElementTree.fromstring(panel_svg(task_panel(task, answers=False))).iter(f"{SVG}text")
+    ]
     assert texts == [
         "<b>&\ufffd\ufffd: 1 demonstration, 1 test",
         "train 0: 3x3 → 2x7",
@@ -178,33 +177,38 @@ def test_task_svg_text() -> None:
         "→",
         "?",
     ]
-    assert len(svg_tiles(task_svg(task, answers=False))) == 3
+    assert len(svg_tiles(panel_svg(task_panel(task, answers=False)))) == 3
 
 
 def test_svg_digits() -> None:
-    grid = np.arange(10, dtype=np.uint8).reshape(2, 5)
-    texts = [node.text for node in ElementTree.fromstring(grid_svg(grid, digits=True)).iter(f"{SVG}text")]
-    assert texts == list("0123456789")
-    assert "<text" not in grid_svg(grid)
+    panel = canvas_panel(place(np.arange(10, dtype=np.uint8).reshape(2, 5), side=11), 11)
+    svg = ElementTree.fromstring(panel_svg(panel, digits=True))
+    assert [node.text for node in svg.iter(f"{SVG}text")] == list("0123456789")
+    assert "<text" not in panel_svg(panel)
 
 
 def test_canvas_svg_reads_back() -> None:
     tokens = place(np.arange(10, dtype=np.uint8).reshape(2, 5), side=11, top=3, left=2)
-    assert np.array_equal(svg_tiles(canvas_svg(tokens, 11))[0], tokens)
+    assert np.array_equal(svg_tiles(panel_svg(canvas_panel(tokens, 11)))[0], tokens)
     assert len({*PALETTE}) == 12
-    strokes = [path.get("d") for path in ElementTree.fromstring(canvas_svg(tokens, 11)).iter(f"{SVG}path")]
+    strokes = [
+        path.get("d")
+        for path in ElementTree.fromstring(panel_svg(canvas_panel(tokens, 11))).iter(f"{SVG}path")
+    ]
     assert sum((d or "").count("l1-1") for d in strokes) == (tokens == BOUNDARY).sum() == 7
 
 
 def test_svg_is_small() -> None:
-    assert len(task_svg(random_task(*[(30, 30)] * 10))) < 130_000  # noise is the worst case: no runs to join
+    assert (
+        len(panel_svg(task_panel(random_task(*[(30, 30)] * 10)))) < 130_000
+    )  # noise is the worst case: no runs to join
 
 
 # PNG
 
 
 def test_task_png(tmp_path: Path) -> None:
-    task_png(TASK, tmp_path / "task.png", VIEW)
+    panel_png(task_panel(TASK, VIEW), tmp_path / "task.png")
     check_pixels(tmp_path / "task.png", task_panel(TASK, VIEW))
     assert [path.name for path in tmp_path.iterdir()] == ["task.png"]
 
@@ -212,7 +216,7 @@ def test_task_png(tmp_path: Path) -> None:
 @pytest.mark.parametrize("side", [8, 11, 16, 30])
 def test_canvas_png(tmp_path: Path, side: int) -> None:
     tokens = place(np.arange(10, dtype=np.uint8).reshape(2, 5), side, top=3, left=2)
-    canvas_png(tokens, side, tmp_path / "canvas.png")
+    panel_png(canvas_panel(tokens, side), tmp_path / "canvas.png")
     check_pixels(tmp_path / "canvas.png", canvas_panel(tokens, side))
 
 
@@ -221,8 +225,8 @@ def test_png_text_and_digits_are_drawn(tmp_path: Path) -> None:
     paths = [tmp_path / name for name in ("bare.png", "plain.png", "digits.png")]
     panel = task_panel(task)
     panel_png(Panel(panel.width, panel.height, panel.tiles), paths[0])
-    task_png(task, paths[1])
-    task_png(task, paths[2], digits=True)
+    panel_png(task_panel(task), paths[1])
+    panel_png(task_panel(task), paths[2], digits=True)
     bare, plain, digits = map(imread, paths)
     assert (bare != plain).any()
     cells = [
@@ -235,8 +239,8 @@ def test_png_text_and_digits_are_drawn(tmp_path: Path) -> None:
 def test_png_to_nowhere(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(CharmError, match=r"file/task.png cannot be written"):
-        task_png(TASK, tmp_path / "file" / "task.png")
-    task_png(TASK, tmp_path / "new" / "task.png")
+        panel_png(task_panel(TASK), tmp_path / "file" / "task.png")
+    panel_png(task_panel(TASK), tmp_path / "new" / "task.png")
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["task.png"]
 
 
@@ -264,7 +268,7 @@ def test_tiles_do_not_overlap_and_wrap(task: Task, answers: bool) -> None:
     ],
 )
 def test_bad_canvas(tokens: np.ndarray, complaint: str) -> None:
-    for draw in (canvas_text, canvas_svg, canvas_panel):
+    for draw in (canvas_text, canvas_panel):
         with pytest.raises(CharmError, match=complaint):
             draw(tokens, 4)
 
