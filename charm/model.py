@@ -20,6 +20,7 @@ from charm.files import RECORD, check_files, fingerprint, read_sealed, write_sea
 from charm.memory.config import CoSEConfig
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.writer import Writer
 from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
 
@@ -40,7 +41,7 @@ class CharmModel(nn.Module):
         if memory.key not in schema.names:
             raise CharmError(f"memory.key must be one of {', '.join(schema.names)}; got {memory.key!r}")
         self.config = ModelConfig(reasoner, memory)
-        self.reasoner = Reasoner(reasoner, seed)
+        self.reasoner = Writer(reasoner, seed) if reasoner.kind == "writer" else Reasoner(reasoner, seed)
         with torch.random.fork_rng(devices=[]):  # the memory's start depends on the seed alone
             torch.manual_seed(seed)
             self.memory = schema.build(memory, reasoner.width)
@@ -49,7 +50,7 @@ class CharmModel(nn.Module):
     def _bind(self, schema: KeySchema) -> None:
         """Key components of every row, kept beside the weights on their device but never saved with them."""
         self.schema = schema
-        device = self.reasoner.initial.device
+        device = self.reasoner.tokens.device
         columns = schema.columns(self.config.memory)
         self._fields = tuple(columns)
         for name, column in columns.items():

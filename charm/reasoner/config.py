@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from charm.errors import CharmError
 
-Recurrence = Literal["urm", "trm", "hrm"]
+Recurrence = Literal["urm", "trm", "hrm", "writer"]
 FeedForward = Literal["swiglu", "conv_swiglu"]
 Rope = Literal["1d", "2d"]
 ComputeType = Literal["bfloat16", "float32"]
@@ -23,7 +23,8 @@ class ReasonerConfig:
     """Everything that decides a reasoner's parameters and its recurrence; the defaults are CHARM's."""
 
     kind: Recurrence = "urm"
-    """The recurrence: "urm" (CHARM's own) repeats one block, "trm" and "hrm" keep two states."""
+    """The recurrence: "urm" (CHARM's own) repeats one block, "trm" and "hrm" keep two states. A "writer" writes the
+    answer cell by cell instead of refining a canvas (`charm.reasoner.writer`)."""
     width: int = 512
     """Width D of the hidden state and of the task embedding."""
     heads: int = 8
@@ -48,6 +49,8 @@ class ReasonerConfig:
     """Rotary positions along the sequence, or by row and column."""
     rope_base: float = 10000.0
     """Base of the rotary wavelengths."""
+    dropout: float = 0.0
+    """Share of activations dropped in training; a writer's alone."""
     halt_outputs: int = 1
     """Outputs of the halt head: 1 (halt), or 2 (halt, continue). Only HRM learns to use the second."""
     vocab: int = 12
@@ -100,6 +103,15 @@ class ReasonerConfig:
             raise CharmError(
                 f"reasoner kind hrm carries gradients through its last two applications, "
                 f"so horizon must be 1, not {self.horizon}"
+            )
+        if self.kind == "writer" and (self.horizon != self.recurrences or self.refinement_steps != 1):
+            raise CharmError(
+                "reasoner kind writer carries gradients through all recurrences and answers in one step: "
+                f"horizon must be {self.recurrences} and refinement_steps 1"
+            )
+        if not 0 <= self.dropout < 1 or (self.dropout and self.kind != "writer"):
+            raise CharmError(
+                f"reasoner dropout must be in 0..1 (below 1) and is for kind writer; got {self.dropout}"
             )
         if self.width % self.heads != 0:
             raise CharmError(f"reasoner width {self.width} is not divisible by its {self.heads} heads")

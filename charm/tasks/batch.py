@@ -23,7 +23,7 @@ from charm.tasks.view import DIHEDRAL_READS
 # k0 = A (w - 1) + B (h - 1) w, kr = P w + Q, kc = T w + U. One column for each symmetry, as numbered in `view`.
 _SWAP, _B, _A = DIHEDRAL_READS.T
 _DOWN, _RIGHT = 1 - 2 * _B, 1 - 2 * _A
-_TURNS = torch.from_numpy(
+TURNS = torch.from_numpy(
     np.stack([_A, _B, _DOWN * (1 - _SWAP), _RIGHT * _SWAP, _DOWN * _SWAP, _RIGHT * (1 - _SWAP), _SWAP])
 )
 
@@ -126,7 +126,7 @@ def _canvas(
     left_N: Tensor,
     side: int,
 ) -> Tensor:
-    a, b, p, q, t, u, swaps = _TURNS.to(cells.device)[:, dihedral_N]
+    a, b, p, q, t, u, swaps = TURNS.to(cells.device)[:, dihedral_N]
     k0 = start_N + a * (width_N - 1) + b * (height_N - 1) * width_N
     kr, kc = p * width_N + q, t * width_N + u
     turned_height = torch.where(swaps == 1, width_N, height_N)[:, None]

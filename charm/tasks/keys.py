@@ -111,6 +111,8 @@ class MemoryConfig(CoSEConfig):
     """A row for each instance, or Engram-style rows found by hashing parts of the key."""
     dihedral: Literal["lookup", "slots"] = "lookup"
     """A vector for each symmetry, or slots permuted like the corners of a square."""
+    colors: Literal["named", "free"] = "named"
+    """Whether the recolouring is part of the key. A rule that no recolouring changes needs no name for it."""
     task_width: int = 0
     """Stored width of a puzzle's vector, projected to the model's width; 0 stores the full width."""
     color_pool: int = 0
@@ -141,7 +143,9 @@ def build_memory(config: MemoryConfig, width: int, puzzles: int, rows: int) -> C
     symmetry: Factor = Lookup("dihedral", DIHEDRALS, width)
     if config.dihedral == "slots":
         symmetry = SlotPermutation("corners", 4, width)
-    modifiers = [symmetry, SlotPermutation("colors", 9, width)]
+    modifiers = [symmetry]
+    if config.colors == "named":
+        modifiers.append(SlotPermutation("colors", 9, width))
     residual: RowTable | KeyedTable | None = None
     if config.rank and config.residual == "rows":
         residual = RowTable(rows, width, rank)

