@@ -55,6 +55,8 @@ class DataConfig:
     """How often the pairs of auxiliary tasks stand in the index."""
     color_pool: int = 0
     """Draw colour permutations from a fixed pool of this size; 0 is all 9! of them."""
+    balanced: bool = False
+    """Let all pairs of a role come up equally often, those of puzzles with few distinct views too."""
     fixed_colors: Literal["black", "output-only"] = "black"
     """Colours that no recolouring moves: 0 alone, or also those that occur in outputs but in no input of the task:
     a rule names such a colour itself."""
@@ -144,6 +146,8 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         repeats = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}[
             role
         ]
+        if config.balanced:
+            repeats *= max(1, round(config.views / len(rows)))
         for side, chosen in _by_side(visible, _bound(task) if role == "evaluate" else None, config.sides):
             numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
             pairs.extend(chosen)

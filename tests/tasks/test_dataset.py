@@ -378,3 +378,20 @@ def test_a_stream_follows_its_seed_or_that_of_the_data(config: DataConfig) -> No
     rows = {seed: batch(data.stream(30, 64, seed), 0).row_N.tolist() for seed in (None, 3, 4)}
     assert rows[None] == rows[3]
     assert rows[3] != rows[4]
+
+
+def test_balanced_pairs_come_up_equally_often(config: DataConfig) -> None:
+    black = {"input": [[0, 0]], "output": [[0, 0, 0]]}  # two distinct views: as it is, and turned
+    Path(config.train[0], "few.json").write_text(json.dumps({"train": [black], "test": [black]}))
+
+    def entries(balanced: bool) -> dict[str, float]:
+        """Entries of the index for each pair of a puzzle."""
+        data = assemble(replace(config, views=40, balanced=balanced))
+        names = {number: name for number, name in enumerate(data.instances.puzzles)}
+        puzzle = data.instances.table()[0]
+        blocks = [block for mixture in data.mixtures.values() for block in mixture.blocks]
+        return {names[puzzle[block.rows[0]]]: len(block) / len(block.pairs) for block in blocks}
+
+    assert entries(False)["few"] == 2
+    assert entries(True)["few"] == entries(True)["a"] == entries(False)["a"] == 40
+    assert entries(True)["c"] == 80  # under evaluation, twice
