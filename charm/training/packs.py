@@ -15,7 +15,7 @@ from charm.errors import CharmError
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import Keys
-from charm.tasks.sampling import Stream, Mixture
+from charm.tasks.sampling import Mixture, Stream
 from charm.tasks.sequences import LONGEST, Pack, pack_pairs, sequence_lengths
 from charm.tasks.view import DIHEDRAL_READS, decode
 from charm.training.slots import to_device

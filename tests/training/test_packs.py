@@ -1,0 +1,67 @@
+"""Packs hold the stream's examples, each once, in order; also over several processes and after a resume."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from charm.errors import CharmError
+from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.sequences import LONGEST, START
+from charm.training.packs import Packs
+from tests.toy import toy_config, write_toy_tasks
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Dataset:
+    return assemble(toy_config(write_toy_tasks(tmp_path / "tasks")).data)
+
+
+def taken(packs: Packs, updates: int) -> list[tuple[int, bytes]]:
+    """Memory row and tokens of every sequence of the next packs."""
+    found = []
+    for _ in range(updates):
+        packs.prepare()
+        edges = packs.pack.edges_N2.tolist()
+        for number, (begin, end) in enumerate(zip(edges[:-2], edges[1:-1], strict=True)):
+            if begin < end:
+                tokens = packs.pack.token_L[begin:end]
+                assert tokens[0] == START
+                found.append((int(packs.row_N[number]), tokens.numpy().tobytes()))
+    return found
+
+
+def test_packs_follow_the_stream_and_lose_nothing(data: Dataset) -> None:
+    packs = Packs(data, LONGEST, 3, CPU)
+    found = taken(packs, 4)
+    assert len(found) == packs.taken
+    position = np.arange(len(found))
+    draw = packs.stream.draw(np.zeros_like(position), position)
+    assert [row for row, _ in found] == draw.row_N.tolist()
+
+
+def test_two_processes_share_the_stream(data: Dataset) -> None:
+    alone = taken(Packs(data, LONGEST, 3, CPU), 6)
+    parts = [taken(Packs(data, LONGEST, 3, CPU, rank, 2), 2) for rank in range(2)]
+    for rank, part in enumerate(parts):
+        assert part == alone[rank::2][: len(part)]
+
+
+def test_a_restored_position_continues(data: Dataset) -> None:
+    packs = Packs(data, LONGEST, 3, CPU)
+    taken(packs, 2)
+    again = Packs(data, LONGEST, 3, CPU)
+    again.restore(packs.state())
+    assert taken(again, 2) == taken(packs, 2)
+
+
+def test_other_seeds_give_other_packs(data: Dataset) -> None:
+    assert taken(Packs(data, LONGEST, 3, CPU), 1) != taken(Packs(data, LONGEST, 4, CPU), 1)
+
+
+def test_a_pack_must_hold_the_longest_pair(data: Dataset) -> None:
+    with pytest.raises(CharmError, match=f"{LONGEST} tokens; got {LONGEST - 1}"):
+        Packs(data, LONGEST - 1, 0, CPU)
