@@ -41,6 +41,7 @@ class CharmModel(nn.Module):
         if memory.key not in schema.names:
             raise CharmError(f"memory.key must be one of {', '.join(schema.names)}; got {memory.key!r}")
         self.config = ModelConfig(reasoner, memory)
+        self.reasoner: Reasoner | Writer
         self.reasoner = Writer(reasoner, seed) if reasoner.kind == "writer" else Reasoner(reasoner, seed)
         with torch.random.fork_rng(devices=[]):  # the memory's start depends on the seed alone
             torch.manual_seed(seed)
@@ -55,6 +56,13 @@ class CharmModel(nn.Module):
         self._fields = tuple(columns)
         for name, column in columns.items():
             self.register_buffer(f"key_{name}", torch.from_numpy(column).to(device), persistent=False)
+
+    @property
+    def canvas(self) -> Reasoner:
+        """The reasoner that refines canvases."""
+        if isinstance(self.reasoner, Writer):
+            raise CharmError("this model writes its answers and refines no canvas, as is needed here")
+        return self.reasoner
 
     @property
     def instances(self) -> Instances:
@@ -73,7 +81,7 @@ class CharmModel(nn.Module):
         self, state_SBLD: Tensor, tokens_BT: Tensor, row_B: Tensor, side: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         """One refinement step of the reasoner under the memory of these rows."""
-        return self.reasoner(state_SBLD, tokens_BT, self.task(row_B), side)
+        return self.canvas(state_SBLD, tokens_BT, self.task(row_B), side)
 
     def grow(self, instances: Instances) -> None:
         """Make room for the puzzles and rows that `instances` has beyond the model's own; they start at zero.

@@ -83,7 +83,7 @@ def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tenso
     numbers = np.array([model.instances.number(puzzle) for puzzle in puzzles], np.int64)
     rows = np.concatenate([np.zeros(0, np.int32), *(model.instances.rows(puzzle) for puzzle in puzzles)])
     own = {"memory.base.rows.weight": numbers, "memory.residual.rows.weight": rows.astype(np.int64)}
-    device = model.reasoner.initial.device
+    device = model.canvas.initial.device
     return {name: torch.from_numpy(own[name]).to(device) for name in private_tables(model)}
 
 

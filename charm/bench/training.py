@@ -107,7 +107,7 @@ def measure_training(
         preset=name,
         canvas=canvas,
         batch=batch,
-        kernels="fused" if job.model.reasoner.uses_fused_kernels() else "plain",
+        kernels="fused" if job.model.canvas.uses_fused_kernels() else "plain",
         machine=f"{place.describe()}, torch {torch.__version__}",
         training=training,
         forward=forward,

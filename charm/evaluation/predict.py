@@ -112,7 +112,7 @@ def predict(
                 task_ND = model.task(row)
                 task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
             for depth, (logits_NTV, halt) in enumerate(
-                refine(model.reasoner, tokens_NT, task_ND, depths[-1]), start=1
+                refine(model.canvas, tokens_NT, task_ND, depths[-1]), start=1
             ):
                 if depth in parts:
                     answer_NT = logits_NTV.argmax(-1).to(torch.uint8)

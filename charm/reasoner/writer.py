@@ -40,7 +40,7 @@ class WriterLayer(nn.Module):
         self.gate_up, self.down = Linear(width, 2 * inner, generator), Linear(inner, width, generator)
         with torch.no_grad():  # the stream's size at the last layer is that at the first
             for branch in (self.out, self.down):
-                branch.weight *= (2 * config.layers * config.recurrences) ** -0.5
+                branch.weight.mul_((2 * config.layers * config.recurrences) ** -0.5)
 
     def forward(self, x: Tensor, turn: Rotation, attend: Attend, index: int) -> Tensor:
         q, k, v = self.qkv(rms_norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(-3)

@@ -44,7 +44,7 @@ def refinement_film(
     with torch.inference_mode():
         tokens, _ = view_tokens(bank, keys, pair, row, corner, corner, side, outputs=False)
         task = model.task(row)
-    answers = [logits[0].argmax(-1) for logits, _ in refine(model.reasoner, tokens, task, steps)]
+    answers = [logits[0].argmax(-1) for logits, _ in refine(model.canvas, tokens, task, steps)]
     return [crop(answer.cpu().numpy().astype(np.uint8).reshape(side, side)) for answer in answers]
 
 

@@ -86,12 +86,12 @@ class ReasonerJob(Job):
         slots = self.slots[side]
 
         def attempt() -> None:
-            self.model.reasoner.compile_blocks()
+            self.model.canvas.compile_blocks()
             with torch.no_grad():
                 self.model(slots.state_SBLD[:, :1].clone(), slots.inputs_BT[:1], slots.row_B[:1], side)
 
         if not compiles(attempt, self.config.compile, self.place, self.say):
-            for block in self.model.reasoner.blocks:
+            for block in self.model.canvas.blocks:
                 block._compiled_call_impl = None
 
     def update(self, step: int) -> dict[str, Tensor]:

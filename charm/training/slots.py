@@ -41,7 +41,7 @@ class Slots:
         self.stream, self.bank, self.keys, self.side = stream, bank, keys, stream.side
         self.numbers = np.arange(*share)  # global numbers of the slots
         count, cells = len(self.numbers), stream.side**2
-        self.state_SBLD = model.reasoner.initial_state(count, cells).clone()
+        self.state_SBLD = model.canvas.initial_state(count, cells).clone()
         self.inputs_BT = torch.zeros(count, cells, dtype=torch.uint8, device=device)
         self.targets_BT = torch.zeros_like(self.inputs_BT)
         self.row_B = torch.zeros(count, dtype=torch.long, device=device)
@@ -76,7 +76,7 @@ class Slots:
         self.inputs_BT.copy_(torch.where(halted_B1, self.next_inputs_BT, self.inputs_BT))
         self.targets_BT.copy_(torch.where(halted_B1, self.next_targets_BT, self.targets_BT))
         self.row_B.copy_(torch.where(halted_B, self.next_row_B, self.row_B))
-        self.state_SBLD.copy_(model.reasoner.restart(self.state_SBLD, halted_B))
+        self.state_SBLD.copy_(model.canvas.restart(self.state_SBLD, halted_B))
         self.steps_B.masked_fill_(halted_B, 0)
 
     def _replace(self, taken: HostCopy | None) -> None:

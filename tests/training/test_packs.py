@@ -1,5 +1,6 @@
 """Packs hold the stream's examples, each once, in order; also over several processes and after a resume."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,7 @@ def taken(packs: Packs, updates: int) -> list[tuple[int, bytes]]:
     for _ in range(updates):
         packs.prepare()
         edges = packs.pack.edges_N2.tolist()
-        for number, (begin, end) in enumerate(zip(edges[:-2], edges[1:-1], strict=True)):
+        for number, (begin, end) in enumerate(pairwise(edges[:-1])):
             if begin < end:
                 tokens = packs.pack.token_L[begin:end]
                 assert tokens[0] == START
