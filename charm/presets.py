@@ -199,6 +199,58 @@ def speedrun_public() -> TrainConfig:
     return replace(base, data=data, steps=15_500)
 
 
+def writer_train() -> TrainConfig:
+    """A writer on the training tasks' demonstrations: minutes on one GPU; see docs/speedrun.md."""
+    return TrainConfig(
+        data=DataConfig(
+            train=(),
+            evaluate=("arc1/training",),
+            auxiliary=(),
+            views=256,
+            evaluate_repeats=1,
+            balanced=True,
+            fixed_colors="output-only",
+        ),
+        reasoner=ReasonerConfig(
+            kind="writer",
+            layers=8,
+            recurrences=1,
+            horizon=1,
+            refinement_steps=1,
+            dropout=0.1,
+            rope_base=100.0,
+        ),
+        # The rule does not change when colours do, so a puzzle and a symmetry are all that needs a name.
+        memory=MemoryConfig(rank=0, colors="free", composer="add"),
+        optimizer=OptimizerConfig(
+            lr=1e-3,
+            factors="adamw",
+            factor_lr=1e-2,
+            factor_weight_decay=0.01,
+            warmup=100,
+            cooldown=0.4,
+        ),
+        steps=10_000,
+        checkpoint_every=2_500,
+        evaluate_every=0,
+        evaluate_views=64,
+        evaluate_loops=(1,),
+    )
+
+
+def writer_public() -> TrainConfig:
+    """A writer for ARC-AGI-1's public evaluation tasks; ConceptARC and ARC-AGI-2's new tasks join the training tasks."""
+    base = writer_train()
+    data = replace(
+        base.data,
+        train=("arc1/training",),
+        evaluate=("arc1/evaluation",),
+        auxiliary=("concept-arc", "arc2/training-new", "arc2/evaluation-new"),
+        auxiliary_repeats=1,
+    )
+    return replace(base, data=data)
+
+
 # Tasks of ARC-AGI-1's training set on grids up to 10 x 10, picked as ones that a tiny model can mostly learn
 # in minutes: a demonstration, not a benchmark. Mirroring (4c4377d9, 6d0aefbc, 8be77c9e, c9e6f938; both ways
 # 62c24649, 67e8384a), turning and flipping (3c9b0459, 67a3c6ac, 68b16354), moving (25ff71a9, a79310a0),
@@ -236,6 +288,8 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "quickstart": quickstart,
     "speedrun": speedrun,
     "speedrun-public": speedrun_public,
+    "writer-train": writer_train,
+    "writer-public": writer_public,
     **_sweeps(),
 }
 

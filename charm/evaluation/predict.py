@@ -6,24 +6,28 @@ Dimension letters: N jobs (a question under a view), T cells, V tokens.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
 from charm.evaluation.votes import Votes, collect, merge
+from charm.evaluation.writing import write_answers
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
-from charm.tasks.batch import view_tokens
+from charm.reasoner.writer import Writer
+from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
+from charm.tasks.keys import Keys
 
 SAVE_SECONDS = 120.0  # of work that a kill may cost
 
@@ -93,11 +97,14 @@ def predict(
     device = place.device
     bank, keys = data.question_bank.to(device), data.keys().to(device)
     codes = data.instances.table()[1].astype(np.int64)
+    lengths = data.question_bank.shape[:, :2].prod(dim=1).numpy()
     saved = time.monotonic()
     finished = len(row_N) - len(todo)
     advance(finished, len(row_N))
     for side in np.unique(side_N[todo]).tolist():
         mine = todo[side_N[todo] == side]
+        if isinstance(model.reasoner, Writer):  # questions of about one length are written together
+            mine = mine[np.argsort(lengths[question_N[mine]], kind="stable")]
         for first in range(0, len(mine), batch):
             chosen = mine[first : first + batch]
             count = len(chosen)
@@ -106,17 +113,12 @@ def predict(
                     chosen, batch
                 )  # full batches keep compiled shapes; the spare ones are dropped
             question, row = (torch.from_numpy(c[chosen]).to(device) for c in (question_N, row_N))
-            origin = torch.zeros_like(question)
             with torch.inference_mode():
-                tokens_NT, _ = view_tokens(bank, keys, question, row, origin, origin, side, outputs=False)
                 task_ND = model.task(row)
                 task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
-            for depth, (logits_NTV, halt) in enumerate(
-                refine(model.canvas, tokens_NT, task_ND, depths[-1]), start=1
-            ):
+            answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1])
+            for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
                 if depth in parts:
-                    answer_NT = logits_NTV.argmax(-1).to(torch.uint8)
-                    sure_N = halt_logit(halt).sigmoid()
                     view_N = torch.from_numpy(codes[row_N[chosen]])
                     columns = (answer_NT, sure_N, question, view_N, row)
                     answer_NT, sure_N, *about = (column[:count] for column in columns)
@@ -129,6 +131,29 @@ def predict(
                 kept(complete=False)
                 saved = time.monotonic()
     return kept(complete=True)
+
+
+def _answers(
+    model: CharmModel,
+    bank: PairBank,
+    keys: Keys,
+    question_N: Tensor,
+    row_N: Tensor,
+    task_ND: Tensor,
+    side: int,
+    steps: int,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Token canvases after each refinement step and how sure the model is of each; a writer has one step."""
+    if isinstance(model.reasoner, Writer):
+        if steps != 1:
+            raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
+        yield write_answers(model.reasoner, bank, keys, question_N, row_N, task_ND)
+        return
+    origin_N = torch.zeros_like(question_N)
+    with torch.inference_mode():
+        tokens_NT, _ = view_tokens(bank, keys, question_N, row_N, origin_N, origin_N, side, outputs=False)
+    for logits_NTV, halt in refine(model.canvas, tokens_NT, task_ND, steps):
+        yield logits_NTV.argmax(-1).to(torch.uint8), halt_logit(halt).sigmoid()
 
 
 def predict_votes(

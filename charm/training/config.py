@@ -69,6 +69,8 @@ class Refinement:
     """Slots over all processes: the loss is a mean over so many."""
     halt_weight: float
     """Weight of the halting loss."""
+    tokens: int = 32_768
+    """Tokens in each update of a writer, over all processes; it has no slots."""
     accumulate: int = 1
     """Micro-batches an update is split into."""
 

@@ -15,6 +15,7 @@ from charm.memory import dense_parameters, factor_parameters, row_parameters
 from charm.memory.cose import CoSE
 from charm.memory.factors import Lookup
 from charm.model import CharmModel
+from charm.reasoner.writer import Writer
 from charm.training.config import OptimizerConfig
 from charm.training.muon import Muon
 from charm.training.rows import RowAdamW, RowSignSGD
@@ -35,14 +36,21 @@ class Optimizers:
         is_factor = {id(parameter) for parameter in factors}
         others = [parameter for parameter in self.dense if id(parameter) not in is_factor]
 
+        # A writer's token vectors are single vectors, not maps.
+        tokens = (
+            {id(p) for p in model.reasoner.elementwise_parameters()}
+            if isinstance(model.reasoner, Writer)
+            else set()
+        )
         muon: list[dict[str, object]] = []
         adamw: list[dict[str, object]] = []
         for parameters, lr, decay, choice in (
             (others, config.lr, config.weight_decay, config.dense),
             (factors, config.factor_lr, config.factor_weight_decay, config.factors),
         ):
-            matrices = [p for p in parameters if p.dim() == 2 and choice == "muon"]
-            rest = [p for p in parameters if not (p.dim() == 2 and choice == "muon")]
+            matrices = [p for p in parameters if p.dim() == 2 and choice == "muon" and id(p) not in tokens]
+            chosen = {id(p) for p in matrices}
+            rest = [p for p in parameters if id(p) not in chosen]
             muon.append({"params": matrices, "lr": lr, "weight_decay": decay})
             adamw.append({"params": rest, "lr": lr, "weight_decay": decay})
         muon, adamw = ([group for group in groups if group["params"]] for groups in (muon, adamw))
