@@ -239,7 +239,7 @@ def writer_train() -> TrainConfig:
 
 
 def writer_public() -> TrainConfig:
-    """A writer for ARC-AGI-1's public evaluation tasks; ConceptARC and ARC-AGI-2's new tasks join the training tasks."""
+    """A writer for ARC-AGI-1's public evaluation tasks, with ConceptARC and ARC-AGI-2's new tasks."""
     base = writer_train()
     data = replace(
         base.data,

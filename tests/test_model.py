@@ -39,6 +39,7 @@ DESIGNS = {
     "slots, gated": MemoryConfig(rank=8, gate=True, dihedral="slots"),
     "slots, keyed": MemoryConfig(rank=8, residual="keyed", dihedral="slots"),
     "narrow task": MemoryConfig(rank=8, task_width=4),
+    "no colours in the key": MemoryConfig(rank=0, colors="free"),
     **{f"composer {name}": MemoryConfig(rank=0, composer=name) for name in COMPOSERS},
 }
 
@@ -170,3 +171,16 @@ def test_impossible_memories_are_refused() -> None:
     many.add("p", np.arange(2000, dtype=np.uint32))
     with pytest.raises(CharmError, match="2000 recolourings"):
         CharmModel(REASONER, DESIGNS["three tables, pooled"], ArcKey(many))
+
+
+def test_without_colours_a_key_is_the_puzzle_and_the_symmetry() -> None:
+    instances = some_instances(puzzles=2, views=40)
+    model = shake(CharmModel(REASONER, MemoryConfig(rank=0, colors="free"), ArcKey(instances)))
+    rows = torch.arange(1, len(instances))
+    vectors = model.task(rows)
+    key = model.key(rows)
+    group = key["puzzle"].long() * 8 + key["dihedral"].long()
+    assert len(group.unique()) < len(rows), "the test needs two recolourings of one symmetry"
+    same = group[:, None] == group
+    close = torch.isclose(vectors[:, None], vectors).all(-1)
+    assert torch.equal(same, close)

@@ -386,7 +386,7 @@ def test_balanced_pairs_come_up_equally_often(config: DataConfig) -> None:
 
     def entries(balanced: bool) -> dict[str, float]:
         """Entries of the index for each pair of a puzzle."""
-        data = assemble(replace(config, views=40, balanced=balanced))
+        data = load_dataset(replace(config, views=40, balanced=balanced))
         names = {number: name for number, name in enumerate(data.instances.puzzles)}
         puzzle = data.instances.table()[0]
         blocks = [block for mixture in data.mixtures.values() for block in mixture.blocks]

@@ -3,6 +3,7 @@ import torch
 from torch.optim import AdamW
 
 from charm.model import CharmModel
+from charm.reasoner.config import ReasonerConfig
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.config import OptimizerConfig
 from charm.training.muon import Muon
@@ -10,9 +11,11 @@ from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
 from tests.test_model import REASONER, some_instances
 
 
-def groups(memory: MemoryConfig, config: OptimizerConfig) -> dict[str, dict[str, float]]:
+def groups(
+    memory: MemoryConfig, config: OptimizerConfig, reasoner: ReasonerConfig = REASONER
+) -> dict[str, dict[str, float]]:
     """Optimizer name -> parameter name -> learning rate."""
-    model = CharmModel(REASONER, memory, ArcKey(some_instances()))
+    model = CharmModel(reasoner, memory, ArcKey(some_instances()))
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     found: dict[str, dict[str, float]] = {}
     for optimizer in Optimizers(model, config, 100).all:
@@ -47,6 +50,17 @@ def test_factor_tables_can_have_their_own_optimizer() -> None:
 def test_adamw_alone_is_a_choice() -> None:
     found = groups(MemoryConfig(design="table", rank=64), OptimizerConfig(dense="adamw", factors="adamw"))
     assert set(found) == {"AdamW", "RowSignSGD"}
+
+
+def test_a_writers_token_vectors_are_left_to_adamw() -> None:
+    writer = ReasonerConfig(
+        kind="writer", width=64, heads=4, layers=1, recurrences=1, horizon=1, refinement_steps=1
+    )
+    found = groups(MemoryConfig(rank=0, colors="free"), OptimizerConfig(), writer)
+    assert {"reasoner.tokens", "reasoner.head.weight"} <= set(found["AdamW"])
+    layer = "reasoner.layers.0."
+    maps = {f"{layer}{name}.weight" for name in ("qkv", "out", "gate_up", "down")}
+    assert maps <= set(found["Muon"])
 
 
 def test_learning_rates_rise_hold_and_fall() -> None:

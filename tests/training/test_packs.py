@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from charm.errors import CharmError
-from charm.tasks.dataset import Dataset, assemble
+from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.sequences import LONGEST, START
 from charm.training.packs import Packs
 from tests.toy import toy_config, write_toy_tasks
@@ -18,7 +18,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture
 def data(tmp_path: Path) -> Dataset:
-    return assemble(toy_config(write_toy_tasks(tmp_path / "tasks")).data)
+    return load_dataset(toy_config(write_toy_tasks(tmp_path / "tasks")).data)
 
 
 def taken(packs: Packs, updates: int) -> list[tuple[int, bytes]]:
