@@ -1,0 +1,83 @@
+"""Training a writer: a pack of sequences in each update instead of slots that are refined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from charm.errors import CharmError
+from charm.reasoner.writer import Writer
+from charm.tasks.keyed import key_of
+from charm.training import checkpoint
+from charm.training.engine import Told, compiles
+from charm.training.job import ReasonerJob
+from charm.training.packs import Packs
+
+
+class WriterJob(ReasonerJob):
+    """A run of a writer on a dataset."""
+
+    def fill(self) -> None:
+        config, place = self.config, self.place
+        if config.tokens % place.world or config.accumulate != 1:
+            raise CharmError(
+                f"tokens ({config.tokens}) must divide among {place.world} processes, and accumulate must be 1"
+            )
+        self.slots = {}
+        self.packs = Packs(
+            self.data, config.tokens // place.world, config.seed, place.device, place.rank, place.world
+        )
+        self.work = (config.tokens, "tokens")
+        assert isinstance(self.model.reasoner, Writer)
+        self.writer = self.model.reasoner
+        self.loss = self.writer.loss
+
+    def compile(self) -> None:
+        self.packs.prepare()
+        self.packs.taken = 0
+
+        def attempt() -> None:
+            self.loss = torch.compile(self.writer.loss)
+            self.update_prepared(self.packs, move=False)
+
+        if not compiles(attempt, self.config.compile, self.place, self.say):
+            self.loss = self.writer.loss
+
+    def update(self, step: int) -> dict[str, Tensor]:
+        self.packs.prepare()
+        self.optimizers.set_rates(step)
+        if self.writer.config.dropout:  # so that a resumed run drops what the interrupted one would have
+            torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)
+        if self.graphs is None:
+            return self.update_prepared(self.packs)
+        return self.graphs(self.update_prepared, self.packs)
+
+    def update_prepared(self, packs: Any) -> dict[str, Tensor]:
+        """What of `update` the device does."""
+        self.writer.train()
+        loss, metrics = self.loss(packs.pack, self.model.task(packs.row_N))
+        (loss / self.place.world).backward()
+        self.writer.eval()
+        self.optimizers.step()
+        self.average.update()
+        return metrics
+
+    def line(self, step: int, means: dict[str, float]) -> Told:
+        exact = means["exact_accuracy"]
+        return Told(means, f"loss {means['loss']:.3f}  exact {exact:.1%}")
+
+    def save(self, folder: Path) -> None:
+        super().save(folder)
+        checkpoint.write_tensors(folder / f"packs_{self.place.rank:04d}.safetensors", self.packs.state())
+
+    def restore(self, folder: Path, step: int) -> None:
+        super().restore(folder, step)
+        found = sorted(folder.glob("packs_*.safetensors"))
+        if len(found) != self.place.world:
+            raise CharmError(
+                f"{folder}: a writer trained by {len(found)} processes resumes with as many, not {self.place.world}"
+            )
+        self.packs.restore(checkpoint.read_tensors(found[self.place.rank]))
