@@ -31,6 +31,10 @@ class ModelConfig:
     memory: CoSEConfig
 
 
+def build_reasoner(config: ReasonerConfig, seed: int = 0) -> Reasoner | Writer:
+    return Writer(config, seed) if config.kind == "writer" else Reasoner(config, seed)
+
+
 class CharmModel(nn.Module):
     """Reasoner and task memory, bound to the key schema that says what each memory row means."""
 
@@ -41,8 +45,7 @@ class CharmModel(nn.Module):
         if memory.key not in schema.names:
             raise CharmError(f"memory.key must be one of {', '.join(schema.names)}; got {memory.key!r}")
         self.config = ModelConfig(reasoner, memory)
-        self.reasoner: Reasoner | Writer
-        self.reasoner = Writer(reasoner, seed) if reasoner.kind == "writer" else Reasoner(reasoner, seed)
+        self.reasoner = build_reasoner(reasoner, seed)
         with torch.random.fork_rng(devices=[]):  # the memory's start depends on the seed alone
             torch.manual_seed(seed)
             self.memory = schema.build(memory, reasoner.width)
@@ -122,7 +125,7 @@ class CharmModel(nn.Module):
         keys = schema.load(folder)
         with torch.device("meta"):  # which allocates nothing: sizes must fit before anything is made of them
             parts = {
-                "reasoner": Reasoner(config.reasoner),
+                "reasoner": build_reasoner(config.reasoner),
                 "memory": keys.build(config.memory, config.reasoner.width),
             }
         shapes = {f"{part}.{n}": t.shape for part, one in parts.items() for n, t in one.state_dict().items()}

@@ -102,7 +102,7 @@ class StreamOptions:
         method_named(self.method, self.scope)
 
 
-Advance = Callable[[int, int, str], None]
+Progressed = Callable[[int, int, str], None]
 
 
 def task_data(config: DataConfig, views: int) -> DataConfig:
@@ -135,7 +135,7 @@ def run_stream(
     options: StreamOptions,
     place: Place,
     say: Callable[[str], None] = print,
-    advance: Advance = lambda done, total, text: None,
+    advance: Progressed = lambda done, total, text: None,
 ) -> dict[str, Any]:
     """Learn a stream from a trained base and return the summary; started again, it goes on where it stopped."""
     if place.world > 1:
@@ -159,7 +159,7 @@ class StreamRun:
         options: StreamOptions,
         place: Place,
         say: Callable[[str], None],
-        advance: Advance,
+        advance: Progressed,
     ) -> None:
         self.out, self.options, self.place, self.say, self.advance = out, options, place, say, advance
         self.method, self.scope = method_named(options.method, options.scope)

@@ -16,6 +16,7 @@ from charm.training import engine
 from charm.training.config import TrainConfig
 from charm.training.engine import Engine
 from charm.training.job import ReasonerJob
+from charm.training.writer_job import WriterJob
 
 
 def arc_job(
@@ -25,7 +26,8 @@ def arc_job(
     data = load_dataset(config.data) if data is None else data
     model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), config.seed)
     examiner = Voting(config.evaluate_loops, config.evaluate_views, score_checkpoint)
-    return ReasonerJob(config, place, data, model, examiner, say)
+    job = WriterJob if config.reasoner.kind == "writer" else ReasonerJob
+    return job(config, place, data, model, examiner, say)
 
 
 def train(

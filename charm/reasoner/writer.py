@@ -115,6 +115,16 @@ class Writer(nn.Module):
         Questions end at the right edge of `token_NL`. Returns the answers [N, A], END after the last token, and the
         log-probability of each answer.
         """
+        was_training = self.training
+        self.eval()  # nothing is dropped, whoever asks
+        try:
+            return self._write(token_NL, place_NL3, length_N, task_ND)
+        finally:
+            self.train(was_training)
+
+    def _write(
+        self, token_NL: Tensor, place_NL3: Tensor, length_N: Tensor, task_ND: Tensor
+    ) -> tuple[Tensor, Tensor]:
         (count, longest), device = token_NL.shape, token_NL.device
         room = longest + LONGEST_ANSWER
         heads, width = self.config.heads, self.config.head_width

@@ -20,14 +20,13 @@ from torch import Tensor
 
 from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, VOCABULARY
+from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 
 START, ANSWER, END = VOCABULARY, VOCABULARY + 1, VOCABULARY + 2
 SEQUENCE_VOCABULARY = VOCABULARY + 3
 LONGEST = 3 + 2 * 30 * 31  # of a pair of 30 x 30 grids
 LONGEST_ANSWER = 30 * 31 + 1
-
-Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     save_file(storable(tensors), path)
 
 
-class Writer:
+class CheckpointWriter:
     """A checkpoint in the making: `path` is a temporary folder until `commit` gives it its name."""
 
     def __init__(self, run: Path, step: int, is_main: bool) -> None:
@@ -105,7 +105,7 @@ class Writer:
 
 
 @contextmanager
-def told_if_unwritten(writer: Writer) -> Iterator[None]:
+def told_if_unwritten(writer: CheckpointWriter) -> Iterator[None]:
     """Re-raise what keeps a checkpoint from being written as a CharmError, and drop what there is of it."""
     try:
         yield

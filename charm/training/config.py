@@ -69,8 +69,6 @@ class Refinement:
     """Slots over all processes: the loss is a mean over so many."""
     halt_weight: float
     """Weight of the halting loss."""
-    tokens: int = 32_768
-    """Tokens in each update of a writer, over all processes; it has no slots."""
     accumulate: int = 1
     """Micro-batches an update is split into."""
 
@@ -104,6 +102,8 @@ class RunConfig(EngineConfig):
     """Updates in all."""
     batch: int = 768
     """Slots over all processes: examples refined in each update."""
+    tokens: int = 32_768
+    """Tokens in each update of a writer, over all processes; it has no slots."""
     accumulate: int = 1
     """Micro-batches an update is split into, to save memory."""
     halt_weight: float = 0.5

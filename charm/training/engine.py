@@ -156,7 +156,7 @@ class Engine(Generic[J]):
 
     def save(self) -> None:
         """A checkpoint of everything, by all processes together."""
-        writer = checkpoint.Writer(self.out, self.step, self.place.is_main)
+        writer = checkpoint.CheckpointWriter(self.out, self.step, self.place.is_main)
         metrics = self.logs.state()
         self.place.barrier()
         with checkpoint.told_if_unwritten(writer):

@@ -9,17 +9,19 @@ import gc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from charm.training.packs import Packs
 from charm.training.slots import Slots
 
 WARM_UP = (
     3  # updates launched kernel by kernel: kernels are built and optimizer states made before the recording
 )
 
-Update = Callable[[Slots], dict[str, Tensor]]
+Examples = TypeVar("Examples", Slots, Packs)  # what an update reads, always at the same place in memory
 
 
 class UpdateGraphs:
@@ -38,7 +40,7 @@ class UpdateGraphs:
         self.pool = torch.cuda.graph_pool_handle()
         self.failed = False
 
-    def __call__(self, update: Update, slots: Slots) -> dict[str, Tensor]:
+    def __call__(self, update: Callable[[Examples], dict[str, Tensor]], slots: Examples) -> dict[str, Tensor]:
         self.made[id(slots)] += 1
         if self.failed or self.made[id(slots)] <= WARM_UP:
             return update(slots)
@@ -49,7 +51,7 @@ class UpdateGraphs:
         # The next replay writes them anew: what is read later must be a copy.
         return dict(zip(metrics, torch.stack(list(metrics.values())).unbind(), strict=True))
 
-    def record(self, update: Update, slots: Slots) -> bool:
+    def record(self, update: Callable[[Examples], dict[str, Tensor]], slots: Examples) -> bool:
         """Record an update without making it; whether that worked."""
         graph = torch.cuda.CUDAGraph()
         try:

@@ -49,18 +49,23 @@ class ReasonerJob(Job):
     ) -> None:
         self.config, self.place, self.data, self.examiner, self.say = config, place, data, examiner, say
         self.manifest = {**data.manifest, "pairs_sha256": data.bank.sha256()}
-        self.work = (config.batch, "samples")
         self.model = model.to(place.device)
         graphed = place.device.type == "cuda" and place.world == 1 and config.graphs
         self.optimizers = Optimizers(self.model, config.optimizer, config.steps, graphed)
         self.average = MovingAverage(self.optimizers.dense, config.optimizer.ema)
+        self.fill()
+        self.graphs = UpdateGraphs(self.model, say) if graphed else None
+
+    def fill(self) -> None:
+        """Lay out the first examples."""
+        config, place = self.config, self.place
+        self.work = (config.batch, "samples")
         share = place.share(config.batch)
         if (share[1] - share[0]) % config.accumulate:
             raise CharmError(
                 f"{share[1] - share[0]} slots cannot be split into {config.accumulate} equal parts"
             )
-        self.slots = fill_slots(self.model, data, config.batch, config.seed, place.device, share)
-        self.graphs = UpdateGraphs(self.model, say) if graphed else None
+        self.slots = fill_slots(self.model, self.data, config.batch, config.seed, place.device, share)
 
     def check(self, out: Path) -> None:
         """A run that recorded no hash of its pairs is believed."""
@@ -133,8 +138,7 @@ class ReasonerJob(Job):
             return self.examiner.examine(self.model, self.data, self.place, exam)
 
     def save(self, folder: Path) -> None:
-        slots = {f"{side}/{k}": v for side, group in self.slots.items() for k, v in group.state().items()}
-        checkpoint.write_tensors(folder / f"slots_{self.place.rank:04d}.safetensors", slots)
+        checkpoint.write_tensors(folder / f"slots_{self.place.rank:04d}.safetensors", self.position())
         if not self.place.is_main:
             return
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
@@ -157,7 +161,15 @@ class ReasonerJob(Job):
             self.average.average = [averaged[names[id(p)]].clone() for p in self.optimizers.dense]
         tensors = checkpoint.read_tensors(folder / "optimizers.safetensors", device)
         checkpoint.restore_optimizers(self.optimizers.all, tensors)
-        parts = [checkpoint.read_tensors(file) for file in sorted(folder.glob("slots_*.safetensors"))]
+        files = sorted(folder.glob("slots_*.safetensors"))
+        self.restore_position([checkpoint.read_tensors(file) for file in files])
+
+    def position(self) -> dict[str, Tensor]:
+        """Where this process is in its data, and what it carries from step to step."""
+        return {f"{side}/{k}": v for side, group in self.slots.items() for k, v in group.state().items()}
+
+    def restore_position(self, parts: list[dict[str, Tensor]]) -> None:
+        """Go back to the positions that all processes saved; there may be another number of processes now."""
         for side, group in self.slots.items():
             mine = slice(int(group.numbers[0]), int(group.numbers[-1]) + 1)
             names_here = [name for name in parts[0] if name.startswith(f"{side}/")]

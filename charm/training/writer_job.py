@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import torch
 from torch import Tensor
 
 from charm.errors import CharmError
 from charm.reasoner.writer import Writer
 from charm.tasks.keyed import key_of
-from charm.training import checkpoint
 from charm.training.engine import Told, compiles
 from charm.training.job import ReasonerJob
 from charm.training.packs import Packs
@@ -26,7 +22,6 @@ class WriterJob(ReasonerJob):
             raise CharmError(
                 f"tokens ({config.tokens}) must divide among {place.world} processes, and accumulate must be 1"
             )
-        self.slots = {}
         self.packs = Packs(
             self.data, config.tokens // place.world, config.seed, place.device, place.rank, place.world
         )
@@ -36,12 +31,17 @@ class WriterJob(ReasonerJob):
         self.loss = self.writer.loss
 
     def compile(self) -> None:
-        self.packs.prepare()
-        self.packs.taken = 0
+        """Compile the loss with its gradient where that is asked for, and say so if it fails."""
+
+        taken = self.packs.taken
+        self.packs.prepare()  # real sequences to compile with, which are not learned from yet
+        self.packs.taken = taken
 
         def attempt() -> None:
-            self.loss = torch.compile(self.writer.loss)
-            self.update_prepared(self.packs, move=False)
+            self.loss = torch.compile(self.writer.loss, dynamic=False)
+            loss, _ = self.loss(self.packs.pack, self.model.task(self.packs.row_N))
+            loss.backward()
+            self.model.zero_grad(set_to_none=True)
 
         if not compiles(attempt, self.config.compile, self.place, self.say):
             self.loss = self.writer.loss
@@ -52,15 +52,13 @@ class WriterJob(ReasonerJob):
         if self.writer.config.dropout:  # so that a resumed run drops what the interrupted one would have
             torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)
         if self.graphs is None:
-            return self.update_prepared(self.packs)
-        return self.graphs(self.update_prepared, self.packs)
+            return self.update_packed(self.packs)
+        return self.graphs(self.update_packed, self.packs)
 
-    def update_prepared(self, packs: Any) -> dict[str, Tensor]:
+    def update_packed(self, packs: Packs) -> dict[str, Tensor]:
         """What of `update` the device does."""
-        self.writer.train()
         loss, metrics = self.loss(packs.pack, self.model.task(packs.row_N))
         (loss / self.place.world).backward()
-        self.writer.eval()
         self.optimizers.step()
         self.average.update()
         return metrics
@@ -69,15 +67,12 @@ class WriterJob(ReasonerJob):
         exact = means["exact_accuracy"]
         return Told(means, f"loss {means['loss']:.3f}  exact {exact:.1%}")
 
-    def save(self, folder: Path) -> None:
-        super().save(folder)
-        checkpoint.write_tensors(folder / f"packs_{self.place.rank:04d}.safetensors", self.packs.state())
+    def position(self) -> dict[str, Tensor]:
+        return self.packs.state()
 
-    def restore(self, folder: Path, step: int) -> None:
-        super().restore(folder, step)
-        found = sorted(folder.glob("packs_*.safetensors"))
-        if len(found) != self.place.world:
+    def restore_position(self, parts: list[dict[str, Tensor]]) -> None:
+        if len(parts) != self.place.world:
             raise CharmError(
-                f"{folder}: a writer trained by {len(found)} processes resumes with as many, not {self.place.world}"
+                f"a writer that {len(parts)} processes trained resumes with as many, not {self.place.world}"
             )
-        self.packs.restore(checkpoint.read_tensors(found[self.place.rank]))
+        self.packs.restore(parts[self.place.rank])

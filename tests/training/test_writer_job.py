@@ -1,0 +1,92 @@
+"""A writer is trained, resumed, saved and asked by the same engine and the same votes as every reasoner."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from charm.arc.run import arc_job, train
+from charm.devices import place
+from charm.errors import CharmError
+from charm.evaluation.predict import Request, predict
+from charm.model import CharmModel
+from charm.reasoner.config import ReasonerConfig
+from charm.tasks.dataset import load_dataset
+from charm.tasks.keys import MemoryConfig
+from charm.tasks.sequences import LONGEST
+from charm.training.checkpoint import folder_of
+from charm.training.config import OptimizerConfig, TrainConfig
+from tests.toy import toy_config, write_toy_tasks
+
+
+def writer_config(folder: Path, **changes: object) -> TrainConfig:
+    base = toy_config(write_toy_tasks(folder / "tasks", 2))
+    return replace(
+        base,
+        reasoner=ReasonerConfig(
+            kind="writer",
+            width=32,
+            heads=2,
+            layers=1,
+            recurrences=1,
+            horizon=1,
+            refinement_steps=1,
+            inner_multiple=16,
+            rope_base=100.0,
+            dropout=0.1,
+            compute_dtype="float32",
+        ),
+        memory=MemoryConfig(rank=0, colors="free", composer="add"),
+        optimizer=OptimizerConfig(lr=3e-3, factors="adamw", factor_lr=1e-2, warmup=2, ema=0.9),
+        evaluate_loops=(1,),
+        **{"tokens": LONGEST, "steps": 6, "checkpoint_every": 3, "log_every": 3, **changes},
+    )
+
+
+def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
+    return CharmModel.from_pretrained(folder_of(run, step)).state_dict()
+
+
+def test_a_resumed_writer_ends_with_the_same_bits(tmp_path: Path) -> None:
+    config = writer_config(tmp_path)
+    with place("cpu") as here:
+        train(config, tmp_path / "whole", here, say=lambda text: None)
+        train(replace(config, steps=3), tmp_path / "parts", here, say=lambda text: None)
+        train(config, tmp_path / "parts", here, resume=True, say=lambda text: None)
+    whole, parts = weights(tmp_path / "whole", 6), weights(tmp_path / "parts", 6)
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def test_training_lowers_the_loss_and_the_model_votes(tmp_path: Path) -> None:
+    config = writer_config(tmp_path, steps=30)
+    with place("cpu") as here:
+        job = arc_job(config, here, say=lambda text: None)
+        losses = [job.update(step)["loss"].item() for step in range(30)]
+        assert sum(losses[-5:]) < 0.8 * sum(losses[:5])
+        request = Request(job.model, load_dataset(config.data), (1,), views=3)
+        votes = predict(request, here)[1]
+        assert len(votes) == 2 * 3
+        again = predict(request, here)[1]
+        assert votes.candidate_V.tolist() == again.candidate_V.tolist()  # nothing is dropped when asked
+        with pytest.raises(CharmError, match="loops must be 1, got 2"):
+            predict(replace(request, loops=(2,)), here)
+
+
+def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
+    with place("cpu") as here:
+        with pytest.raises(CharmError, match="accumulate must be 1"):
+            arc_job(writer_config(tmp_path / "a", accumulate=2), here)
+        with pytest.raises(CharmError, match="longest pair"):
+            arc_job(writer_config(tmp_path / "b", tokens=100), here)
+
+
+def test_the_loss_can_be_traced_for_compilation(tmp_path: Path) -> None:
+    with place("cpu") as here:
+        job = arc_job(writer_config(tmp_path), here, say=lambda text: None)
+        job.packs.prepare()
+        job.model.eval()
+        task_ND = job.model.task(job.packs.row_N)
+        plain, _ = job.writer.loss(job.packs.pack, task_ND)
+        traced, _ = torch.compile(job.writer.loss, backend="eager", fullgraph=True)(job.packs.pack, task_ND)
+        assert traced.item() == pytest.approx(plain.item(), rel=1e-5)
