@@ -111,10 +111,10 @@ class CharmModel(nn.Module):
         Its files must match the hashes in checkpoint.json. A folder without that file, from an earlier version, loads
         unchecked.
         """
-        _check_files(folder, "config.json", "model.safetensors")
+        check_saved(folder, "config.json", "model.safetensors")
         try:
             config, schema = _read_config(folder / "config.json")
-            _check_files(folder, *schema.files)
+            check_saved(folder, *schema.files)
             tensors = load_file(folder / "model.safetensors")
         except (OSError, ValueError, RecursionError) as error:
             raise CharmError(f"{folder}: not a saved model ({error})") from error
@@ -150,8 +150,8 @@ class CharmModel(nn.Module):
         return model.to(device)
 
 
-def _check_files(folder: Path, *names: str) -> None:
-    """Compare files of a saved model with the hashes recorded when they were written."""
+def check_saved(folder: Path, *names: str) -> None:
+    """Compare files of a saved model with the hashes recorded when they were written, if there is a record."""
     if not (folder / RECORD).is_file():
         return
     record = read_sealed(folder / RECORD)

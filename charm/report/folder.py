@@ -16,6 +16,7 @@ from charm.config import is_number
 from charm.errors import CharmError
 from charm.evaluation.archive import same_run
 from charm.files import read_sealed
+from charm.model import check_saved
 from charm.tasks.instances import Instances
 from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import read_config
@@ -189,6 +190,7 @@ def sizes(run: Path) -> CheckpointSizes | None:
     if not steps:
         return None
     path = folder_of(run, steps[-1]) / "model.safetensors"
+    check_saved(path.parent, path.name)
     dense = shared = rows = row_values = 0
     try:
         with safe_open(path, "np") as file:
@@ -220,5 +222,8 @@ def accounting(run: Path) -> Accounting | None:
 def instances(run: Path) -> Instances | None:
     """Which memory row is which view of which puzzle, from the newest checkpoint; None without one."""
     steps = steps_of(run)
-    path = folder_of(run, steps[-1]) / "instances.npz" if steps else None
-    return Instances.load(path) if path is not None and path.is_file() else None
+    if not steps:
+        return None
+    path = folder_of(run, steps[-1]) / "instances.npz"
+    check_saved(path.parent, path.name)
+    return Instances.load(path) if path.is_file() else None
