@@ -10,12 +10,14 @@ import pytest
 from charm.adaptation.loop import Recipe
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.solve import SolveOptions, Solver
+from charm.automata.run import evaluate_car, train_car
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.report.film import make_films
 from charm.training.checkpoint import folder_of, newest_checkpoint, verify
+from tests.automata import toy as automata
 from tests.faults.toy_run import HERE, flip, quiet, trained
 from tests.toy import write_toy_tasks
 
@@ -141,3 +143,13 @@ def test_a_damaged_stream_is_refused_or_mended(kind: str, run: Path, unseen: Pat
         return
     with pytest.raises(CharmError, match=file.name):
         adapt(run, unseen, out)
+
+
+def test_a_damaged_model_of_cellular_automata_is_refused(tmp_path: Path) -> None:
+    config = replace(automata.toy_config(automata.write_toy_benchmark(tmp_path / "data")), evaluate_every=0)
+    run = tmp_path / "run"
+    train_car(config, run, HERE, say=quiet)
+    for name in ("model.safetensors", "config.json"):
+        flip(newest_checkpoint(run) / name)
+        with pytest.raises(CharmError, match=rf"{name} is truncated or damaged"):
+            evaluate_car(run, None, HERE)
