@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from charm.adaptation.solve import Solution, SolveOptions
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.evaluation.submission import Submission, attempts, write_submission
-from charm.files import write_atomically
+from charm.files import sweep, write_atomically
 from charm.tasks.questions import questions_of
 from charm.tasks.task import Task, task_to_json
 from charm.training.checkpoint import newest_checkpoint
@@ -33,6 +34,8 @@ class SubmissionInProgress:
         self, path: Path, tasks: Sequence[Task], model: Path, options: SolveOptions, resume: bool
     ) -> None:
         self.path, self.record_path = path, path.with_suffix(".progress.json")
+        for file in (self.path, self.record_path):
+            sweep(file.parent, f"{escape(file.name)}.*")
         self.submission: Submission = {}
         self.problems: dict[str, str] = {}
         for task in tasks:  # complete from the start: what has no answer yet has an empty one

@@ -22,12 +22,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from charm.arc.run import train
 from charm.cli import main
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.training.checkpoint import folder_of
 from charm.training.config import TrainConfig
-from charm.training.loop import train
 from tests.faults.toy_run import HERE, quiet, toy
 from tests.toy import write_toy_tasks
 
