@@ -98,7 +98,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a slot that halted keeps its state",
-        "self.state_SBLD.copy_(model.reasoner.restart(self.state_SBLD, halted_B))",
+        "self.state_SBLD.copy_(model.canvas.restart(self.state_SBLD, halted_B))",
         "self.state_SBLD.copy_(self.state_SBLD)",
         ("test_slots.py",),
     ),
@@ -325,8 +325,8 @@ MUTATIONS = (
     ),
     Mutation(
         "the pool of colours is not used",
-        "draw_views(task, config.views, config.seed, pool)",
-        "draw_views(task, config.views, config.seed)",
+        "draw_views(task, config.views, config.seed, pool, ",
+        "draw_views(task, config.views, config.seed, None, ",
         ("tasks/test_dataset.py",),
     ),
     Mutation(
@@ -603,8 +603,8 @@ MUTATIONS = (
     ),
     Mutation(
         "positions turn the wrong way round",
-        "torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)",
-        "torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)",
+        "torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1).to(x.dtype)",
+        "torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1).to(x.dtype)",
         ("test_layers.py",),
     ),
     Mutation(

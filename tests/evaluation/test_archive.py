@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, passes, read_pass, read_votes, write_votes
+from charm.evaluation.archive import Header, is_finished, passes, read_pass, read_votes, write_votes
 from charm.files import write_atomically
 from charm.tasks.questions import Question
 
@@ -54,6 +54,28 @@ def test_missing_and_unfinished_ranks_are_reported(tmp_path: Path) -> None:
     write_votes(tmp_path, replace(HEADER, rank=1, ranks=4), votes)
     write_votes(tmp_path, replace(HEADER, rank=3, ranks=4, complete=False), votes)
     assert read_pass(tmp_path, 500, 16).missing == (0, 2, 3)
+
+
+def test_a_pass_is_finished_when_every_rank_has_voted_to_the_end(tmp_path: Path) -> None:
+    votes = hand.votes((0, "1", 0, 0.5))
+
+    def finished(**question: object) -> bool:
+        return is_finished(tmp_path, 500, (16,), **question)  # type: ignore[arg-type]
+
+    assert not finished()
+    write_votes(tmp_path, replace(HEADER, rank=0, ranks=2, views=6), votes)
+    assert not finished()  # the other rank has not begun
+    write_votes(tmp_path, replace(HEADER, rank=1, ranks=2, views=6, complete=False), votes)
+    assert not finished()  # nor ended
+    write_votes(tmp_path, replace(HEADER, rank=1, ranks=2, views=6), votes)
+    assert finished()
+    assert not is_finished(tmp_path, 500, (16, 24))
+    assert not is_finished(tmp_path, 501, (16,))
+    assert [finished(views=views) for views in (0, 1, 6, 7)] == [False, True, True, False]
+    assert finished(questions=QUESTIONS)
+    assert not finished(questions=QUESTIONS[:3])
+    (tmp_path / "step_500" / "loops_16" / "rank_1.npz").write_bytes(b"damaged")
+    assert not finished()
 
 
 def test_passes_lists_steps_and_depths_in_order(tmp_path: Path) -> None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 
 from charm.errors import CharmError
 from charm.synthesis import check as check_module
+from charm.synthesis.build import collect
 from charm.synthesis.check import Report, check_package
 from charm.synthesis.coverage import coverage, simple_rules
+from charm.synthesis.recheck import problems
 from charm.synthesis.workbench import ROOT, ReArc2, Sample, load_package, official_pairs
 from charm.tasks.task import Pair
 
@@ -187,6 +191,23 @@ def test_3_every_pair_that_does_not_come_out_again_counts(
     assert len(report.failures) == min(count, 6)
     if count > 5:
         assert f"and {count - 5} more pairs" in report.failures[5]
+
+
+def test_3_the_fresh_process_verifies_and_makes_every_pair_again() -> None:
+    """A rule, or a generator, that is another there: each pair is named with what is wrong with it."""
+    package = load_package(TASK)
+    block, _ = collect(ReArc2().make, TASK, 5, 5.0)
+
+    def forgetful(grid: np.ndarray) -> np.ndarray:
+        found = package.verify(grid)
+        return found if (grid != block.pair(2)[0]).any() else found[::-1, ::-1]
+
+    assert problems(package, block) == []
+    (refuted,) = problems(replace(package, verify=forgetful), block)
+    assert refuted.startswith("pair 2 ")
+    assert "is not verified" in refuted
+    other = replace(package, generate=lambda rng: package.generate(Random(rng.random())))
+    assert [text.split(" (")[0] for text in problems(other, block)] == [f"pair {k}" for k in (4, 3, 2, 1, 0)]
 
 
 def test_2_a_cap_is_for_fewer_pairs_than_a_package_gives(root: Path) -> None:
