@@ -95,7 +95,7 @@ def check(
     from charm.errors import CharmError
     from charm.progress import status
     from charm.synthesis.check import PAIRS, QUICK_PAIRS, check_package
-    from charm.synthesis.records import read_record, record_check
+    from charm.synthesis.records import NOT_JUDGED, read_record, record_check
     from charm.synthesis.records import state as state_of
     from charm.synthesis.workbench import package_ids
 
@@ -116,7 +116,12 @@ def check(
         if not quick:
             record_check(task, found)
         if not all or not report.passed:
-            show(report.table(), *report.lines(), console=console)
+            judgements = read_record(task).judgements
+            judged = [
+                f"regularity: {name} ({broken}); {judgements.get(name, NOT_JUDGED)}"
+                for name, broken in report.regularities.items()
+            ]
+            show(report.table(), *judged, *report.lines(), console=console)
         verdict = "passes" if report.passed else "is refused"
         show(f"{task} {verdict}{' (quick, not recorded)' if quick else ''}", console=console)
     refused = [task for task, found in outcome.items() if not found["passed"]]
@@ -125,6 +130,60 @@ def check(
     )
     if refused:
         sys.exit(1)
+
+
+@app.command
+def regularities(
+    tasks: Annotated[Positional[tuple[str, ...]], flag("[ID ...]", "all packages")] = (),
+    *,
+    judge: Annotated[str, flag("NAME")] = "",
+    verdict: Annotated[str, flag("VERDICT")] = "",
+    note: Annotated[str, flag("TEXT")] = "",
+    refresh: Switch = False,
+    open: Switch = False,
+    json: Json = False,
+) -> None:
+    """List what holds in all official pairs but not in the generated ones, and why it need not.
+
+    Example: charm rearc2 regularities --open
+
+    Args:
+        tasks: ids of the packages.
+        judge: the regularity of one task that a verdict is about.
+        verdict: widened (the rule does not need it) or rival (the package declares that reading).
+        note: why.
+        refresh: compute the lists of accepted packages again and record them, without the rest of the check.
+        open: only what is not judged.
+    """
+    from dataclasses import replace
+
+    from charm.errors import CharmError
+    from charm.synthesis.check import regularities_of
+    from charm.synthesis.records import NOT_JUDGED, read_record, record_check, record_judgement
+    from charm.synthesis.records import state as state_of
+    from charm.synthesis.workbench import package_ids
+
+    if judge or verdict:
+        if len(tasks) != 1:
+            raise CharmError("name the one task that the judgement is about")
+        record_judgement(tasks[0], judge, verdict, note)
+        return
+    chosen = tasks or package_ids()
+    listed = {}
+    for task in chosen:
+        check = read_record(task).check
+        if refresh and check is not None and state_of(task) == "accepted":
+            record_check(task, replace(check, regularities=regularities_of(task)))
+        record = read_record(task)
+        found = {name: text for name, text in record.judged().items() if not open or text == NOT_JUDGED}
+        if found and record.check is not None:
+            listed[task] = {name: [record.check.regularities[name], text] for name, text in found.items()}
+    lines = [
+        f"{task} {name} ({cases}); {text}"
+        for task, found_here in listed.items()
+        for name, (cases, text) in found_here.items()
+    ]
+    output(json, listed, *lines, f"{len(lines)} regularities in {len(listed)} of {len(chosen)} tasks")
 
 
 @app.command

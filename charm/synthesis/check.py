@@ -22,6 +22,7 @@ from charm.synthesis.build import ILLEGAL, OVERTIME, Rejected, Sample, collect
 from charm.synthesis.coverage import Coverage, coverage, simple_rules
 from charm.synthesis.facts import grids_text
 from charm.synthesis.records import Check
+from charm.synthesis.regularities import SAMPLE, Broken, broken_regularities
 from charm.synthesis.source_code import copied, forbidden, independence
 from charm.synthesis.workbench import (
     GENERATOR_FAILED,
@@ -61,6 +62,7 @@ class Report:
     rejects: dict[str, int] = field(default_factory=dict)
     content: str = ""
     coverage: Coverage | None = None
+    regularities: dict[str, Broken] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     excused: dict[str, str] = field(default_factory=dict)
@@ -94,6 +96,7 @@ class Report:
             failures=[failure.splitlines()[0] for failure in self.failures],
             notes=self.notes,
             declared=declared,
+            regularities={name: str(broken) for name, broken in self.regularities.items()},
         )
 
     def lines(self) -> list[str]:
@@ -129,6 +132,7 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
         generated = [Pair(*block.pair(k)) for k in range(len(block))]
         _check_rivals(report, generated)
         if official:
+            report.regularities = broken_regularities(list(official.values()), generated)
             report.coverage = coverage(official, generated)
             report.notes += report.coverage.notes
             for name, sentence in report.coverage.findings.items():
@@ -139,6 +143,16 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
             for name in sorted(package.exceptions.keys() - report.excused.keys()):
                 report.failures.append(f"5. the exception '{name}' is declared but not needed; take it out")
     return report
+
+
+def regularities_of(task: str, root: Path = ROOT) -> dict[str, str]:
+    """The part of a check that lists broken regularities, from as many pairs as that needs."""
+    package = load_package(task, root)
+    wanted = SAMPLE if package.cap is None else min(SAMPLE, package.cap)
+    block, _ = collect(ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
+    generated = [Pair(*block.pair(k)) for k in range(len(block))]
+    found = broken_regularities(list(_check_official(Report(package)).values()), generated)
+    return {name: str(broken) for name, broken in found.items()}
 
 
 def _check_official(report: Report) -> dict[str, Pair]:

@@ -6,7 +6,7 @@ One file each, so that several authors can record at the same time; nothing in i
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from charm.files import write_atomically
 from charm.synthesis.workbench import ROOT, file_sha256, listed_ids, package_ids
 
 VERDICTS = ("agreed", "fixed", "open")
+JUDGEMENTS = ("widened", "rival")
+NOT_JUDGED = "not judged"
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,9 @@ class Check:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     declared: dict[str, str] = field(default_factory=dict)  # the package's exceptions, wrong pairs and cap
+    regularities: dict[str, str] = field(
+        default_factory=dict
+    )  # official ones that the pairs break -> how often
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,14 @@ class Reading:
 class Record:
     check: Check | None = None
     reading: Reading | None = None
+    judgements: dict[str, str] = field(
+        default_factory=dict
+    )  # broken regularity -> "widened: why" or "rival: which"
+
+    def judged(self) -> dict[str, str]:
+        """Every broken regularity with its judgement."""
+        broken = self.check.regularities if self.check else {}
+        return {name: self.judgements.get(name, NOT_JUDGED) for name in broken}
 
 
 def read_record(task: str, root: Path = ROOT) -> Record:
@@ -54,7 +67,7 @@ def read_record(task: str, root: Path = ROOT) -> Record:
     try:
         data = json.loads(path.read_text("utf-8"))
         check, reading = data["check"], data["reading"]
-        return Record(check and Check(**check), reading and Reading(**reading))
+        return Record(check and Check(**check), reading and Reading(**reading), data.get("judgements", {}))
     except FileNotFoundError:
         return Record()
     except (ValueError, TypeError, KeyError) as error:
@@ -62,7 +75,23 @@ def read_record(task: str, root: Path = ROOT) -> Record:
 
 
 def record_check(task: str, check: Check, root: Path = ROOT) -> None:
-    _write(task, Record(check, read_record(task, root).reading), root)
+    """Record a check; judgements of regularities that are no longer broken are dropped."""
+    old = read_record(task, root)
+    kept = {name: text for name, text in old.judgements.items() if name in check.regularities}
+    _write(task, Record(check, old.reading, kept), root)
+
+
+def record_judgement(task: str, regularity: str, verdict: str, note: str, root: Path = ROOT) -> None:
+    """Say why the generated pairs may break a regularity of the official ones."""
+    old = read_record(task, root)
+    if verdict not in JUDGEMENTS:
+        raise CharmError(f"a judgement must be one of {', '.join(JUDGEMENTS)}; got {verdict}")
+    if not note:
+        raise CharmError(f"{task}: the judgement needs a note that says why")
+    if regularity not in old.judged():
+        known = ", ".join(map(repr, old.judged())) or "none"
+        raise CharmError(f"{task}: no broken regularity is called {regularity!r}; recorded: {known}")
+    _write(task, replace(old, judgements={**old.judgements, regularity: f"{verdict}: {note}"}), root)
 
 
 def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> None:
@@ -77,7 +106,7 @@ def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> Non
     if not package.is_file() and verdict != "open":
         raise CharmError(f"{package}: there is no package yet, so the verdict can only be open")
     sha256 = file_sha256(package) if package.is_file() else None
-    _write(task, Record(read_record(task, root).check, Reading(verdict, note, sha256)), root)
+    _write(task, replace(read_record(task, root), reading=Reading(verdict, note, sha256)), root)
 
 
 def state(task: str, root: Path = ROOT) -> str:

@@ -8,6 +8,7 @@ the functions that draw on a grid: `paint`, `fill`, `frame`, `line` and `ray`.
 from rearc2.helpers.chance import (
     Retry,
     colors,
+    mostly,
     random_cells,
     random_shape,
     retrying,
@@ -52,6 +53,7 @@ __all__ = [
     "label",
     "line",
     "most_common",
+    "mostly",
     "objects",
     "outside",
     "paint",

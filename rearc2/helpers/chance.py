@@ -28,6 +28,11 @@ def retrying(make: Callable[[], T], tries: int = 100) -> T:
     raise ValueError("tries must be positive")
 
 
+def mostly(rng: Random, low: int, near: int, high: int) -> int:
+    """A whole number from `low` on, in three of four draws up to `near`, else up to `high`."""
+    return rng.randint(low, max(low, near) if rng.random() < 0.75 else max(low, high))
+
+
 def colors(rng: Random, count: int, without: Collection[int] = (0,)) -> list[int]:
     """`count` distinct colours in random order, none of them in `without`."""
     return rng.sample([color for color in range(10) if color not in without], count)

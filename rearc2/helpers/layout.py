@@ -10,6 +10,7 @@ import numpy as np
 
 from rearc2.helpers.chance import Retry
 from rearc2.helpers.grid import Grid, Mask
+from rearc2.helpers.objects import grow
 
 SIDES = ("top", "right", "bottom", "left")
 
@@ -19,7 +20,8 @@ def spots(taken: Mask, height: int, width: int) -> Grid:
     rows, columns = taken.shape
     if height > rows or width > columns:
         return np.zeros((0, 2), np.int64)
-    sums = np.pad(taken.astype(np.int64).cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    sums = np.zeros((rows + 1, columns + 1), np.int64)
+    sums[1:, 1:] = taken.cumsum(axis=0).cumsum(axis=1)
     covered = (
         sums[height:, width:] - sums[:-height, width:] - sums[height:, :-width] + sums[:-height, :-width]
     )
@@ -107,10 +109,6 @@ def symmetries(grid: Grid) -> list[Grid]:
 
 
 def _spread(mask: Mask, distance: int) -> Mask:
-    padded = np.pad(mask, distance)
-    height, width = mask.shape
-    result = np.zeros_like(mask)
-    for down in range(2 * distance + 1):
-        for right in range(2 * distance + 1):
-            result |= padded[down : down + height, right : right + width]
-    return result
+    for _ in range(distance):
+        mask = grow(mask)
+    return mask

@@ -99,11 +99,14 @@ def holes(wall: Mask, diagonal: bool = False) -> Mask:
 
 def grow(mask: Mask, diagonal: bool = True) -> Mask:
     """The mask with all its neighbours."""
-    padded = np.pad(mask, 1)
-    tall = padded[:-2] | padded[1:-1] | padded[2:]
-    if diagonal:
-        return np.asarray(tall[:, :-2] | tall[:, 1:-1] | tall[:, 2:])
-    return np.asarray(tall[:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:])
+    tall = mask.copy()
+    tall[1:] |= mask[:-1]
+    tall[:-1] |= mask[1:]
+    across = tall if diagonal else mask
+    result = tall.copy()
+    result[:, 1:] |= across[:, :-1]
+    result[:, :-1] |= across[:, 1:]
+    return result
 
 
 def box(mask: Mask) -> tuple[int, int, int, int]:

@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, line
+from rearc2.helpers import Grid, canvas, line, mostly
 
 DOT, OUTLINE, GROUND = 5, 8, 7
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     # All official grids are 8x8, but in those only 220 pairs exist.
-    side = rng.randint(6, 18)
+    side = mostly(rng, 6, 9, 18)
     reach = rng.randint(3, side - 1)  # from corner to corner
     before = canvas(side, side, GROUND)
     top, left = rng.randint(0, side - 1 - reach), rng.randint(0, side - 1 - reach)

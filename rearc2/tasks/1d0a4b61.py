@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, fill, objects, random_cells, retrying
+from rearc2.helpers import Grid, Retry, fill, label, random_cells, retrying
 
 LINE = 1
 SIDE = 25
@@ -32,7 +32,7 @@ def _draw(rng: Random, pieces: int) -> tuple[Grid, Grid]:
     tile = np.pad(corner[np.ix_(mirrored, mirrored)], ((1, 0), (1, 0)), constant_values=LINE)
     repeats = -(-SIDE // period)
     after = np.tile(tile, (repeats, repeats))[:SIDE, :SIDE]
-    if len(objects(after, LINE)) < pieces:
+    if pieces and sum(label(after == color)[1] for color in palette) < pieces:
         raise Retry
     before = after.copy()
     for _ in range(rng.randint(4, 7)):

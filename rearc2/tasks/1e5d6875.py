@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, objects, paint, place
+from rearc2.helpers import Grid, Retry, canvas, mostly, objects, paint, place
 
 GROUND, GREY, RED = 7, 5, 2
 COPY = {GREY: 4, RED: 3}
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(8, 20)
+    side = mostly(rng, 8, 10, 20)
     count = rng.randint(max(3, side * side // 30), side * side // 15)
     pieces = sorted(rng.choices([GREY, RED], k=count), reverse=True)  # grey before red: green covers yellow
     if len(set(pieces)) < 2:

@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, random_cells
+from rearc2.helpers import Grid, Retry, canvas, mostly, random_cells
 
 GREY = 5
 INKS = [1, 2, 3, 4, 6, 7, 8, 9]
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    half = rng.randint(1, 8)
+    half = mostly(rng, 1, 4, 8)
     side = 2 * half + 1
     palette = rng.sample(INKS, rng.randint(min(5, 1 + half), 8))
     before = canvas(side, side)

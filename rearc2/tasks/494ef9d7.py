@@ -3,14 +3,14 @@ one. Other rows stay."""
 
 from random import Random
 
-from rearc2.helpers import Grid, canvas
+from rearc2.helpers import Grid, canvas, mostly
 
 PAIRS = [{4, 7}, {1, 8}]
 PALETTE = [1, 2, 3, 4, 6, 7, 8, 9]
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(3, 14), rng.randint(4, 14)
+    height, width = mostly(rng, 3, 7, 14), mostly(rng, 4, 8, 14)
     before = canvas(height, width)
     after = before.copy()
     attracted = {rng.randrange(height)} | {row for row in range(height) if rng.random() < 0.4}

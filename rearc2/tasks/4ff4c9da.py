@@ -25,6 +25,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for figure in objects(np.where(after == ink, ink, 0)):
         if figure.size > 1:
             shapes.setdefault(_key(figure), []).append(figure)
+    if len(shapes) < 4 or sum(map(len, shapes.values())) < 15:
+        raise Retry  # poorer than the official plaids
     repeated = [figures for figures in shapes.values() if 2 <= len(figures) <= 16]
     if not repeated or not (after == 0).any():
         raise Retry
@@ -41,7 +43,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _stripes(rng: Random, side: int) -> list[int]:
     """Kinds of rows or columns: bands of one to three kinds, from a small stock, with lines (0) between them."""
-    stock = [[rng.randint(1, 3) for _ in range(rng.randint(1, 3))] for _ in range(rng.randint(3, 5))]
+    stock = [[rng.randint(1, 3) for _ in range(rng.randint(1, 3))] for _ in range(rng.randint(4, 6))]
     stripes: list[int] = []
     while len(stripes) < side:
         stripes += [*rng.choice(stock), 0]

@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, colors
+from rearc2.helpers import Grid, colors, mostly
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     period = rng.randint(2, 4)
     margin_color, *cycle = colors(rng, period + 1)
     shift = rng.randint(1, period - 1)  # of every other row
-    visible = rng.randint(period + 2, 18)
+    visible = mostly(rng, period + 2, 6, 18)
     side = visible + rng.randint(1, min(visible, 9))
     rows, columns = np.indices((side, side))
     number = columns + shift * (rows % 2) + rng.randrange(period)

@@ -30,14 +30,13 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _spoil(rng: Random, grid: Grid, planted: Mask, shape: Mask) -> None:
     """Recolours one cell of every figure that the noise happens to form."""
-    height, width = grid.shape
     for image in symmetries(shape):
-        for top in range(height - image.shape[0] + 1):
-            for left in range(width - image.shape[1] + 1):
-                cells = [(top + r, left + c) for r, c in np.argwhere(image).tolist()]
-                noise = [cell for cell in cells if not planted[cell]]
-                if noise and all(grid[cell] == GREEN for cell in cells):
-                    grid[rng.choice(noise)] = rng.choice((0, 2, 4, 7))
+        windows = np.lib.stride_tricks.sliding_window_view(grid == GREEN, image.shape)
+        for top, left in np.argwhere(windows[..., image].all(axis=2)).tolist():
+            cells = [(top + r, left + c) for r, c in np.argwhere(image).tolist()]
+            noise = [cell for cell in cells if not planted[cell]]
+            if noise and all(grid[cell] == GREEN for cell in cells):
+                grid[rng.choice(noise)] = rng.choice((0, 2, 4, 7))
 
 
 def verify(grid: Grid) -> Grid:

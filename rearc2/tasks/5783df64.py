@@ -6,7 +6,7 @@ from rearc2.helpers import Grid, canvas, colors
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    block = rng.randint(2, 6)
+    block = rng.choice([2, 2, 2, 3, 3, 3, 4, 5, 6])
     before, after = canvas(3 * block, 3 * block), canvas(3, 3)
     for number, color in enumerate(colors(rng, 9)):
         row, column = divmod(number, 3)

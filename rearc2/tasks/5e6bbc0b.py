@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import SIDES, Grid, canvas, to_top, undo_to_top
+from rearc2.helpers import SIDES, Grid, canvas, mostly, to_top, undo_to_top
 
 BLUE, SKY, MAROON = 1, 8, 9
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(3, 18), rng.randint(3, 18)
+    height, width = mostly(rng, 3, 7, 18), mostly(rng, 3, 7, 18)
     column = rng.randint(1, width - 2)
     rows, columns = np.indices((height, width))
     # Drawn with the sky blue cell on top, in place of a blue one.

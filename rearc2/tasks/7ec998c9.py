@@ -3,13 +3,13 @@ the dot stands in the middle column it is the other way round."""
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, background, canvas, colors
+from rearc2.helpers import Grid, Retry, background, canvas, colors, mostly
 
 BLUE = 1
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(5, 17)
+    side = mostly(rng, 5, 8, 17)
     ground, dot = colors(rng, 2, without=(BLUE,))
     middle = side // 2
     centered = side % 2 == 1 and rng.random() < 0.6

@@ -5,13 +5,25 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, grow, objects, paint, place, random_shape
+from rearc2.helpers import (
+    Grid,
+    Mask,
+    Retry,
+    canvas,
+    colors,
+    grow,
+    mostly,
+    objects,
+    paint,
+    place,
+    random_shape,
+)
 
 SKY = 7
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(4, 14), rng.randint(7, 22)
+    height, width = mostly(rng, 4, 9, 14), mostly(rng, 7, 10, 22)
     ground_color, color = colors(rng, 2, without=(SKY,))
     ground = _ground(rng, height, width)
     count = rng.randint(1, 1 + width // 4)

@@ -4,11 +4,11 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, colors, line, random_cells, symmetries
+from rearc2.helpers import Grid, Retry, colors, line, mostly, random_cells, symmetries
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(3, 12)
+    side = mostly(rng, 3, 5, 12)
     palette = colors(rng, 3)
     square = random_cells(rng, (side, side), [0, 0, 0, *palette])
     if rng.random() < 0.5:

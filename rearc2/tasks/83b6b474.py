@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, background, canvas, colors, frame, objects, retrying
+from rearc2.helpers import Grid, Mask, Retry, background, canvas, colors, frame, mostly, objects, retrying
 
 Places = list[tuple[int, int]]
 
@@ -14,8 +14,12 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(4, 9)
     count = rng.randint(4, min(7, side))
     pieces = retrying(lambda: _pieces(rng, side, count))
-    size = side + rng.randint(2, 10)
-    ground, *palette = colors(rng, count + 1)
+    size = side + mostly(rng, 2, 4, 10)
+    return retrying(lambda: _draw(rng, side, size, pieces))
+
+
+def _draw(rng: Random, side: int, size: int, pieces: list[Places]) -> tuple[Grid, Grid]:
+    ground, *palette = colors(rng, len(pieces) + 1)
     before, after = canvas(size, size, ground), canvas(side, side, ground)
     for piece, color in zip(pieces, palette, strict=True):
         rows, columns = np.array(piece).T

@@ -78,11 +78,15 @@ def _window(rng: Random, marks: Mask) -> Box:
     tall, wide = rng.randint(3, height - 1), rng.randint(3, width - 1)
     top, left = rng.randint(0, height - tall), rng.randint(0, width - wide)
     window = marks[top : top + tall, left : left + wide]
+    if not window.any() or window.all():
+        raise Retry
     within = np.zeros_like(marks)
     within[top : top + tall, left : left + wide] = True
     cut = grow(marks & within) & marks & ~within
+    if cut.any():
+        raise Retry
     images = np.lib.stride_tricks.sliding_window_view(marks, window.shape)
-    if cut.any() or not window.any() or window.all() or (images == window).all(axis=(2, 3)).sum() != 1:
+    if (images == window).all(axis=(2, 3)).sum() != 1:
         raise Retry
     return top, left, tall, wide
 

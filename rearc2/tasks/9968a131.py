@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, colors
+from rearc2.helpers import Grid, canvas, colors, mostly
 
 GROUND = 7
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(4, 12)
+    side = mostly(rng, 4, 6, 12)
     first, second = colors(rng, 2, without=(GROUND,))
     top = rng.choice([0, rng.randint(0, side - 3)])
     bottom = side if top == 0 and rng.random() < 0.6 else rng.randint(top + 2, side)

@@ -31,12 +31,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     for row in range(SIDE - 2):
         for column in range(SIDE - 2):
             square = before[row : row + 3, column : column + 3]
+            if square[1, 1] != GREY or (row, column) in placed or not square.all():
+                continue
             inside = (square == RED).sum()
             alone = inside == reds[row + 1 : row + 6, column + 1 : column + 6].sum()
-            same = _reds(before, row, column) in wholes
-            if (row, column) in placed or not inside or not square.all() or square[1, 1] != GREY:
-                continue
-            if alone or same:
+            if inside and (alone or _reds(before, row, column) in wholes):
                 raise Retry
     return before, after
 
@@ -52,9 +51,11 @@ def verify(grid: Grid) -> Grid:
     for row in range(1, height - 1):
         for column in range(1, width - 1):
             square = grid[row - 1 : row + 2, column - 1 : column + 2]
+            if grid[row, column] != GREY or not square.all():
+                continue
             near = grid[max(0, row - 2) : row + 3, max(0, column - 2) : column + 3]
             whole = (square == RED).sum() == (near == RED).sum() > 0
-            if whole and (square != 0).all() and grid[row, column] == GREY:
+            if whole:
                 squares[row, column] = {(row + r, column + c) for r, c in np.argwhere(square == RED).tolist()}
     output = grid.copy()
     for (row, column), reds in squares.items():

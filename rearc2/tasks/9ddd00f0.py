@@ -5,11 +5,15 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, symmetries
+from rearc2.helpers import Grid, Retry, canvas, colors, retrying, symmetries
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    size = rng.choice([2, 3, 3, 4, 4, 5, 5])
+    size = rng.choice([2, 3, 3, 3, 3, 4, 4, 5])
+    return retrying(lambda: _draw(rng, size))
+
+
+def _draw(rng: Random, size: int) -> tuple[Grid, Grid]:
     side = size * size + size - 1
     (color,) = colors(rng, 1)
     before, after = canvas(side, side), canvas(side, side)

@@ -2,11 +2,11 @@
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, random_cells
+from rearc2.helpers import Grid, Retry, mostly, random_cells
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    half, odd = rng.randint(2, 6), rng.randint(0, 1)
+    half, odd = mostly(rng, 2, 3, 6), rng.randint(0, 1)
     side = 2 * half - odd
     square = random_cells(rng, (side, side), range(10))
     left, right = square[:2, :2].copy(), square[:2, -2:].copy()

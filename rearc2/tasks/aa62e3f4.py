@@ -5,16 +5,16 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, background, canvas, colors, grow, holes, random_shape
+from rearc2.helpers import Grid, Mask, Retry, background, canvas, colors, grow, holes, mostly, random_shape
 
 GROUND = 8
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.choice([3, 4, 5, 6, 7, 8]), rng.choice([3, 4, 5, 6, 7, 8])
+    height, width = mostly(rng, 3, 6, 8), mostly(rng, 3, 6, 8)
     shape = random_shape(rng, height, width, rng.uniform(0.6, 0.9))
     shape |= holes(np.pad(shape, 1))[1:-1, 1:-1]
-    side = rng.randint(max(height, width), 16)
+    side = mostly(rng, max(height, width), 8, 16)
     top, left = rng.randint(0, side - height), rng.randint(0, side - width)
     figure = np.zeros((side, side), bool)
     figure[top : top + height, left : left + width] = shape

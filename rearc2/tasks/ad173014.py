@@ -20,7 +20,6 @@ from rearc2.helpers import (
     paint,
     random_shape,
     retrying,
-    spots,
 )
 
 LOOP, FRAME = 1, 2
@@ -50,8 +49,13 @@ def _draw(rng: Random, inner: int, height: int, width: int, count: int) -> tuple
         # Boxes keep off the loop's corners.
         start, end = (left + 2, right - size - 1) if level else (top + 2, bottom - size - 1)
         places = [(across, along) if level else (along, across) for along in range(start, end)]
-        free = {(r, c) for r, c in spots(taken, size, size).tolist()}
-        places = [place for place in places if place in free]
+        places = [
+            (r, c)
+            for r, c in places
+            if 0 <= r <= height - size
+            and 0 <= c <= width - size
+            and not taken[r : r + size, c : c + size].any()
+        ]
         if not places:
             raise Retry
         place = rng.choice(places)

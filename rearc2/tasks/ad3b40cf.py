@@ -32,14 +32,15 @@ def _things(rng: Random, blocked: Mask, palette: list[int]) -> Grid:
     """Random things of the colours in `palette`, where the first colour has fewer cells than the last."""
     shapes = [random_shape(rng, rng.randint(1, 3), rng.randint(2, 4), rng.uniform(0.5, 1)) for _ in palette]
     shapes = [shape if rng.random() < 0.5 else shape.T for shape in shapes]
+    fewer = sum(int(shape.sum()) for shape, color in zip(shapes, palette, strict=True) if color == palette[0])
+    if 2 * fewer >= sum(int(shape.sum()) for shape in shapes):
+        raise Retry
     things = np.zeros(blocked.shape, np.int64)
     places = place(
         rng, blocked.shape, [shape.shape for shape in shapes], margin=rng.randint(0, 1), taken=blocked
     )
     for shape, color, (top, left) in zip(shapes, palette, places, strict=True):
         paint(things, shape, top, left, color)
-    if (things == palette[0]).sum() >= (things == palette[-1]).sum():
-        raise Retry
     return things
 
 

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, retrying, symmetries
+from rearc2.helpers import Grid, Mask, Retry, canvas, mostly, retrying, symmetries
 
 WALL, END, WAY = 1, 2, 4
 FAR = 999  # more than any way is long
@@ -12,7 +12,7 @@ STEPS = [(-1, 0), (1, 0), (0, -1), (0, 1)]
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(5, 14)
+    side = mostly(rng, 5, 8, 14)
     return retrying(lambda: _draw(rng, side), 2000)
 
 

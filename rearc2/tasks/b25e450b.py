@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, fill, objects, random_cells, retrying
+from rearc2.helpers import Grid, Mask, Retry, fill, grow, objects, random_cells, retrying
 
 BLOCK, GREY, ORANGE = 0, 5, 7
 
@@ -18,9 +18,11 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def _draw(rng: Random, height: int, width: int, count: int) -> tuple[Grid, Grid]:
     before = random_cells(rng, (height, width), rng.choice([[GREY, ORANGE], [GREY, ORANGE, ORANGE]]))
     after = before.copy()
-    near, far = np.zeros((height, width), int), np.zeros((height, width), int)
-    blocks = []
-    for _ in range(count):
+    near, far = np.zeros((height, width), bool), np.zeros((height, width), bool)
+    blocks: list[tuple[Mask, Mask, tuple[int, int, int, int]]] = []
+    for _ in range(20 * count):
+        if len(blocks) == count:
+            break
         level = rng.random() < 0.5  # it slides along rows
         length = width if level else height
         deep, wide = rng.randint(1, min(6, length // 2 - 1)), rng.randint(1, 4)
@@ -28,21 +30,27 @@ def _draw(rng: Random, height: int, width: int, count: int) -> tuple[Grid, Grid]
             (height if level else width) - wide - 1
         )  # corners stay free: there the direction would be open
         if limit < 1:
-            raise Retry
+            continue
         along = rng.randint(1, limit)
         starts = [0, length - deep]
         rng.shuffle(starts)
-        for covered, start in zip((near, far), starts, strict=True):
-            top, left = (along, start) if level else (start, along)
-            size = (wide, deep) if level else (deep, wide)
-            covered[top : top + size[0], left : left + size[1]] += 1
-            blocks.append((covered is far, top, left, *size))
-        fill(after, *((along, 0, wide, width) if level else (0, along, height, wide)), ORANGE)
-    for landed, *where in blocks:
-        fill(after if landed else before, *where, BLOCK)
-    # Blocks keep apart at the start, and none lands on another's start or end.
-    if far.max() > 1 or (near & far).any() or len(objects(np.where(before == BLOCK, 1, 0))) < count:
+        start, end = np.zeros((height, width), bool), np.zeros((height, width), bool)
+        for covered, first in zip((start, end), starts, strict=True):
+            top, left = (along, first) if level else (first, along)
+            fill(covered, top, left, *((wide, deep) if level else (deep, wide)), True)
+        # Blocks keep apart at the start, and none lands on another's start or end.
+        if (grow(start) & near).any() or (start & far).any() or (end & (near | far)).any():
+            continue
+        near |= start
+        far |= end
+        blocks.append((start, end, (along, 0, wide, width) if level else (0, along, height, wide)))
+    if len(blocks) < count:
         raise Retry
+    for _, _, trail in blocks:
+        fill(after, *trail, ORANGE)
+    for start, end, _ in blocks:
+        before[start] = BLOCK
+        after[end] = BLOCK
     return before, after
 
 

@@ -18,19 +18,31 @@ def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     before = canvas(8, 8, BACKGROUND)
     before[-1] = FLOOR
     after = before.copy()
-    left = rng.randint(0, 1)
-    for color in colors(rng, count, (0, BACKGROUND, FLOOR)):
-        height, width = rng.randint(1, 3), rng.randint(1, rng.choice([2, 3, 6]))
+    for color, (left, height, width) in zip(
+        colors(rng, count, (0, BACKGROUND, FLOOR)), retrying(lambda: _boxes(rng, count), 1000), strict=True
+    ):
         thing = random_shape(rng, height, width, rng.uniform(0.5, 1))
         rise = int(thing.sum())
         top = 7 - height
-        # A thing must stay in the grid.
-        if top - rise < 0 or left + width > 8:
-            raise Retry
+        if top < rise:
+            raise Retry  # a thing must stay in the grid
         paint(before, thing, top, left, color)
         paint(after, thing, top - rise, left, color)
-        left += width + rng.randint(1, 3)
     return before, after
+
+
+def _boxes(rng: Random, count: int) -> list[tuple[int, int, int]]:
+    """Left, height and width of things side by side."""
+    boxes = []
+    left = rng.randint(0, 1)
+    for _ in range(count):
+        height, width = rng.randint(1, 3), rng.randint(1, rng.choice([2, 3, 6]))
+        # A shape that spans its box has so many cells at least, and rises by as many rows.
+        if left + width > 8 or height + width - 1 > 7 - height:
+            raise Retry
+        boxes.append((left, height, width))
+        left += width + rng.randint(1, 3)
+    return boxes
 
 
 def verify(grid: Grid) -> Grid:

@@ -11,7 +11,7 @@ OPPOSITE = {2: 5, 5: 2}
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    width = rng.randint(5, rng.choice([10, 24]))
+    width = rng.randint(5, rng.choice([8, 9, 10, 12, 24]))
     before = canvas((width + 1) // 2, width, BACKGROUND)
     step = 2 if rng.random() < 0.3 else 1  # single cells with gaps between them, or a row without gaps
     left = 1 if step == 2 else rng.choice([0, 0, 1])

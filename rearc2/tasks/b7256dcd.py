@@ -4,13 +4,25 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, grow, objects, paint, place, random_shape, retrying
+from rearc2.helpers import (
+    Grid,
+    Retry,
+    canvas,
+    colors,
+    grow,
+    mostly,
+    objects,
+    paint,
+    place,
+    random_shape,
+    retrying,
+)
 
 BACKGROUND, PINK = 7, 6
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(5, 14), rng.randint(4, 14)
+    height, width = mostly(rng, 5, 7, 14), mostly(rng, 4, 7, 14)
     count = rng.randint(2, 2 + height * width // 25)
     touched = rng.randint(1, min(count, 7))
     loose = rng.randint(0, min(2, 8 - touched))

@@ -38,16 +38,16 @@ def _draw(rng: Random, count: int, dots: int) -> tuple[Grid, Grid]:
     corners = rng.sample(CORNERS, dots)
     before, after = canvas(30, 30, ground), canvas(30, 30, ground)
     taken = np.zeros((30, 30), bool)
-    for top, left in CORNERS:
-        taken[top : top + 5, left : left + 5] = True
-    # Two free cells between figures keep them apart for certain.
-    places = place(rng, (30, 30), [(7, 7)] * count, gap=0)
+    # Two free cells between figures keep them apart for certain; the corners of 5x5 cells stay free.
+    for rows in (slice(4), slice(26, 30)):
+        taken[rows, :4] = taken[rows, 26:] = True
+    places = place(rng, (30, 30), [(7, 7)] * count, gap=0, taken=taken)
     owners = list(range(dots)) + [rng.randrange(dots) for _ in range(count - dots)]
-    for color, owner, (top, left) in zip(figure_colors, owners, places, strict=True):
+    for number, (color, owner, (top, left)) in enumerate(zip(figure_colors, owners, places, strict=True)):
         top, left = top + 1, left + 1
-        if taken[top : top + 5, left : left + 5].any():
-            raise Retry
-        figure = retrying(lambda: _figure(rng))
+        # Officially the dot is always part of a copy: of the first one here.
+        tip = (-1 if corners[owner][0] else 0), (-1 if corners[owner][1] else 0)
+        figure = retrying(lambda tip=tip if number < dots else None: _figure(rng, tip))
         row, column = rng.choice(np.argwhere(figure).tolist())
         rest = figure.copy()
         rest[row, column] = False
@@ -59,20 +59,19 @@ def _draw(rng: Random, count: int, dots: int) -> tuple[Grid, Grid]:
         before[top + row, left + column], after[top + row, left + column] = dot, color
         paint(after, figure, *corners[owner], dot)
     for color, (top, left) in zip(dot_colors, corners, strict=True):
-        place_of_dot = (0 if top == 0 else 29), (0 if left == 0 else 29)
-        if after[place_of_dot] != color:
-            raise Retry  # officially the dot is always part of a copy
-        before[place_of_dot] = color
+        before[0 if top == 0 else 29, 0 if left == 0 else 29] = color
     return before, after
 
 
-def _figure(rng: Random) -> Mask:
-    """A figure that touches all sides of its 5x5 box; it may consist of several parts."""
+def _figure(rng: Random, tip: tuple[int, int] | None) -> Mask:
+    """A figure that touches all sides of its 5x5 box, with a cell at the tip; it may consist of several parts."""
     if rng.random() < 0.4:
         figure = symmetric_shape(rng, 5, 5, rng.uniform(0.3, 0.5), rng.choice(["lr", "ud", "both"]))
     else:
         figure = scatter(rng, (5, 5), rng.uniform(0.15, 0.4))
         figure |= rng.choice([figure.T, figure[::-1], figure[:, ::-1]])
+    if tip is not None and not figure[tip]:
+        raise Retry
     if not 5 <= figure.sum() <= 16 or not (
         figure[[0, -1]].any(axis=1).all() and figure[:, [0, -1]].any(axis=0).all()
     ):

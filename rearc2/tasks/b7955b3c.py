@@ -24,13 +24,15 @@ def _draw(rng: Random, height: int, width: int, count: int, stains: int) -> tupl
     after = canvas(height, width, ground)
     boxes: dict[int, tuple[int, int, int, int]] = {ground: (0, 0, height, width)}
     for color in palette:
-        size = rng.randint(2, height * 2 // 3), rng.randint(2, width * 2 // 3)
+        size = rng.randint(height // 3, height * 3 // 4), rng.randint(width // 3, width * 3 // 4)
         if rng.random() < 0.7:  # long and narrow ones cross without hiding each other
-            narrow = rng.randint(2, max(2, height // 4)), rng.randint(2, max(2, width // 4))
+            narrow = rng.randint(2, max(2, height // 3)), rng.randint(2, max(2, width // 3))
             size = rng.choice([(size[0], narrow[1]), (narrow[0], size[1])])
         top, left = rng.randint(1, height - size[0] - 1), rng.randint(1, width - size[1] - 1)
         boxes[color] = top, left, *size
         fill(after, top, left, *size, color)
+    if any(not (after == color).any() or box(after == color) != at for color, at in boxes.items()):
+        raise Retry
     before = after.copy()
     for top, left in place(rng, (height, width), [(3, 3)] * stains, gap=0):
         paint(before, PLUS, top, left, STAIN)

@@ -12,7 +12,7 @@ BLUE, RED = 1, 2
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     # Officially the panels are 2x2, of which there are only 14 that turning changes.
-    size = rng.choice([2, 3, 3, 4, 4, 5, 5, 6, 6, 7])
+    size = rng.choice([2, 3, 3, 3, 3, 3, 4, 4, 5, 6, 7])
     first = scatter(rng, (size, size), rng.uniform(0.35, 0.75)).astype(np.int64)
     turned = [np.rot90(first, -turns) for turns in range(4)]
     if (turned[0] == turned[1]).all():

@@ -5,11 +5,11 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors
+from rearc2.helpers import Grid, Retry, canvas, colors, mostly
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(6, 18)
+    side = mostly(rng, 6, 10, 18)
     half = rng.randint(3, side // 2)  # width of the outline
     # First column of the outline in the rows of the upper half, downwards ever farther to the left.
     edges = sorted(

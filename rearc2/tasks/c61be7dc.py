@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, paint, symmetric_shape
+from rearc2.helpers import Grid, Retry, canvas, mostly, paint, symmetric_shape
 
 FLOOR, BLACK, GREY = 7, 0, 5
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    half = rng.randint(4, 14)
+    half = mostly(rng, 4, 6, 14)
     side = 2 * half + 1
     distance = rng.randint(2, max(2, half - 3))  # of the two lines from the middle
     thickness = 2 * distance - 1

@@ -13,12 +13,14 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     boxes: list[tuple[int, int, int, int]] = []
     outlines: list[Mask] = []
     for _ in range(150):
+        if len(boxes) == count:
+            break
         height, width = rng.randint(3, side // 2), rng.randint(4, side // 2 + 2)
         place = rng.randint(0, side - height), rng.randint(0, side - width), height, width
         outline = canvas(side, side)
         frame(outline, *place, 1)
         # Every frame crosses the next one, or the order would not show.
-        if len(boxes) < count and (not boxes or (outlines[-1] & (outline == 1)).any()):
+        if not boxes or (outlines[-1] & (outline == 1)).any():
             boxes.append(place)
             outlines.append(outline == 1)
     if len(boxes) < count:

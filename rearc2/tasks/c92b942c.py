@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors
+from rearc2.helpers import Grid, Retry, canvas, colors, mostly
 
 BLUE, GREEN = 1, 3
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(2, 8), rng.randint(3, 9)
+    height, width = mostly(rng, 2, 4, 8), mostly(rng, 3, 5, 9)
     (color,) = colors(rng, 1, without=(0, BLUE, GREEN))
     # No two rows with dots lie side by side, not even across the seam of two tiles.
     rows = [rng.randrange(height)]

@@ -24,13 +24,13 @@ def _pair(rng: Random) -> tuple[Grid, Grid]:
             if (row + column) % 2:  # a thread between two knots
                 rim = row in (1, height - 2) or column in (1, width - 2)
                 net[row, column] = rng.random() < (max(density, 0.95) if rim else density)
-    if label(net, diagonal=False)[1] > 1:
-        raise Retry
     doors = [(edge, column) for edge, row in ((0, 1), (-1, -2)) for column in np.flatnonzero(net[row])]
     doors += [(row, edge) for edge, column in ((0, 1), (-1, -2)) for row in np.flatnonzero(net[:, column])]
     ends = [(int(row) % height, int(column) % width) for row, column in rng.sample(doors, 2)]
     if sum(abs(a - b) for a, b in zip(*ends, strict=True)) < rng.randint(4, (height + width) // 2):
         raise Retry  # the way should be long
+    if label(net, diagonal=False)[1] > 1:
+        raise Retry
     dangers = np.zeros_like(net)
     for _ in range(6):
         choices = np.argwhere(~net & ~dangers)
@@ -67,27 +67,35 @@ def _at(like: Mask, place: tuple[int, int]) -> Mask:
 
 def _only_way(free: Mask, ends: list[tuple[int, int]]) -> Mask | None:
     """The free cells between the ends, if they form one way without forks."""
-    free = free.copy()
-    for place in ends:
-        free[place] = True
-    numbers, _ = label(free, diagonal=False)
-    if numbers[ends[0]] != numbers[ends[1]]:
+    cells = {(row, column) for row, column in np.argwhere(free).tolist()} | set(ends)
+    found = {ends[0]}
+    waiting = [ends[0]]
+    while waiting:
+        new = [place for place in _beside(waiting.pop()) if place in cells and place not in found]
+        found.update(new)
+        waiting += new
+    if ends[1] not in found:
         return None
-    free &= numbers == numbers[ends[0]]
-    while True:
-        padded = np.pad(free.astype(int), 1)
-        near = padded[:-2, 1:-1] + padded[2:, 1:-1] + padded[1:-1, :-2] + padded[1:-1, 2:]
-        for place in ends:
-            near[place] += 1
-        loose = free & (near < 2)
-        if not loose.any():
-            break
-        free &= ~loose
-    if (near[free] != 2).any():
+    near = {place: sum(other in found for other in _beside(place)) + (place in ends) for place in found}
+    waiting = [place for place in found if near[place] < 2]
+    while waiting:  # blind alleys, cell by cell from their ends
+        place = waiting.pop()
+        if near.pop(place, None) is not None:
+            for other in _beside(place):
+                if other in near:
+                    near[other] -= 1
+                    waiting += [other] if near[other] < 2 else []
+    if any(count != 2 for count in near.values()):
         return None
-    for place in ends:
-        free[place] = False
-    return free
+    way = np.zeros_like(free)
+    for place in near.keys() - set(ends):
+        way[place] = True
+    return way
+
+
+def _beside(place: tuple[int, int]) -> list[tuple[int, int]]:
+    row, column = place
+    return [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
 
 
 def _steps(free: Mask, ends: list[tuple[int, int]]) -> int:

@@ -1,4 +1,6 @@
-"""All figures occur twice but one: the output is that one."""
+"""All figures occur twice but one: the output is that one.
+
+It is officially also the only figure with a colour that no other has, so only such inputs are drawn."""
 
 from random import Random
 
@@ -7,8 +9,10 @@ from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, r
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     side = rng.randint(10, 16)
-    palette = colors(rng, rng.randint(3, 5))
+    own, *palette = colors(rng, rng.randint(3, 5))
     figures = [_figure(rng, palette) for _ in range(rng.randint(3, 4))]
+    # The single figure gets a colour of its own, in one of its colours' places.
+    figures[0][figures[0] == rng.choice(figures[0][figures[0] > 0].tolist())] = own
     if len({(figure.shape, figure.tobytes()) for figure in figures}) < len(figures):
         raise Retry
     shown = [figures[0]] + 2 * figures[1:]
@@ -30,6 +34,18 @@ def _figure(rng: Random, palette: list[int]) -> Grid:
     for cell in map(tuple, zip(*mask.nonzero(), strict=True)):
         figure[cell] = rng.choice([first, second])
     return figure
+
+
+def rival_color(grid: Grid) -> Grid:
+    """The output is the figure with a colour that no other figure has."""
+    figures = [thing.patch for thing in objects(grid, same_color=False)]
+    (single,) = [
+        number
+        for number, figure in enumerate(figures)
+        if set(figure[figure > 0].tolist())
+        - {c for other in figures if other is not figure for c in other.flat}
+    ]
+    return figures[single].copy()
 
 
 def verify(grid: Grid) -> Grid:

@@ -1,5 +1,7 @@
 """Every green frame has a nub on one side; beside the opposite side lies its mirror image, one free line apart: blue
-if the nub is to the left or right, sky blue if it is at the top or bottom."""
+if the nub is to the left or right, sky blue if it is at the top or bottom.
+
+All official nubs are in the very middle of their side, so the image may as well be turned; no others are drawn."""
 
 from random import Random
 
@@ -32,10 +34,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _body(rng: Random) -> Mask:
     """A frame with its nub at the top, in the middle of that side."""
-    height, width = rng.randint(3, 6), rng.randint(3, 6)
+    height, width = rng.randint(3, 6), rng.choice([3, 5])
     body = canvas(height + 1, width)
     frame(body, 1, 0, height, width, 1)
-    body[0, width // 2 if rng.random() < 0.5 else (width - 1) // 2] = 1
+    body[0, width // 2] = 1
     return body > 0
 
 
@@ -44,16 +46,27 @@ def _color(side: str) -> int:
 
 
 def verify(grid: Grid) -> Grid:
+    return _with_images(grid, turned=False)
+
+
+def rival_turned(grid: Grid) -> Grid:
+    """The image is the frame after half a turn."""
+    return _with_images(grid, turned=True)
+
+
+def _with_images(grid: Grid, turned: bool) -> Grid:
     output = grid.copy()
     for thing in objects(grid):
         # The nub is alone in the first or last row or column of the box.
         rows, columns = thing.mask.sum(axis=1), thing.mask.sum(axis=0)
+        half_turn = thing.mask[::-1, ::-1]
+        across, down = (half_turn, half_turn) if turned else (thing.mask[:, ::-1], thing.mask[::-1])
         if rows[0] == 1:
-            paint(output, thing.mask[::-1], thing.bottom + 2, thing.left, UPRIGHT)
+            paint(output, down, thing.bottom + 2, thing.left, UPRIGHT)
         elif rows[-1] == 1:
-            paint(output, thing.mask[::-1], thing.top - 1 - thing.height, thing.left, UPRIGHT)
+            paint(output, down, thing.top - 1 - thing.height, thing.left, UPRIGHT)
         elif columns[0] == 1:
-            paint(output, thing.mask[:, ::-1], thing.top, thing.right + 2, SIDEWAYS)
+            paint(output, across, thing.top, thing.right + 2, SIDEWAYS)
         else:
-            paint(output, thing.mask[:, ::-1], thing.top, thing.left - 1 - thing.width, SIDEWAYS)
+            paint(output, across, thing.top, thing.left - 1 - thing.width, SIDEWAYS)
     return output

@@ -41,9 +41,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _beside(grid: Grid, row: int, column: int, color: int) -> bool:
-    """Whether the place touches a cell of that colour over an edge."""
-    near = [*grid[max(row - 1, 0) : row + 2, column], *grid[row, max(column - 1, 0) : column + 2]]
-    return color in near
+    """Whether the place touches a cell of that colour, over a corner too: dots are counted, and cells."""
+    return bool((grid[max(row - 1, 0) : row + 2, max(column - 1, 0) : column + 2] == color).any())
 
 
 def verify(grid: Grid) -> Grid:

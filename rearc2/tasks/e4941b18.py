@@ -3,13 +3,13 @@ beside the block, on its own side."""
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, canvas, fill, objects
+from rearc2.helpers import Grid, Retry, canvas, fill, mostly, objects
 
 GROUND, BLOCK, RED, BLUE = 7, 5, 2, 8
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(7, 24)
+    side = mostly(rng, 7, 12, 24)
     top = rng.randint(2, side - 3)
     left = rng.randint(0, side // 4)
     width = rng.randint(3, side - left - 1)

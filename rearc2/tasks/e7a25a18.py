@@ -10,7 +10,9 @@ SIDE, RED = 14, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    block = rng.randint(1, 2)  # side of a coloured square; the frame's inside is always four times as wide
+    block = rng.choice(
+        [1, 2, 2, 2]
+    )  # side of a coloured square; the frame's inside is always four times as wide
     side = 4 * block + 2
     palette = colors(rng, 4, without=(0, RED, 7, 9))
     before, after = canvas(SIDE, SIDE), canvas(side, side)

@@ -36,12 +36,19 @@ def _line(rng: Random, blocked: Mask) -> Mask:
     row = (height - 1, rng.randrange(height), 0, rng.randrange(height))[side]
     column = (rng.randrange(width), 0, rng.randrange(width), width - 1)[side]
     turn = side
-    way: list[tuple[int, int]] = []
+    way: dict[tuple[int, int], None] = {}  # in order
     while True:
-        near_way = [(row + down, column + right) in way for down, right in STEPS]
-        if blocked[row, column] or (row, column) in way or sum(near_way) > 1:
+        if blocked[row, column] or (row, column) in way:
             raise Retry
-        way.append((row, column))
+        near = (
+            (row - 1, column) in way,
+            (row + 1, column) in way,
+            (row, column - 1) in way,
+            (row, column + 1) in way,
+        )
+        if sum(near) > 1:
+            raise Retry
+        way[row, column] = None
         if len(way) > 1 and (row in (0, height - 1) or column in (0, width - 1)) and rng.random() < 0.7:
             break
         if len(way) > 1 and rng.random() < 0.65:
@@ -52,7 +59,7 @@ def _line(rng: Random, blocked: Mask) -> Mask:
     if len(way) <= min(height, width) // 2 + 1:
         raise Retry
     mask = np.zeros(blocked.shape, bool)
-    mask[tuple(np.transpose(way))] = True
+    mask[tuple(np.transpose(list(way)))] = True
     return mask
 
 

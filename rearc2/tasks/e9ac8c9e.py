@@ -8,7 +8,7 @@ GREY = 5
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    count = rng.randint(1, 4)
+    count = rng.choice([1, 1, 1, 2, 3, 4])
     side = rng.choice([10, 11, 12]) if count == 1 else rng.randint(13, 20)
     halves = [rng.randint(1, 3) for _ in range(count)]
     before, after = canvas(side, side), canvas(side, side)

@@ -5,16 +5,16 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, fill, line, upscale
+from rearc2.helpers import Grid, Retry, canvas, colors, fill, line, mostly, upscale
 
 BLUE = 1
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(2, 10)
+    side = mostly(rng, 2, 6, 10)
     (color,) = colors(rng, 1, without=(0, BLUE))
     places = [(r, c) for r in range(side) for c in range(side)]
-    dots = rng.sample(places, rng.randint(1, max(1, min(4, side - 1))))
+    dots = rng.sample(places, rng.randint(1, min(6, side)))
     before, after = canvas(side, side), canvas(2 * side, 2 * side)
     for row, column in dots:
         before[row, column] = color

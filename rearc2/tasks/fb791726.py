@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors
+from rearc2.helpers import Grid, Retry, canvas, colors, mostly
 
 LINE = 3
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(3, 15)
+    side = mostly(rng, 3, 7, 15)
     (color,) = colors(rng, 1, without=(0, LINE))
     rows: list[int] = []
     row = rng.choice([0, 0, rng.randint(0, side - 3)])

@@ -5,14 +5,14 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas
+from rearc2.helpers import Grid, Retry, canvas, mostly
 
 PAPER, SLEEPER, BLOCK, GOAL, PASSED = 6, 0, 7, 9, 2
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     # Drawn with an upright track and the block above the goal, then turned.
-    side, thick = rng.randint(8, 28), rng.choice([1, 2, 2, 3, 4])
+    side, thick = mostly(rng, 8, 16, 28), rng.choice([1, 2, 2, 3, 4])
     left = rng.randint(2, side - thick - 2) if side > thick + 4 else 2
     start = rng.randint(0, side // 3)
     goal = rng.randint(start + thick + 1, side - thick) if start + 2 * thick + 1 <= side else side

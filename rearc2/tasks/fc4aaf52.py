@@ -1,5 +1,7 @@
 """The figure swaps its two colours and breaks in the middle: the upper half moves right until it touches the lower one
-corner to corner."""
+corner to corner.
+
+All official figures lie in the middle of the grid, so the grid's middle may be what counts; no others are drawn."""
 
 from random import Random
 
@@ -29,7 +31,7 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     columns = np.flatnonzero(half.any(axis=0))
     if columns[-1] + step >= SIDE or core[:tall].sum() < 3 or step < 3:
         raise Retry
-    top = rng.randint(max(0, 6 - tall), min(SIDE - 2 * tall, 10 - tall))
+    top = SIDE // 2 - tall
     before, after = canvas(SIDE, SIDE, PAPER), canvas(SIDE, SIDE, PAPER)
     for row in range(2 * tall):
         for column in np.flatnonzero(figure[row]):
@@ -40,7 +42,16 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def verify(grid: Grid) -> Grid:
     rows = np.flatnonzero((grid != PAPER).any(axis=1))
-    below = (rows[0] + rows[-1] + 1) // 2  # the first row of the lower half
+    return _broken(grid, (int(rows[0]) + int(rows[-1]) + 1) // 2)
+
+
+def rival_grid(grid: Grid) -> Grid:
+    """The figure breaks in the middle of the grid."""
+    return _broken(grid, len(grid) // 2)
+
+
+def _broken(grid: Grid, below: int) -> Grid:
+    """Everything above the row `below` moves right; colours are swapped."""
     one, other = np.unique(grid[grid != PAPER])
     output = np.where(grid == one, other, np.where(grid == other, one, PAPER))
     step = int((grid[below] != PAPER).sum())

@@ -6,9 +6,11 @@ import numpy as np
 
 from rearc2.helpers import Grid, canvas, colors, frame
 
+CAP = 436  # odd sides from 3 to 15 in 9 colours, less the five official ones; larger grids are mostly empty
+
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = 2 * rng.randint(1, 14) + 1, 2 * rng.randint(1, 14) + 1
+    height, width = 2 * rng.randint(1, 7) + 1, 2 * rng.randint(1, 7) + 1
     (color,) = colors(rng, 1)
     before, after = canvas(height, width), canvas(height, width)
     before[height // 2, width // 2] = color

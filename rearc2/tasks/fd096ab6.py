@@ -6,7 +6,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Retry, canvas, colors, crop, paint, place, random_shape
+from rearc2.helpers import Grid, Retry, canvas, colors, crop, paint, place, random_shape, retrying
 
 PAPER, WHOLE = 1, 4
 
@@ -21,16 +21,14 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     palette = [WHOLE, *colors(rng, rng.randint(4, 7), without=(0, PAPER, WHOLE))]
     if len(palette) > 6 and rng.random() < 0.7:
         palette.append(rng.choice(palette[1:]))
+    parts = [cells if color == WHOLE else retrying(lambda: _part(rng, cells)) for color in palette]
     corners = place(rng, (side, side), [figure.shape] * len(palette))
     twins = [corner for corner, color in zip(corners, palette, strict=True) if color == palette[-1]]
     for (top, left), (top2, left2) in pairwise(twins):
         if abs(top - top2) < 2 * height and abs(left - left2) < 2 * width:
             raise Retry  # two parts of one colour are not taken for one
     before, after = canvas(side, side, PAPER), canvas(side, side, PAPER)
-    for color, (top, left) in zip(palette, corners, strict=True):
-        shown = cells if color == WHOLE else _part(rng, cells)
-        if sum(_fits(cells, shown, r, c) for r in range(-height, height) for c in range(-width, width)) > 1:
-            raise Retry  # the part tells its place in the figure
+    for color, shown, (top, left) in zip(palette, parts, corners, strict=True):
         for row, column in shown:
             before[top + row, left + column] = color
         paint(after, figure, top, left, color)
@@ -38,16 +36,18 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _part(rng: Random, cells: list[list[int]]) -> list[list[int]]:
-    """Some of the cells, mostly neighbours."""
+    """Some of the cells, mostly neighbours, that fit in one place of the figure only."""
     count = rng.randint(2, len(cells) - 2)
     if rng.random() < 0.3:
-        return rng.sample(cells, count)
-    row, column = rng.choice(cells)
-    return sorted(cells, key=lambda cell: (cell[0] - row) ** 2 + (cell[1] - column) ** 2)[:count]
-
-
-def _fits(cells: list[list[int]], shown: list[list[int]], down: int, right: int) -> bool:
-    return all([row + down, column + right] in cells for row, column in shown)
+        shown = rng.sample(cells, count)
+    else:
+        row, column = rng.choice(cells)
+        shown = sorted(cells, key=lambda cell: (cell[0] - row) ** 2 + (cell[1] - column) ** 2)[:count]
+    (first, second), *rest = shown
+    fitting = [all([row + r - first, column + c - second] in cells for r, c in rest) for row, column in cells]
+    if sum(fitting) > 1:
+        raise Retry
+    return shown
 
 
 def verify(grid: Grid) -> Grid:

@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, label, paint, scatter
+from rearc2.helpers import Grid, Mask, Retry, canvas, colors, label, mostly, paint, scatter
 
 PAPER = 7
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = rng.randint(8, 18)
+    side = mostly(rng, 8, 10, 18)
     color, other = colors(rng, 2, without=(0, PAPER))
     height, other_height = rng.randint(3, max(3, side // 2 - 1)), rng.randint(3, max(3, side // 2 - 1))
     width, other_width = rng.randint(3, max(4, side // 2 - 1)), rng.randint(3, max(3, side // 2 - 1))

@@ -5,13 +5,13 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, canvas, ray
+from rearc2.helpers import Grid, canvas, mostly, ray
 
 CROSS, DIAGONAL, BEAM = 2, 1, (8, 8, 4)
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    height, width = rng.randint(7, 30), rng.randint(7, 30)
+    height, width = mostly(rng, 7, 15, 30), mostly(rng, 7, 15, 30)
     row, column = rng.randint(2, height - 3), rng.randint(2, width - 3)
     before = canvas(height, width)
     before[row, column - 1 : column + 2] = before[row - 1 : row + 2, column] = CROSS

@@ -153,6 +153,15 @@ def test_colors_are_distinct_and_allowed(seed: int) -> None:
     assert set(found) <= {1, 2, 4, 5, 6, 7, 8, 9}
 
 
+def test_mostly_is_near_and_at_times_far() -> None:
+    rng = Random(5)
+    draws = [h.mostly(rng, 3, 6, 20) for _ in range(2000)]
+    assert set(draws) == set(range(3, 21))
+    near = sum(draw <= 6 for draw in draws) / len(draws)
+    assert abs(near - (0.75 + 0.25 * 4 / 18)) < 0.03
+    assert {h.mostly(rng, 5, 4, 4) for _ in range(20)} == {5}
+
+
 def test_retrying_is_bounded() -> None:
     calls: list[int] = []
 
