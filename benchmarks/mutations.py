@@ -148,13 +148,13 @@ MUTATIONS = (
         "instance rows move by their gradient and not by its sign",
         'rows_NC - group["lr"] * sums_NC.sign()',
         'rows_NC - group["lr"] * sums_NC',
-        ("test_rows.py",),
+        ("test_row_optimizers.py",),
     ),
     Mutation(
         "a row that is read twice moves by its first gradient",
         "return ids_N, sums_NC[run_N]",
         "return ids_N, grads_NC[order_N]",
-        ("test_rows.py",),
+        ("test_row_optimizers.py",),
     ),
     Mutation(
         "averaged weights stay in the model",

@@ -6,8 +6,7 @@ Each memory learns 3,000 of the 3,840 combinations and is then asked about all o
 
 import torch
 
-from charm.memory import CoSE, Film, Lookup, RowTable, TableMemory
-from charm.training.rows import RowAdamW
+from charm.memory import CoSE, Film, Lookup, RowAdamW, RowTable, TableMemory
 
 USERS, ITEMS, HOURS, SEEN, WIDTH, RANK = 40, 12, 8, 3000, 16, 4
 torch.manual_seed(0)

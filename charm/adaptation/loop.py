@@ -19,6 +19,7 @@ from torch.optim import AdamW, Optimizer
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
+from charm.memory.optimizers import RowAdamW, RowSignSGD
 from charm.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
@@ -27,7 +28,6 @@ from charm.training.config import Refinement
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import put_rates_on, scale_rates
 from charm.training.refinement import refine_prepared
-from charm.training.rows import RowAdamW, RowSignSGD
 from charm.training.slots import Slots, fill_slots, pick_slots
 
 Scope = Literal["rows", "composition", "full"]

@@ -57,7 +57,7 @@ class Request:
     """Replace every task embedding by zeros: what the reasoner knows without its memory."""
 
 
-Advance = Callable[[int, int], None]  # (predictions made, predictions in all)
+VoteProgress = Callable[[int, int], None]  # (predictions made, predictions in all)
 
 
 def predict(
@@ -65,7 +65,7 @@ def predict(
     place: Place,
     earlier: Mapping[int, Votes] | None = None,
     keep: Callable[[dict[int, Votes], bool], None] = lambda votes, complete: None,
-    advance: Advance = lambda done, total: None,
+    advance: VoteProgress = lambda done, total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[int, Votes]:
     """This process's share of the votes, by refinement depth.
@@ -161,7 +161,7 @@ def predict_votes(
     place: Place,
     votes_folder: Path,
     step: int,
-    advance: Advance = lambda done, total: None,
+    advance: VoteProgress = lambda done, total: None,
     stop: Callable[[], bool] = lambda: False,
     run: str = "",
 ) -> None:

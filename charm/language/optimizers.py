@@ -13,7 +13,7 @@ from charm.devices import sum_gradients
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
 from charm.language.muon import NorMuon
-from charm.training.rows import RowAdamW
+from charm.memory.optimizers import RowAdamW
 
 REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch
 REFERENCE_WIDTH = 768  # learning rates of embeddings and head fall with the square root of the width

@@ -1,4 +1,4 @@
-"""Structured sparse memory for any structured key: factors, composers, row tables, CoSE.
+"""Structured sparse memory for any structured key: factors, composers, row tables, CoSE, and optimizers for rows.
 
 A key is a mapping from field name to integer tensor; a memory turns a batch of keys into vectors.
 """
@@ -13,8 +13,10 @@ from charm.memory.composers import (
     Hypernetwork,
     MixtureOfExperts,
 )
-from charm.memory.cose import CoSE, TableMemory
+from charm.memory.config import CoSEConfig
+from charm.memory.cose import CoSE, ParameterGroups, TableMemory, grouped_parameters
 from charm.memory.factors import Factor, Lookup, SlotPermutation, Sum, factor_parameters
+from charm.memory.optimizers import RowAdamW, RowSignSGD
 from charm.memory.parts import Key, MemoryModule, Rows, dense_parameters, row_parameters
 from charm.memory.tables import KeyedTable, RowTable
 
@@ -22,6 +24,7 @@ __all__ = [
     "COMPOSERS",
     "Add",
     "CoSE",
+    "CoSEConfig",
     "Composer",
     "Factor",
     "Film",
@@ -33,6 +36,9 @@ __all__ = [
     "Lookup",
     "MemoryModule",
     "MixtureOfExperts",
+    "ParameterGroups",
+    "RowAdamW",
+    "RowSignSGD",
     "RowTable",
     "Rows",
     "SlotPermutation",
@@ -40,5 +46,6 @@ __all__ = [
     "TableMemory",
     "dense_parameters",
     "factor_parameters",
+    "grouped_parameters",
     "row_parameters",
 ]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.memory.composers import Composer
-from charm.memory.factors import Factor
-from charm.memory.parts import Key, MemoryModule
+from charm.memory.factors import Factor, Lookup, factor_parameters
+from charm.memory.parts import Key, MemoryModule, dense_parameters, row_parameters
 from charm.memory.tables import KeyedTable, RowTable
 
 
@@ -87,6 +88,33 @@ class TableMemory(MemoryModule):
 
     def forward(self, key: Key) -> Tensor:
         return self.residual(key)
+
+
+class ParameterGroups(NamedTuple):
+    """The parameters of a module with a memory inside, each in exactly one group."""
+
+    shared: list[nn.Parameter]
+    """Dense gradients, for any optimizer."""
+    factors: list[nn.Parameter]
+    """Factor tables with dense gradients, which may learn at their own rate."""
+    base_rows: list[nn.Parameter]
+    """The base factor's table where its gradients are sparse."""
+    rows: list[nn.Parameter]
+    """All other tables with sparse gradients, for a row optimizer."""
+
+
+def grouped_parameters(module: nn.Module) -> ParameterGroups:
+    """Divide the parameters of a module by the kind of optimizer they need."""
+    bases = [part.base for part in module.modules() if isinstance(part, CoSE)]
+    base_rows = [base.rows.weight for base in bases if isinstance(base, Lookup) and base.rows.sparse]
+    factors = factor_parameters(module)
+    apart = {id(parameter) for parameter in (*base_rows, *factors)}
+    return ParameterGroups(
+        [parameter for parameter in dense_parameters(module) if id(parameter) not in apart],
+        factors,
+        base_rows,
+        [table for table in row_parameters(module) if id(table) not in apart],
+    )
 
 
 def _check_batch(*vectors: Tensor) -> None:

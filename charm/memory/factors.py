@@ -35,7 +35,9 @@ class Lookup(Factor):
         self.up = None if reduced is None else linear(reduced, width, bias=False)
 
     def forward(self, key: Key) -> Tensor:
-        values_BC = self.rows(read_field(key, self.field, self.rows.weight.shape[0]))
+        values_BC = self.rows(
+            read_field(key, self.field, self.rows.weight.shape[0], device=self.rows.weight.device)
+        )
         return values_BC if self.up is None else self.up(values_BC)
 
     def grow(self, count: int) -> int:
@@ -62,7 +64,7 @@ class SlotPermutation(Factor):
 
     def forward(self, key: Key) -> Tensor:
         symbols = self.slots.shape[0]
-        order_BN = read_field(key, self.field, symbols, symbols)
+        order_BN = read_field(key, self.field, symbols, symbols, self.slots.device)
         slots = F.embedding(order_BN, self.slots).flatten(1)  # [B, symbols * slot]
         return torch.cat([self.base.expand(len(slots), -1), slots], dim=1)
 

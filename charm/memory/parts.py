@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -15,18 +16,26 @@ from torch import Tensor, nn
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
 
-# Field name -> whole numbers: [B] for an id, [B, n] for a permutation of 0..n-1. Spare fields do no harm.
-Key = Mapping[str, Tensor]
+# Field name -> whole numbers, as a tensor, an array or lists: [B] for an id, [B, n] for a permutation of 0..n-1. Spare
+# fields do no harm.
+Key = Mapping[str, Any]
 
 
-def read_field(key: Key, field: str, size: int, symbols: int | None = None) -> Tensor:
-    """The field as int64, [B], or [B, symbols] where that is asked for.
+def read_field(
+    key: Key, field: str, size: int, symbols: int | None = None, device: torch.device | None = None
+) -> Tensor:
+    """The field as int64, [B], or [B, symbols] where that is asked for. What is no tensor is put on `device`.
 
     Values must lie in 0..size-1. That is checked on the CPU only: elsewhere looking would stall the device.
     """
     if field not in key:
         raise CharmError(f"the key has no field '{field}', only {', '.join(sorted(key)) or 'none at all'}")
     ids = key[field]
+    if not isinstance(ids, Tensor):
+        try:
+            ids = torch.as_tensor(ids, device=device)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise CharmError(f"field '{field}' is not an array of whole numbers ({error})") from error
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise CharmError(f"field '{field}' holds {ids.dtype}, not whole numbers")
     if ids.dim() != (1 if symbols is None else 2) or (symbols is not None and ids.shape[1] != symbols):

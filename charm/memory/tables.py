@@ -39,7 +39,9 @@ class RowTable(MemoryModule):
         self.up = None if columns == width else linear(columns, width, bias=False)
 
     def forward(self, key: Key, composed_BD: Tensor | None = None) -> Tensor:
-        values_BC = self.rows(read_field(key, self.field, self.rows.weight.shape[0]))
+        values_BC = self.rows(
+            read_field(key, self.field, self.rows.weight.shape[0], device=self.rows.weight.device)
+        )
         return values_BC if self.up is None else self.up(values_BC)
 
     def grow(self, count: int) -> int:
@@ -96,7 +98,7 @@ class KeyedTable(MemoryModule):
         start = 0
         for field, columns in self.fields.items():
             # Any 63-bit number may be hashed, so there is no size to check against.
-            ids = read_field(key, field, 2**63, None if columns == 1 else columns)
+            ids = read_field(key, field, 2**63, None if columns == 1 else columns, self.multipliers.device)
             products[field] = (ids.view(-1, columns) + 1) * self.multipliers[start : start + columns]
             start += columns
         rows = []

@@ -56,7 +56,7 @@ class DataConfig:
     color_pool: int = 0
     """Draw colour permutations from a fixed pool of this size; 0 is all 9! of them."""
     balanced: bool = False
-    """Let all pairs of a role come up equally often, those of puzzles with few distinct views too."""
+    """Let all pairs of a role come up equally often, also those with few distinct views."""
     fixed_colors: Literal["black", "output-only"] = "black"
     """Colours that no recolouring moves: 0 alone, or also those that occur in outputs but in no input of the task:
     a rule names such a colour itself."""
@@ -65,7 +65,7 @@ class DataConfig:
     seed: int = 0
     """Decides the views and the order of examples."""
     data: Path | None = None
-    """Where downloaded and generated data lie; CHARM_DATA or the user's cache folder if not given."""
+    """Downloaded and generated data; CHARM_DATA or the user's cache folder if not given."""
 
     def __post_init__(self) -> None:
         for name in ("views", "synthetic_view_count", "evaluate_repeats", "auxiliary_repeats"):

@@ -11,14 +11,11 @@ from torch.optim import AdamW, Optimizer
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from charm.devices import sum_gradients
-from charm.memory import dense_parameters, factor_parameters, row_parameters
-from charm.memory.cose import CoSE
-from charm.memory.factors import Lookup
+from charm.memory import RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
 from charm.training.config import OptimizerConfig
 from charm.training.muon import Muon
-from charm.training.rows import RowAdamW, RowSignSGD
 
 
 class Optimizers:
@@ -30,11 +27,7 @@ class Optimizers:
         """With `rates_on_device` learning rates are tensors, so that a recorded update can be given new ones."""
         self.config, self.steps = config, steps
         self.dense = dense_parameters(model)
-        puzzles = _sparse_puzzles(model)
-        instance_rows = [table for table in row_parameters(model) if table is not puzzles]
-        factors = factor_parameters(model)
-        is_factor = {id(parameter) for parameter in factors}
-        others = [parameter for parameter in self.dense if id(parameter) not in is_factor]
+        others, factors, puzzles, instance_rows = grouped_parameters(model)
 
         # A writer's token vectors are single vectors, not maps.
         tokens = (
@@ -64,9 +57,9 @@ class Optimizers:
             )
         if instance_rows:
             self.all.append(RowSignSGD(instance_rows, config.row_lr, config.row_weight_decay))
-        if puzzles is not None:
+        if puzzles:
             self.all.append(
-                RowAdamW([puzzles], config.factor_lr, config.betas, weight_decay=config.factor_weight_decay)
+                RowAdamW(puzzles, config.factor_lr, config.betas, weight_decay=config.factor_weight_decay)
             )
         self._base = [[float(group["lr"]) for group in one.param_groups] for one in self.all]
         if rates_on_device:
@@ -137,11 +130,6 @@ class MovingAverage:
         for number, parameter in enumerate(self.parameters):
             average: Tensor = self.average[number]
             self.average[number], parameter.data = parameter.data, average
-
-
-def _sparse_puzzles(model: CharmModel) -> nn.Parameter | None:
-    base = model.memory.base if isinstance(model.memory, CoSE) else None
-    return base.rows.weight if isinstance(base, Lookup) and base.rows.sparse else None
 
 
 def _can_fuse(parameters: list[nn.Parameter]) -> bool:

@@ -12,7 +12,7 @@ from charm.language.gpt import GPT
 from charm.language.muon import NorMuon
 from charm.language.optimizers import LMOptimizers, parameter_groups, schedule
 from charm.language.presets import lm_preset
-from charm.training.rows import RowAdamW
+from charm.memory.optimizers import RowAdamW
 from tests.language.toy import MEMORIES, TOY_GPT, canonical
 
 

@@ -2,6 +2,7 @@
 
 from itertools import permutations
 
+import numpy as np
 import pytest
 import torch
 
@@ -158,3 +159,18 @@ def test_bad_permutations_are_named():
 def test_impossible_factors_are_refused(build, message: str):
     with pytest.raises(CharmError, match=message):
         build()
+
+
+def test_ids_may_be_lists_or_arrays() -> None:
+    lookup = Lookup("item", 5, 4)
+    with torch.no_grad():
+        lookup.rows.weight.normal_()
+    wanted = lookup({"item": torch.tensor([4, 0, 4])})
+    assert torch.equal(lookup({"item": [4, 0, 4]}), wanted)
+    assert torch.equal(lookup({"item": np.array([4, 0, 4], np.uint8)}), wanted)
+    with pytest.raises(CharmError, match=r"field 'item' holds torch\.float32, not whole numbers"):
+        lookup({"item": [0.5]})
+    with pytest.raises(CharmError, match="field 'item' is not an array of whole numbers"):
+        lookup({"item": [[1], [2, 3]]})
+    with pytest.raises(CharmError, match=r"field 'item' holds 5, outside 0\.\.4"):
+        lookup({"item": [5]})

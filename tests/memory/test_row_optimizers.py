@@ -10,8 +10,8 @@ import torch.distributed.nn  # before a group lives, see charm.devices.place
 import torch.multiprocessing as mp
 
 from charm.errors import CharmError
-from charm.memory import RowTable, TableMemory
-from charm.training.rows import RowAdamW, RowSignSGD, summed_rows
+from charm.memory import CoSE, Film, Lookup, RowTable, SlotPermutation, TableMemory, grouped_parameters
+from charm.memory.optimizers import RowAdamW, RowSignSGD, summed_rows
 
 ROWS, WIDTH = 12, 5
 
@@ -272,3 +272,24 @@ def test_a_gpu_step_never_waits_for_the_host_and_repeats_bit_for_bit(make):
         backward(memory, ids, grads)
         optimizer.step()
     torch.testing.assert_close(first, weight(memory).detach(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_every_parameter_is_in_one_group(sparse: bool) -> None:
+    memory = CoSE(
+        Lookup("user", 7, 8, sparse=sparse),
+        [Lookup("item", 5, 8), SlotPermutation("order", 3, 8), Lookup("day", 4, 8, sparse=True)],
+        Film(8, 3),
+        RowTable(9, 8, rank=2),
+        gate=True,
+    )
+    model = torch.nn.ModuleDict({"memory": memory, "head": torch.nn.Linear(8, 2)})
+    groups = grouped_parameters(model)
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    found = [[names[id(parameter)] for parameter in group] for group in groups]
+    assert sorted(name for group in found for name in group) == sorted(names.values())
+    tables = ["memory.modifiers.0.rows.weight", "memory.modifiers.1.base", "memory.modifiers.1.slots"]
+    base = ["memory.base.rows.weight"]
+    assert found[1] == ([] if sparse else base) + tables
+    assert found[2] == (base if sparse else [])
+    assert found[3] == ["memory.modifiers.2.rows.weight", "memory.residual.rows.weight"]

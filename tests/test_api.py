@@ -1,0 +1,67 @@
+"""The names that `import charm` gives, from the outside."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+import charm
+from charm.tasks.keys import MemoryConfig
+from tests.adaptation.conftest import toy_run
+
+TASK = {
+    "train": [{"input": [[1, 0, 0]], "output": [[0, 0, 1]]}, {"input": [[0, 2, 1]], "output": [[1, 2, 0]]}],
+    "test": [{"input": [[3, 0, 1]]}, {"input": [[0, 0, 3]]}],
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return toy_run(tmp_path_factory.mktemp("run"), MemoryConfig(rank=8))
+
+
+def test_importing_charm_loads_no_torch_and_every_name_is_there() -> None:
+    program = (
+        "import sys, charm; assert 'torch' not in sys.modules; "
+        "assert all(getattr(charm, name) is not None for name in charm.__all__); assert 'torch' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert set(charm.__all__) == set(dir(charm))
+    with pytest.raises(AttributeError, match="no attribute 'slove'"):
+        charm.slove  # noqa: B018
+    assert (Path(charm.__file__).parent / "py.typed").is_file()
+
+
+def test_load_gives_a_run_or_the_released_model(run: Path) -> None:
+    assert charm.load(run, "cpu").config.reasoner.width == 32
+    released = charm.load(device="cpu")
+    assert len(released.instances.puzzles) > 100
+    with pytest.raises(charm.CharmError, match="nowhere"):
+        charm.load("nowhere", "cpu")
+
+
+def test_solve_answers_a_task_however_it_is_given(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mirror.json"
+    path.write_text(json.dumps(TASK))
+    task = charm.load_source(path).tasks[0]
+    small = {"steps": 3, "views": 4, "batch": 4, "device": "cpu"}
+    found = [charm.solve(one, run, 60, **small) for one in (task, str(path), TASK)]  # type: ignore[arg-type]
+    for solution in found:
+        assert solution.updates == 3
+        assert [question.test_index for question in solution.answers] == [0, 1]
+    by_task, by_path, _ = (
+        [[c.grid.tolist() for c in some] for some in one.answers.values()] for one in found
+    )
+    assert by_task == by_path
+    with pytest.raises(charm.CharmError, match=r"unknown option: .*'spets'"):
+        charm.solve(task, run, spets=3)
+    with pytest.raises(charm.CharmError, match="there is no task nobody"):
+        charm.solve("nobody", run)
+
+
+def test_the_memory_is_reached_through_the_package() -> None:
+    lookup = charm.memory.Lookup("user", 3, 4)
+    assert torch.equal(lookup({"user": [0, 2]}), torch.zeros(2, 4))
