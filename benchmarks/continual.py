@@ -36,9 +36,9 @@ from charm.devices import place
 from charm.drawing.terminal import show
 from charm.presets import quickstart
 from charm.processes import process_pool
+from charm.runs.checkpoint import steps_of
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
-from charm.training.checkpoint import steps_of
 from charm.training.config import TrainConfig
 
 # Small tasks of ARC-AGI-1. Base and stream share kinds of rules, not tasks: whether a memory can tell a frozen reasoner

@@ -9,7 +9,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked
 from charm.quickstart import run_quickstart
-from charm.training.checkpoint import steps_of
+from charm.runs.checkpoint import steps_of
 from charm.training.config import TrainConfig, read_config
 from tests.toy import toy_config, write_toy_tasks
 

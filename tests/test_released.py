@@ -12,7 +12,7 @@ from charm.model import CharmModel
 from charm.paper.records import read_record
 from charm.paths import released_model
 from charm.presets import preset
-from charm.training.checkpoint import folder_of, steps_of
+from charm.runs.checkpoint import folder_of, steps_of
 from charm.training.config import read_config
 
 SOLVED = ("3c9b0459", "25ff71a9", "68b16354", "a416b8f3", "c8f0f002", "d037b0a7")  # with 256 views

@@ -21,9 +21,9 @@ from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
 from charm.memory.optimizers import RowAdamW, RowSignSGD
 from charm.model import CharmModel
+from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.checkpoint import optimizer_tensors, restore_optimizers
 from charm.training.config import Refinement
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import put_rates_on, scale_rates

@@ -18,9 +18,9 @@ from charm.config import to_json
 from charm.errors import CharmError
 from charm.evaluation.submission import Submission, attempts, write_submission
 from charm.files import sweep, write_atomically
+from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.questions import questions_of
 from charm.tasks.task import Task, task_to_json
-from charm.training.checkpoint import newest_checkpoint
 
 
 class SubmissionInProgress:

@@ -51,6 +51,7 @@ from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
 from charm.files import check_files, fingerprint, locked, read_sealed, sweep, write_atomically, write_sealed
 from charm.model import CharmModel
+from charm.runs.checkpoint import newest_checkpoint, read_tensors, storable
 from charm.tasks import keyed
 from charm.tasks.dataset import (
     DataConfig,
@@ -63,7 +64,6 @@ from charm.tasks.dataset import (
     load_tasks,
 )
 from charm.tasks.task import Task
-from charm.training.checkpoint import newest_checkpoint, read_tensors, storable
 from charm.training.config import read_config
 
 

@@ -39,13 +39,13 @@ from charm.evaluation.ballots import ballots_of
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.ranking import Candidate, rank
-from charm.evaluation.votes import Votes
 from charm.model import CharmModel
+from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.checkpoint import newest_checkpoint
 from charm.training.config import TrainConfig, read_config
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs

@@ -24,7 +24,6 @@ from charm.automata.keys import CarMemory
 from charm.automata.rules import FAMILIES
 from charm.config import read_run_config
 from charm.devices import Place
-from charm.evaluation.archive import is_finished, passes
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.examiner import Voting
 from charm.evaluation.predict import Request
@@ -34,11 +33,12 @@ from charm.evaluation.run import vote
 from charm.evaluation.scoring import score
 from charm.files import write_sealed
 from charm.model import CharmModel
+from charm.runs.archive import is_finished, passes
+from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.tables import Table
 from charm.tasks.dataset import Dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
-from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import RunConfig
 from charm.training.engine import Engine, train
 from charm.training.job import ReasonerJob

@@ -19,9 +19,9 @@ from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import rank
 from charm.model import CharmModel
+from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
-from charm.training.checkpoint import newest_checkpoint
 
 
 class Prediction(NamedTuple):

@@ -23,12 +23,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charm.evaluation.archive import Header, write_votes
 from charm.evaluation.ballots import load_ballots
+from charm.evaluation.decode import collect
 from charm.evaluation.protocols import PROTOCOLS
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import score
-from charm.evaluation.votes import Votes, collect, merge
+from charm.runs.archive import Header, write_votes
+from charm.runs.votes import Votes, merge
 from charm.tables import Table
 from charm.tasks.questions import Question
 from charm.tasks.view import VIEWS, decode, turn

@@ -91,7 +91,7 @@ def train_preset(
 ) -> None:
     """Parse and train; `train` takes the configuration, the run folder, where, whether to resume, and who is told."""
     from charm.devices import place
-    from charm.training.folder import clear_run
+    from charm.runs.folder import clear_run
 
     options = parse_preset(command, name, config, flags)
     if options.resume and options.restart:

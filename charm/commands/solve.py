@@ -71,7 +71,7 @@ def solve(
     from charm.errors import CharmError
     from charm.paths import released_model
     from charm.progress import bar, say
-    from charm.training.checkpoint import newest_checkpoint
+    from charm.runs.checkpoint import newest_checkpoint
 
     options = SolveOptions(seconds_of(budget), steps, views, batch, mode, halt_weight, seed)
     if not tasks:

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from charm.errors import CharmError
-from charm.evaluation.archive import damaged_passes, pass_folder, passes, read_pass, same_run
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.votes import Votes
+from charm.runs.archive import damaged_passes, pass_folder, passes, read_pass, same_run
+from charm.runs.votes import Votes
 from charm.tasks.questions import Question
 
 

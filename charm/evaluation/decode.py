@@ -1,7 +1,7 @@
-"""From predicted token canvases to grids in the task's own frame, a whole batch at a time on any device.
+"""From predicted token canvases to votes for grids in the task's own frame, a whole batch at a time on any device.
 
     N  predictions      S  side of the token canvas (at most 30)      s  largest side found in the batch
-    C  the 10 colours   G  grids
+    C  the 10 colours   G  grids      K  distinct grids      T  cells of the token canvas
 
 A batch of grids is a padded array [G, s, s] with each grid in the top-left corner and OUTSIDE around it.
 """
@@ -10,19 +10,64 @@ from __future__ import annotations
 
 import hashlib
 from functools import lru_cache
+from math import isqrt
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from charm.errors import CharmError
+from charm.runs.votes import Candidates, Votes, distinct
 from charm.tasks.task import COLORS, MAX_SIDE, Grid
-from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_READS
+from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_READS, decode
 
 FIRST_COLOR = 2  # token of colour 0; tokens below it are pad and boundary
 OUTSIDE = 255  # marks what lies beside a grid in a padded array; one more wraps to 0, which the hash uses
 
 # How the inverse of each symmetry reads its source: axes swapped, rows reversed, columns reversed.
 INVERSE_READS = DIHEDRAL_READS[list(DIHEDRAL_INVERSE)].astype(bool)
+
+
+def collect(
+    tokens_NT: Tensor, confidence_N: Tensor, question_N: Tensor, view_N: Tensor, row_N: Tensor, loops: int
+) -> Votes:
+    """The votes of one batch of predictions; the heavy work stays on the device of `tokens_NT`.
+
+    Arguments:
+        tokens_NT: predicted tokens of square canvases with the grid at the origin, uint8 or int64.
+        confidence_N: the model's probability that its prediction is right.
+        question_N: places in the ordered questions.
+        view_N: codes (`charm.tasks.view.encode`) of the views under which the model saw its input.
+        row_N: memory rows of these views.
+        loops: refinement steps before the prediction was read.
+    """
+    count, area = tokens_NT.shape
+    side = isqrt(area)
+    if side * side != area:
+        raise CharmError(f"predictions of {area} tokens do not fill a square canvas")
+    device = tokens_NT.device
+    dihedral_N, colors_NC = (torch.from_numpy(part).to(device) for part in decode(view_N.cpu().numpy()))
+    tokens_NSS = tokens_NT.to(torch.uint8).view(count, side, side)
+    height_N, width_N = crop_batch(tokens_NSS)
+    grids_Nss, height_N, width_N = invert_views(
+        tokens_NSS - FIRST_COLOR, height_N, width_N, dihedral_N, colors_NC
+    )
+
+    question = question_N.cpu().numpy().astype(np.int32)
+    hashes = hash_grids(grids_Nss).cpu().numpy().view(np.uint64)
+    distinct_N, candidate_N = distinct(question, hashes)
+    # Only distinct grids leave the device.
+    kept_K = torch.from_numpy(np.flatnonzero(distinct_N)).to(device)
+    grids_Kss = grids_Nss[kept_K].cpu().numpy()
+    shape_K2 = torch.stack([height_N[kept_K], width_N[kept_K]], dim=1).to(torch.uint8).cpu().numpy()
+    cells = grids_Kss[grids_Kss != OUTSIDE]
+    return Votes(
+        Candidates(question[distinct_N], hashes[distinct_N], shape_K2, cells),
+        candidate_N,
+        row_N.cpu().numpy().astype(np.int32),
+        confidence_N.detach().float().cpu().numpy(),
+        np.full(count, loops, np.uint8),
+    )
 
 
 def crop_batch(tokens_NSS: Tensor) -> tuple[Tensor, Tensor]:

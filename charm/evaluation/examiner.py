@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charm.devices import Place
-from charm.evaluation.archive import forget_later_votes
 from charm.evaluation.predict import Request, predict_votes
 from charm.model import CharmModel
+from charm.runs.archive import forget_later_votes
+from charm.runs.folder import RESULTS
 from charm.tasks.dataset import Dataset
 from charm.training.engine import Exam, Told
-from charm.training.folder import RESULTS
 
 # Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops, views) -> headline scores.
 Score = Callable[[Dataset, Path, int, Sequence[int], int], dict[str, float]]

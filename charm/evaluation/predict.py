@@ -17,13 +17,14 @@ from torch import Tensor
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
-from charm.evaluation.votes import Votes, collect, merge
+from charm.evaluation.decode import collect
 from charm.evaluation.writing import write_answers
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
 from charm.reasoner.writer import Writer
+from charm.runs.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
+from charm.runs.votes import Votes, merge
 from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers

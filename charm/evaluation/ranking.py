@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot
-from charm.evaluation.votes import distinct
+from charm.runs.votes import distinct
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 

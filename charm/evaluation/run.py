@@ -11,7 +11,6 @@ from typing import Any
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.archive import damaged_passes, is_finished, passes
 from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
@@ -21,9 +20,10 @@ from charm.evaluation.submission import make_submission, write_submission
 from charm.files import sweep, write_sealed
 from charm.model import CharmModel
 from charm.progress import bar
+from charm.runs.archive import damaged_passes, is_finished, passes
+from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
-from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import read_config
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from charm.config import read_run_config
 from charm.errors import CharmError
-from charm.training.schedule import EngineConfig
+from charm.runs.config import EngineConfig
 
 Dtype = Literal["bfloat16", "float32"]
 

@@ -31,7 +31,7 @@ from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.language.sharding import like, shard_tables
 from charm.progress import track
-from charm.training import checkpoint
+from charm.runs import checkpoint
 from charm.training.engine import Engine, Exam, Job, Told, compiles, train
 
 

@@ -14,11 +14,11 @@ from charm.accounting import Accounting, account, account_car
 from charm.automata.run import read_car_config
 from charm.config import is_number
 from charm.errors import CharmError
-from charm.evaluation.archive import same_run
 from charm.files import read_sealed
 from charm.model import check_saved
+from charm.runs.archive import same_run
+from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.tasks.instances import Instances
-from charm.training.checkpoint import folder_of, run_of, steps_of
 from charm.training.config import read_config
 
 JsonObject = dict[str, Any]

@@ -13,7 +13,6 @@ from charm.config import to_json
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
-from charm.evaluation.archive import passes, require_whole_votes
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.files import read_sealed
@@ -22,6 +21,7 @@ from charm.paper.tables import OVERALL
 from charm.presets import CAR_MEMORIES
 from charm.report import folder
 from charm.report.html import names_of
+from charm.runs.archive import passes, require_whole_votes
 from charm.training.config import TrainConfig, read_config
 
 if TYPE_CHECKING:

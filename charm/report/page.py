@@ -11,7 +11,6 @@ from pathlib import Path
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import CharmError
-from charm.evaluation.archive import passes, require_whole_votes
 from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
@@ -32,9 +31,10 @@ from charm.report.html import (
     table,
     write_page,
 )
+from charm.runs.archive import passes, require_whole_votes
+from charm.runs.checkpoint import run_of
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.view import DIHEDRAL_NAMES
-from charm.training.checkpoint import run_of
 from charm.training.config import TrainConfig, read_config
 
 NEVER = ("wrong cells", "wrong size", "no answer")  # the right answer was not among the candidates

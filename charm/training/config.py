@@ -12,9 +12,9 @@ from charm.errors import CharmError
 from charm.memory.config import CoSEConfig
 from charm.model import ModelConfig
 from charm.reasoner.config import ReasonerConfig, Recurrence
+from charm.runs.config import EngineConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
-from charm.training.schedule import EngineConfig
 
 
 @dataclass(frozen=True)

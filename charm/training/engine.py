@@ -18,11 +18,12 @@ from torch import Tensor
 
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.runs import checkpoint
+from charm.runs.config import EngineConfig
+from charm.runs.folder import check_run, occupied, require_checkpoint, run_name
+from charm.runs.metrics import forget_later_lines, has_evaluation
 from charm.signals import check_every, stop_on_signal
-from charm.training import checkpoint
-from charm.training.folder import check_run, occupied, require_checkpoint, run_name
-from charm.training.logs import Logs, forget_later_lines
-from charm.training.schedule import EngineConfig
+from charm.training.logs import Logs
 
 
 class Told(NamedTuple):
@@ -143,7 +144,7 @@ class Engine(Generic[J]):
 
     def evaluated(self) -> bool:
         """Whether the scores of this step are among the metrics."""
-        return self.place.any(self.place.is_main and self.logs.has_evaluation(self.step))
+        return self.place.any(self.place.is_main and has_evaluation(self.out, self.step))
 
     def evaluate(self, stopped: Sequence[int] = ()) -> bool:
         """Write the scores of this step beside the metrics; False if a signal came before."""

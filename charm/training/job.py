@@ -13,8 +13,8 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.model import CharmModel
+from charm.runs import checkpoint
 from charm.tasks.dataset import Dataset
-from charm.training import checkpoint
 from charm.training.config import RunConfig
 from charm.training.engine import Exam, Job, Told, compiles
 from charm.training.graphs import UpdateGraphs

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,11 +15,9 @@ from torch import Tensor
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import write_atomically
 from charm.progress import Bar, bar
-from charm.training.schedule import EngineConfig
-
-METRICS = "metrics.jsonl"
+from charm.runs.config import EngineConfig
+from charm.runs.metrics import write_line
 
 
 class Logs:
@@ -61,12 +58,6 @@ class Logs:
         """What is going on, in the place of the last metrics."""
         if self._bar is not None:
             self._bar.update(text=text)
-
-    def has_evaluation(self, step: int) -> bool:
-        """Whether the headline of this step's evaluation was written."""
-        path = self.out / METRICS
-        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-        return any(_step_of(line) == step and '"evaluation/' in line for line in lines)
 
     def evaluation(self, step: int, scores: Mapping[str, float], text: str) -> None:
         """The headline of an evaluation, beside the metrics; its time does not count as training's."""
@@ -120,36 +111,6 @@ class Logs:
     @property
     def _dtype(self) -> torch.dtype:
         return torch.float32 if self.place.device.type == "mps" else torch.float64
-
-
-def write_line(run: Path, step: int, values: dict[str, float]) -> None:
-    """Add a line to a run's metrics."""
-    with (run / METRICS).open("a") as file:
-        file.write(json.dumps({"step": step, **values, "time": round(time.time(), 3)}) + "\n")
-
-
-def forget_later_lines(run: Path, step: int) -> bool:
-    """Drop what a run that goes on from this step will write again, and a line cut short by a kill.
-
-    Returns whether there was any.
-    """
-    path = run / METRICS
-    if not path.is_file():
-        return False
-    if step == 0:  # it will also evaluate again before its first update
-        path.unlink()
-        return True
-    lines = path.read_text(errors="replace").splitlines()
-    kept = [line for line in lines if _step_of(line) <= step]
-    write_atomically(path, "".join(line + "\n" for line in kept))
-    return len(kept) < len(lines)
-
-
-def _step_of(line: str) -> float:
-    try:
-        return float(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
-        return float("inf")  # a line cut short by a kill
 
 
 def _other_writers(out: Path, config: EngineConfig) -> list[Any]:

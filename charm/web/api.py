@@ -29,13 +29,13 @@ from charm.report.folder import JsonObject
 from charm.report.html import names_of
 from charm.report.other_runs import CAR_CURVES, LM_CURVES
 from charm.report.page import CURVES, drawing
+from charm.runs.checkpoint import newest_checkpoint, saved_model, steps_of
 from charm.synthesis.rearc import package_folder
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
 from charm.tasks.task import Pair, Task, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
-from charm.training.checkpoint import newest_checkpoint, saved_model, steps_of
 from charm.web.samples import Generators, Sampler, available
 
 Query = Mapping[str, str]

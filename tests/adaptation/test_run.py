@@ -17,9 +17,9 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked, read_sealed
 from charm.model import CharmModel
+from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
-from charm.training.checkpoint import newest_checkpoint
 from tests.adaptation.conftest import HERE, toy_run
 
 RECIPE = Recipe(steps=3, batch=4, warmup=2, shared_lr=1e-2)

@@ -33,11 +33,11 @@ from charm.adaptation.solve import (
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
+from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.checkpoint import newest_checkpoint
 from charm.training.graphs import UpdateGraphs
 from tests.adaptation.conftest import HERE, toy_run
 from tests.toy import write_toy_tasks

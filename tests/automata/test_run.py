@@ -27,8 +27,8 @@ from charm.devices import Place
 from charm.drawing.terminal import marked_text
 from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot
+from charm.evaluation.decode import collect
 from charm.evaluation.ranking import rank
-from charm.evaluation.votes import collect
 from charm.paper.counts import check_paper
 from charm.presets import CAR_PRESETS, car_preset
 from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark

@@ -21,7 +21,6 @@ from charm.config import to_json
 from charm.drawing import figures
 from charm.drawing.figures import Point, frontier, save
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, write_votes
 from charm.presets import preset
 from charm.report.measurements import (
     FIGURES,
@@ -37,6 +36,7 @@ from charm.report.measurements import (
     read_pareto,
     read_streams,
 )
+from charm.runs.archive import Header, write_votes
 from charm.tasks.keys import MemoryConfig
 from tests.adaptation.test_results import write_run as write_stream
 from tests.evaluation.hand import grid, predict

@@ -3,8 +3,8 @@
 import numpy as np
 import torch
 
-from charm.evaluation.decode import hash_grid
-from charm.evaluation.votes import Candidates, Votes, collect, merge
+from charm.evaluation.decode import collect, hash_grid
+from charm.runs.votes import Candidates, Votes, merge
 from charm.tasks.view import View
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, write_votes
 from charm.evaluation.ballots import first_views, load_ballots
 from charm.evaluation.protocols import PROTOCOLS, Protocol
+from charm.runs.archive import Header, write_votes
 from charm.tasks.questions import Question
 
 from . import hand

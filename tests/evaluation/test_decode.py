@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from charm.evaluation.decode import OUTSIDE, crop_batch, hash_grid, hash_grids, invert_views
-from charm.evaluation.votes import collect
+from charm.evaluation.decode import OUTSIDE, collect, crop_batch, hash_grid, hash_grids, invert_views
 from charm.tasks.view import DIHEDRALS, View
 
 SIDES = (1, 5, 30)

@@ -13,14 +13,6 @@ from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
-from charm.evaluation.archive import (
-    forget_later_votes,
-    is_finished,
-    pass_folder,
-    passes,
-    read_pass,
-    read_votes,
-)
 from charm.evaluation.ballots import ballots_of, load_ballots
 from charm.evaluation.predict import Request, jobs, predict_votes
 from charm.evaluation.protocols import Protocol
@@ -29,6 +21,14 @@ from charm.evaluation.run import evaluate_run, evaluate_votes
 from charm.model import CharmModel
 from charm.reasoner.refine import refine
 from charm.report.folder import find_evaluation
+from charm.runs.archive import (
+    forget_later_votes,
+    is_finished,
+    pass_folder,
+    passes,
+    read_pass,
+    read_votes,
+)
 from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey

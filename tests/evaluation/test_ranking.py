@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, write_votes
 from charm.evaluation.ballots import Ballot, load_ballots
 from charm.evaluation.decode import hash_grid
 from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.evaluation.ranking import Ranking, Voter, rank
+from charm.runs.archive import Header, write_votes
 from charm.tasks.questions import Question
 
 from . import hand

@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from charm.errors import CharmError
-from charm.evaluation.decode import hash_grid
-from charm.evaluation.votes import collect, distinct, merge
+from charm.evaluation.decode import collect, hash_grid
+from charm.runs.votes import distinct, merge
 from charm.tasks.view import DIHEDRALS, View
 
 from . import hand

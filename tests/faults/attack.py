@@ -26,7 +26,7 @@ from charm.arc.run import train
 from charm.cli import main
 from charm.config import to_json
 from charm.errors import CharmError
-from charm.training.checkpoint import folder_of
+from charm.runs.checkpoint import folder_of
 from charm.training.config import TrainConfig
 from tests.faults.toy_run import HERE, quiet, toy
 from tests.toy import write_toy_tasks

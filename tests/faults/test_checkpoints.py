@@ -15,10 +15,10 @@ from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
 from charm.files import sweep, write_atomically
-from charm.training import checkpoint
-from charm.training.checkpoint import folder_of, prune, steps_of, verify
+from charm.runs import checkpoint
+from charm.runs.checkpoint import folder_of, prune, steps_of, verify
+from charm.runs.folder import clear_run
 from charm.training.engine import Engine
-from charm.training.folder import clear_run
 from tests.faults.toy_run import HERE, flip, quiet, toy, trained
 
 ALL = Protocol(window="all", loops=(3,))

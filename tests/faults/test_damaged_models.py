@@ -16,7 +16,7 @@ from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.report.film import make_films
-from charm.training.checkpoint import folder_of, newest_checkpoint, verify
+from charm.runs.checkpoint import folder_of, newest_checkpoint, verify
 from tests.automata import toy as automata
 from tests.faults.toy_run import HERE, flip, quiet, trained
 from tests.toy import write_toy_tasks

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from charm.config import to_json
-from charm.training.checkpoint import steps_of
+from charm.runs.checkpoint import steps_of
 from tests.toy import toy_config, write_toy_tasks
 from tests.training.test_loop import run_process
 

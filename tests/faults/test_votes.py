@@ -13,7 +13,7 @@ from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
 from charm.report.folder import evaluations
 from charm.report.page import ranked
-from charm.training.checkpoint import folder_of, run_of, steps_of
+from charm.runs.checkpoint import folder_of, run_of, steps_of
 from tests.faults.toy_run import HERE, empty, flip, quiet, toy, trained, truncate
 
 ALL = Protocol(views=4, window="all", loops=(3,))

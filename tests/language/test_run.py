@@ -33,7 +33,7 @@ from charm.language.run import (
     sample_tokens,
     train_lm,
 )
-from charm.training import checkpoint
+from charm.runs import checkpoint
 from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, toy_config
 
 HERE = Place(torch.device("cpu"))

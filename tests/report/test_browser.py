@@ -14,13 +14,13 @@ from safetensors.torch import save_file
 
 from charm.config import to_json
 from charm.drawing.grids import PALETTE
-from charm.evaluation.archive import Header, write_votes
 from charm.evaluation.decode import hash_grid
-from charm.evaluation.votes import Candidates, Votes
 from charm.report.answers import affordable
 from charm.report.comparison import write_comparison
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
+from charm.runs.archive import Header, write_votes
+from charm.runs.votes import Candidates, Votes
 from charm.tasks.augment import draw_views
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.dataset import DataConfig, answer_key, load_dataset, load_tasks

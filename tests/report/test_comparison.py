@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, write_votes
 from charm.report.comparison import merge, solved_and_never, write_comparison
 from charm.report.html import names_of
 from charm.report.page import write_report
 from charm.report.pages import write_pages
+from charm.runs.archive import Header, write_votes
 from charm.tasks.questions import Question
 from charm.tasks.view import View
 from tests.evaluation.hand import grid, predict

@@ -23,7 +23,6 @@ from charm.config import to_json
 from charm.devices import Place
 from charm.drawing.grids import PALETTE
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, read_pass, write_votes
 from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
@@ -36,6 +35,7 @@ from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH,
 from charm.report.film import choose, refinement_film
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
+from charm.runs.archive import Header, read_pass, write_votes
 from charm.tasks.dataset import DataConfig, answer_key, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig

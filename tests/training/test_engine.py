@@ -14,9 +14,9 @@ import torch
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import read_sealed
-from charm.training import checkpoint
+from charm.runs import checkpoint
+from charm.runs.config import EngineConfig
 from charm.training.engine import Engine, Exam, Job, Told, train
-from charm.training.schedule import EngineConfig
 
 HERE = Place(torch.device("cpu"))
 

@@ -20,8 +20,8 @@ from charm.errors import CharmError
 from charm.files import locked
 from charm.presets import PRESETS
 from charm.reasoner.config import ReasonerConfig
+from charm.runs import checkpoint
 from charm.tasks.keys import MemoryConfig
-from charm.training import checkpoint
 from charm.training.config import TrainConfig, read_config
 from charm.training.engine import Engine, compiles
 from charm.training.job import ReasonerJob

@@ -11,8 +11,8 @@ import torch
 from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.runs import checkpoint
 from charm.tasks.dataset import load_dataset
-from charm.training import checkpoint
 from charm.training.config import TrainConfig
 from tests.toy import toy_config, write_toy_tasks
 from tests.training.test_loop import same_everything

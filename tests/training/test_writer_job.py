@@ -12,10 +12,10 @@ from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
+from charm.runs.checkpoint import folder_of
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sequences import LONGEST
-from charm.training.checkpoint import folder_of
 from charm.training.config import OptimizerConfig, TrainConfig
 from tests.toy import toy_config, write_toy_tasks
 

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.archive import Header, is_finished, passes, read_pass, read_votes, write_votes
 from charm.files import write_atomically
+from charm.runs.archive import Header, is_finished, passes, read_pass, read_votes, write_votes
 from charm.tasks.questions import Question
-
-from . import hand
-from .test_votes import random_predictions
+from tests.evaluation import hand
+from tests.evaluation.test_votes import random_predictions
 
 QUESTIONS = tuple(Question("task", index) for index in range(4))
 HEADER = Header(step=500, loops=16, rank=0, ranks=1, questions=QUESTIONS, complete=True)

@@ -14,8 +14,8 @@ from charm.config import read_run_config, to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked, sweep, write_sealed
-from charm.training.checkpoint import clean, steps_of
-from charm.training.schedule import EngineConfig
+from charm.runs.checkpoint import clean, steps_of
+from charm.runs.config import EngineConfig
 
 # Folders of what a run's models did.
 RESULTS = ("votes", "votes_blank", "votes_tasks", "votes_blank_tasks", "eval")

@@ -2,7 +2,7 @@
 
 Every prediction is one vote. Equal grids for the same question are one candidate, stored once.
 
-    V  votes      K  candidates      N  predictions of one batch      T  cells of the token canvas
+    V  votes      K  candidates
 """
 
 from __future__ import annotations
@@ -10,17 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isqrt
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
 
-from charm.errors import CharmError
-from charm.evaluation.decode import FIRST_COLOR, OUTSIDE, crop_batch, hash_grids, invert_views
 from charm.tasks.task import Grid
-from charm.tasks.view import decode
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,48 +72,6 @@ class Votes:
             self.confidence_V[keep_V],
             self.loops_V[keep_V],
         )
-
-
-def collect(
-    tokens_NT: Tensor, confidence_N: Tensor, question_N: Tensor, view_N: Tensor, row_N: Tensor, loops: int
-) -> Votes:
-    """The votes of one batch of predictions; the heavy work stays on the device of `tokens_NT`.
-
-    Arguments:
-        tokens_NT: predicted tokens of square canvases with the grid at the origin, uint8 or int64.
-        confidence_N: the model's probability that its prediction is right.
-        question_N: places in the ordered questions.
-        view_N: codes (`charm.tasks.view.encode`) of the views under which the model saw its input.
-        row_N: memory rows of these views.
-        loops: refinement steps before the prediction was read.
-    """
-    count, area = tokens_NT.shape
-    side = isqrt(area)
-    if side * side != area:
-        raise CharmError(f"predictions of {area} tokens do not fill a square canvas")
-    device = tokens_NT.device
-    dihedral_N, colors_NC = (torch.from_numpy(part).to(device) for part in decode(view_N.cpu().numpy()))
-    tokens_NSS = tokens_NT.to(torch.uint8).view(count, side, side)
-    height_N, width_N = crop_batch(tokens_NSS)
-    grids_Nss, height_N, width_N = invert_views(
-        tokens_NSS - FIRST_COLOR, height_N, width_N, dihedral_N, colors_NC
-    )
-
-    question = question_N.cpu().numpy().astype(np.int32)
-    hashes = hash_grids(grids_Nss).cpu().numpy().view(np.uint64)
-    distinct_N, candidate_N = distinct(question, hashes)
-    # Only distinct grids leave the device.
-    kept_K = torch.from_numpy(np.flatnonzero(distinct_N)).to(device)
-    grids_Kss = grids_Nss[kept_K].cpu().numpy()
-    shape_K2 = torch.stack([height_N[kept_K], width_N[kept_K]], dim=1).to(torch.uint8).cpu().numpy()
-    cells = grids_Kss[grids_Kss != OUTSIDE]
-    return Votes(
-        Candidates(question[distinct_N], hashes[distinct_N], shape_K2, cells),
-        candidate_N,
-        row_N.cpu().numpy().astype(np.int32),
-        confidence_N.detach().float().cpu().numpy(),
-        np.full(count, loops, np.uint8),
-    )
 
 
 def merge(parts: Sequence[Votes]) -> Votes:

@@ -9,7 +9,7 @@ import torch
 from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.training import checkpoint
+from charm.runs import checkpoint
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

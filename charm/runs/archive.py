@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 
 from charm.errors import CharmError
-from charm.evaluation.votes import Candidates, Votes, merge
 from charm.files import write_atomically
+from charm.runs.votes import Candidates, Votes, merge
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, MAX_SIDE
 
