@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 import torch
 
 from charm.automata.keys import CarMemory, CarSizes, build_car_memory
+from charm.automata.run import CarConfig
+from charm.domains import Counted
 from charm.memory import CoSE, TableMemory
 from charm.model import ModelConfig
 from charm.reasoner.backbone import Reasoner, count_parameters
@@ -175,3 +178,15 @@ def accounting_table(title: str, caption: str, found: Accounting) -> Table:
     totals = [n for n, (name, _) in enumerate(lines) if name in ("backbone", "task memory", "everything")]
     rows = [(name if n in totals else f"  {name}", f"{count:,}") for n, (name, count) in enumerate(lines)]
     return Table(["component", "parameters"], rows, title, caption, totals)
+
+
+def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) -> Counted:
+    """Every parameter of a preset on cellular automata; its rows follow from its settings."""
+    sizes = config.data.sizes
+    found = account_car(config.model, sizes)
+    caption = (
+        f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
+        f"{sizes.rows:,} rows, the blank one included."
+    )
+    table = accounting_table(f"Parameters of {name}", caption, found)
+    return Counted({"preset": name, **sizes._asdict(), **found.to_json()}, table, found.memory, found.total)

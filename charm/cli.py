@@ -9,6 +9,7 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import tyro
 from tyro.extras import SubcommandApp
@@ -49,7 +50,7 @@ def app() -> SubcommandApp:
     everything.command(lm.app, name="lm", help="a GPT with n-gram memory")
     everything.command(report.report)
     everything.command(view.view)
-    everything.command(bench.app, name="bench", help="what must be fast, measured here")
+    everything.command(bench.bench)
     return everything
 
 
@@ -59,16 +60,14 @@ def main(args: Sequence[str] | None = None) -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     args = list(sys.argv[1:] if args is None else args)
     try:
-        match args:  # the flags of training are the fields of the preset that comes before them
+        match args:  # the preset or the run decides which flags may follow it
             case ["train", name, *flags] if not name.startswith("-"):
                 with stop_early():
                     train.run_train(name, flags)
-            case ["car", "train", name, *flags] if not name.startswith("-"):
-                with stop_early():
-                    car.run_train(name, flags)
-            case ["lm", "train", name, *flags] if not name.startswith("-"):
-                with stop_early():
-                    lm.run_train(name, flags)
+            case ["eval", run, *flags] if not run.startswith("-"):
+                evaluate.run_evaluate(Path(run), flags)
+            case ["bench", name, *_] if not name.startswith("-"):
+                bench.run_bench(args[1:])
             case _:
                 app().cli(
                     prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,)

@@ -1,15 +1,19 @@
-"""Training on ARC's tasks."""
+"""Training and evaluating on ARC's tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
 from charm.devices import Place
 from charm.evaluation.examiner import Voting
-from charm.evaluation.run import score_checkpoint
+from charm.evaluation.protocols import with_overrides
+from charm.evaluation.run import evaluate_run, score_checkpoint, scores_table
 from charm.model import CharmModel
+from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
 from charm.training import engine
@@ -40,3 +44,49 @@ def train(
 ) -> Engine[ReasonerJob]:
     """A whole run in the folder `out`; see `charm.training.engine.train`."""
     return engine.train(config, partial(arc_job, config, place, say, data), out, place, resume, say)
+
+
+@dataclass(frozen=True)
+class ArcEvaluation:
+    """Vote with the checkpoints of a run, rank, score, and write a submission.
+
+    Votes already on disk are used as they are, so that another protocol over the same votes takes seconds.
+    """
+
+    protocol: str = "standard"
+    """none, standard, extra, xrm, urm or continual."""
+    views: int | None = None
+    """Views of each puzzle that vote; the protocol's if not given."""
+    window: int | Literal["current", "half", "all"] | None = None
+    """Checkpoints that vote: how many, counted back from the newest, or current, half or all."""
+    loops: tuple[int, ...] | None = None
+    """Refinement depths that vote; the protocol's if not given."""
+    half_life: float | None = None
+    """Checkpoints after which a vote weighs half."""
+    tasks: tuple[str, ...] = ()
+    """Only these tasks."""
+    batch: int = 512
+    """Predictions made at once."""
+    rank_only: bool = False
+    """Make no new votes."""
+    blank_memory: bool = False
+    """Answer without the task memory, for comparison; written as a protocol of its own."""
+    data: Path | None = None
+    """Where downloaded and generated data lie; as in training if not given."""
+
+
+def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
+    """`charm eval` of a run on ARC's tasks."""
+    chosen = with_overrides(options.protocol, options.views, options.window, options.loops, options.half_life)
+    found = evaluate_run(
+        run,
+        options.protocol,
+        chosen,
+        place,
+        options.tasks,
+        options.batch,
+        options.rank_only,
+        options.blank_memory,
+        options.data,
+    )
+    return None if found is None else (found, scores_table(found))

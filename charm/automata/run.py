@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -93,6 +93,35 @@ def train_car(
 ) -> Engine[ReasonerJob]:
     """A whole run in the folder `out`, scored as it goes; see `charm.training.engine.train`."""
     return train(config, partial(car_job, config, place, say), out, place, resume, say)
+
+
+@dataclass(frozen=True)
+class CarEvaluation:
+    """pass@1 and pass@2 of a run on seen and unseen combinations, by horizon and by family.
+
+    Votes already on disk are used as they are, so that another window over the same votes takes seconds.
+    """
+
+    views: int | None = None
+    """Of the eight symmetries that vote; all if not given."""
+    window: int | Literal["current", "half", "all"] = "all"
+    """Checkpoints that vote: how many, counted back from the newest, or current, half or all."""
+    loops: tuple[int, ...] | None = None
+    """Refinement depths that vote; as in training if not given."""
+    batch: int = 512
+    """Predictions made at once."""
+    rank_only: bool = False
+    """Make no new votes."""
+    data: Path | None = None
+    """Where downloaded and generated data lie; as in training if not given."""
+
+
+def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
+    """`charm eval` of a run on cellular automata."""
+    loops = options.loops or read_car_config(run).evaluate_loops
+    protocol = Protocol(options.views or "all", options.window, None, loops)
+    found = evaluate_car(run, protocol, place, options.batch, options.rank_only, options.data)
+    return None if found is None else (found, scores_table(found))
 
 
 def evaluate_car(

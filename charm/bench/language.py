@@ -1,4 +1,4 @@
-"""How fast language models train on this machine, and what their memories cost: `charm bench lm`.
+"""How fast language models train on this machine, and what their memories cost: `charm bench lm-d12 ...`.
 
 What is timed is the trainer's own update: packing, forward, backward, all optimizers. Floating-point operations are
 counted from the shapes (matrix products and attention within its windows, the backward pass twice the forward one) and
@@ -11,10 +11,10 @@ import gc
 import math
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -28,6 +28,7 @@ from charm.language.gpt import GPT
 from charm.language.ngram import CastLinear
 from charm.language.presets import lm_preset
 from charm.language.run import LMJob
+from charm.progress import say, status
 from charm.tables import Table
 
 
@@ -86,11 +87,11 @@ def measure_lm(
     table_updates: Sequence[Literal["dense", "rows"]] = ("dense",),
     data: Path | None = None,
     seconds: float = 5.0,
-    say: Callable[[str], None] = lambda text: None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> list[LMSpeed]:
     """Times updates of the presets one after the other; 0 takes the preset's own batch or rows at once.
 
-    `say` is told of every step: compiling a deep model takes long, and what was measured shall not be lost.
+    `tell` is told of every step: compiling a deep model takes long, and what was measured shall not be lost.
     """
     wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
     found: list[LMSpeed] = []
@@ -105,9 +106,9 @@ def measure_lm(
                 ceiling = product_tflops(place.device, config.gpt.compute_dtype, wait)
                 if place.device.type == "cuda":
                     torch.cuda.reset_peak_memory_stats(place.device)
-                say(f"{name}, {update} tables: weights and compilation")
+                tell(f"{name}, {update} tables: weights and compilation")
                 try:
-                    job = LMJob(config, place, say)
+                    job = LMJob(config, place, tell)
                     job.compile()
                     each = seconds_each(partial(job.update, 0), seconds, wait)
                     loss = float(job.update(0)["loss"])
@@ -136,7 +137,7 @@ def measure_lm(
                         machine=f"{place.describe()}, torch {torch.__version__}",
                     )
                 )
-                say(f"{name}, {update} tables: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
+                tell(f"{name}, {update} tables: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
                 del job
                 gc.collect()  # so that the next one has the memory to itself
                 torch._dynamo.reset()
@@ -176,3 +177,41 @@ def lm_table(found: Sequence[LMSpeed]) -> tuple[Table, str]:
     ]
     columns = ("preset", "tables", "tokens/s", "update", "cost", "TFLOP/s", "of ceiling", "memory")
     return Table(columns, rows, "Training updates"), ceiling_line(found[0].machine, found[0].ceiling_tflops)
+
+
+@dataclass(frozen=True)
+class LMBench:
+    """Tokens per second of language models in training, and what their memories cost beside the first preset."""
+
+    batch: int = 0
+    """Tokens in an update; 0 is the preset's."""
+    device_rows: int = 0
+    """Rows computed at once; 0 is the preset's."""
+    table_updates: tuple[Literal["dense", "rows"], ...] = ("dense",)
+    """How tables are updated: dense, rows, or one after the other."""
+    data: Path | None = None
+    """Prepared text; random tokens if not given."""
+    seconds: float = 5.0
+    """How long each number is timed."""
+
+    def __post_init__(self) -> None:
+        if self.batch < 0 or self.device_rows < 0 or self.seconds <= 0 or not self.table_updates:
+            raise CharmError(
+                "batch and rows must not be negative, seconds must be positive, and something is to be timed"
+            )
+
+
+def bench_lm(names: Sequence[str], options: LMBench, place: Place) -> tuple[Any, ...]:
+    """`charm bench` of language models."""
+    with status(f"timing {', '.join(names)}"):
+        found = measure_lm(
+            names,
+            place,
+            options.batch,
+            options.device_rows,
+            options.table_updates,
+            options.data,
+            options.seconds,
+            say,
+        )
+    return [asdict(speed) for speed in found], *lm_table(found)

@@ -1,4 +1,4 @@
-"""How fast a preset trains and answers on this machine: `charm bench train`.
+"""How fast a preset trains and answers on this machine: `charm bench NAME`.
 
 What is timed is the trainer's own update on real tasks: refill, forward, backward, all optimizers, moving average.
 Floating-point operations are counted from the shapes: matrix products and attention, the backward pass twice the
@@ -8,19 +8,25 @@ forward one, nothing that is computed again. They are set against a large matrix
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import count
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import torch
 
 from charm.arc.run import arc_job
+from charm.automata.presets import car_preset
+from charm.automata.run import car_job
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.presets import preset
+from charm.progress import status
 from charm.reasoner.config import ReasonerConfig
 from charm.tables import Table
+from charm.training.config import RunConfig
 from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
 
@@ -81,12 +87,29 @@ def measure_training(
         config.data, auxiliary=(), synthetic=(), views=min(VIEWS, config.data.views), canvas=canvas
     )
     config = replace(config, data=data, batch=batch, accumulate=1)
+    return measure_job(name, canvas, config, partial(arc_job, config, place, _quiet), place, seconds)
+
+
+def _quiet(text: str) -> None:
+    pass
+
+
+def measure_job(
+    name: str,
+    canvas: str,
+    config: RunConfig,
+    make: Callable[[], ReasonerJob],
+    place: Place,
+    seconds: float,
+) -> TrainingSpeed:
+    """Times the updates and forward passes of a job on each of its canvas sizes."""
+    batch = config.batch
     wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
     if place.device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(place.device)
     ceiling = product_tflops(place.device, config.reasoner.compute_dtype, wait)
     try:
-        job = arc_job(config, place, say=lambda text: None)
+        job = make()
         job.compile()
         index = sum(len(mixture) for mixture in job.data.mixtures.values())
         shares = {side: len(job.data.mixtures[side]) / index for side in job.slots}
@@ -162,6 +185,75 @@ def product_tflops(device: torch.device, dtype: str, wait: Callable[[], None]) -
         torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype)) for _ in "ab"
     )
     return 2 * size**3 / seconds_each(lambda: torch.mm(a, b), 0.3, wait) / 1e12
+
+
+@dataclass(frozen=True)
+class ArcBench:
+    """Samples per second of a preset, training and forward only, beside the machine's own ceiling."""
+
+    batch: int = 0
+    """Examples refined at once; 0 is 192 on an accelerator and 16 on the CPU."""
+    canvas: Literal["both", "full", "fit"] = "both"
+    """30 x 30 always, the smallest of a few sizes that fits, or one after the other."""
+    seconds: float = 3.0
+    """How long each number is timed."""
+
+    def __post_init__(self) -> None:
+        if self.batch < 0 or self.seconds <= 0:
+            raise CharmError("the batch must not be negative and the seconds must be positive")
+
+
+@dataclass(frozen=True)
+class CarBench:
+    """Samples per second of a preset on cellular automata, training and forward only, beside the machine's ceiling."""
+
+    batch: int = 0
+    """Examples refined at once; 0 is 192 on an accelerator and 16 on the CPU."""
+    seconds: float = 3.0
+    """How long each number is timed."""
+    data: Path | None = None
+    """Where the benchmark lies; CHARM_DATA or the user's cache folder if not given."""
+
+    def __post_init__(self) -> None:
+        if self.batch < 0 or self.seconds <= 0:
+            raise CharmError("the batch must not be negative and the seconds must be positive")
+
+
+def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[Any, ...]:
+    """`charm bench` of presets on ARC's tasks."""
+    canvases: tuple[Literal["full", "fit"], ...]
+    canvases = ("full", "fit") if options.canvas == "both" else (options.canvas,)
+    found: dict[str, list[TrainingSpeed]] = {}
+    for name in names:
+        for canvas in canvases:
+            with status(f"timing {name} on {canvas} canvases"):
+                speed = measure_training(name, _batch(options.batch, place), canvas, place, options.seconds)
+            found.setdefault(name, []).append(speed)
+    return _told(found)
+
+
+def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[Any, ...]:
+    """`charm bench` of presets on cellular automata."""
+    found = {}
+    for name in names:
+        base = car_preset(name)
+        data = replace(base.data, data=options.data or base.data.data)
+        config = replace(base, data=data, batch=_batch(options.batch, place), accumulate=1)
+        make = partial(car_job, config, place, _quiet)
+        with status(f"timing {name}"):
+            label = f"{config.data.canvas} x {config.data.canvas}"
+            found[name] = [measure_job(name, label, config, make, place, options.seconds)]
+    return _told(found)
+
+
+def _batch(wanted: int, place: Place) -> int:
+    return wanted or (16 if place.device.type == "cpu" else 192)
+
+
+def _told(found: Mapping[str, Sequence[TrainingSpeed]]) -> tuple[Any, ...]:
+    """For a program, and to look at."""
+    shown = [part for name, speeds in found.items() for part in training_table(name, speeds[0].batch, speeds)]
+    return [asdict(speed) for speeds in found.values() for speed in speeds], *shown
 
 
 def training_table(preset: str, batch: int, found: Sequence[TrainingSpeed]) -> tuple[Table, str]:

@@ -2,114 +2,70 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Annotated
 
-from tyro.extras import SubcommandApp
+from tyro.conf import Positional, arg
 
-from charm.commands.flags import Device, Json, flag
+from charm.commands.flags import Device, Json
 from charm.commands.output import output
+from charm.commands.presets import parse_options
+from charm.errors import CharmError
 
-app = SubcommandApp()
 
-
-@app.command
-def train(
+def bench(
+    names: Annotated[Positional[tuple[str, ...]], arg(metavar="NAME ...", help_behavior_hint="(required)")],
     *,
-    preset: str = "arc1",
-    batch: Annotated[int, flag(default="192 on an accelerator, 16 on the CPU")] = 0,
-    canvas: Literal["both", "full", "fit"] = "both",
     device: Device = "auto",
-    seconds: float = 3.0,
     json: Json = False,
 ) -> None:
-    """Samples per second of a preset, training and forward only, beside the machine's own ceiling.
+    """Speed of presets in training, beside the machine's own ceiling: `charm bench NAME --help` lists more flags.
 
-    Example: charm bench train --preset arc1 --batch 192
+    Reasoners are timed in samples per second, training and forward only; language models in tokens per second, the cost
+    of each over the first.
 
-    Args:
-        preset: name of a preset; quickstart is small enough for a CPU.
-        batch: examples refined at once.
-        canvas: 30 x 30 always, the smallest of a few sizes that fits, or one after the other.
-        seconds: how long each number is timed.
-    """
-    from dataclasses import asdict
+    Example: charm bench arc1 --batch 192
 
-    from charm.bench.training import measure_training, training_table
-    from charm.devices import place
-    from charm.errors import CharmError
-    from charm.progress import status
-
-    if batch < 0 or seconds <= 0:
-        raise CharmError("the batch must not be negative and the seconds must be positive")
-    canvases: tuple[Literal["full", "fit"], ...] = ("full", "fit") if canvas == "both" else (canvas,)
-    with place(device) as here:
-        if here.world > 1:
-            raise CharmError("charm bench measures one process; start it without torchrun")
-        size = batch or (16 if here.device.type == "cpu" else 192)
-        found = []
-        for one in canvases:
-            with status(f"timing {preset} on {one} canvases"):
-                found.append(measure_training(preset, size, one, here, seconds))
-    output(json, [asdict(speed) for speed in found], *training_table(preset, size, found))
-
-
-@app.command
-def votes(*, json: Json = False) -> None:
-    """The time from 385,460 predicted canvases to pass@k, stage by stage.
+    Example: charm bench lm-d12 lm-d12-engram-x5 lm-d12-cose-x5
 
     Example: charm bench votes
+
+    Args:
+        names: presets of one domain; or votes, the time from 385,460 predicted canvases to pass@k.
     """
+    raise CharmError("name a preset before its flags, as in `charm bench quickstart --json`, or votes")
+
+
+def run_bench(words: Sequence[str]) -> None:
+    """`charm bench NAME... FLAGS`: the domain of the first preset decides which flags may follow."""
+    from charm.devices import place
+    from charm.domains import NoOptions, domain_of_preset
+
+    names = list(takewhile(lambda word: not word.startswith("-"), words))
+    flags = words[len(names) :]
+    if names == ["votes"]:
+        _votes(parse_options("charm bench votes", NoOptions, flags).json)
+        return
+    domain = domain_of_preset(names[0])
+    for name in names:
+        if domain_of_preset(name) is not domain:
+            raise CharmError(f"{names[0]} and {name} are not compared: one is timed on {domain.learns_from}")
+        domain.configuration(name)  # or it is told that there is none
+    if domain.bench is None:
+        raise CharmError(f"there is nothing to time on {domain.learns_from}")
+    wanted = parse_options(f"charm bench {' '.join(names)}", domain.get("bench_options"), flags)
+    with place(wanted.device) as here:
+        if here.world > 1:
+            raise CharmError("charm bench measures one process; start it without torchrun")
+        found, *shown = domain.get("bench")(names, wanted.options, here)
+    output(wanted.json, found, *shown)
+
+
+def _votes(json: bool) -> None:
     from charm.bench.votes import measure, votes_table
     from charm.progress import status
 
     with status("counting and ranking 385,460 votes (about 20 s)"):
         found = measure()
     output(json, found, votes_table(found))
-
-
-@app.command
-def lm(
-    *,
-    presets: Annotated[tuple[str, ...], flag("PRESET ...")] = (
-        "lm-d12",
-        "lm-d12-engram-x5",
-        "lm-d12-cose-x5",
-    ),
-    batch: Annotated[int, flag(default="the preset's")] = 0,
-    device_rows: Annotated[int, flag(default="the preset's")] = 0,
-    table_updates: Annotated[tuple[Literal["dense", "rows"], ...], flag("HOW ...")] = ("dense",),
-    data: Annotated[Path | None, flag("DIR", "random tokens")] = None,
-    device: Device = "auto",
-    seconds: float = 5.0,
-    json: Json = False,
-) -> None:
-    """Tokens per second of language models in training, and what their memories cost beside the first preset.
-
-    Example: charm bench lm --presets lm-tiny lm-tiny-engram --device cpu
-
-    Args:
-        presets: names of presets; the costs of all are told over that of the first.
-        batch: tokens in an update.
-        device_rows: rows computed at once.
-        table_updates: how tables are updated: dense, rows, or one after the other.
-        data: prepared text.
-        seconds: how long each number is timed.
-    """
-    from dataclasses import asdict
-
-    from charm.bench.language import lm_table, measure_lm
-    from charm.devices import place
-    from charm.errors import CharmError
-    from charm.progress import say, status
-
-    if batch < 0 or device_rows < 0 or seconds <= 0 or not presets or not table_updates:
-        raise CharmError(
-            "batch and rows must not be negative, seconds must be positive, and something is to be timed"
-        )
-    with place(device) as here:
-        if here.world > 1:
-            raise CharmError("charm bench measures one process; start it without torchrun")
-        with status(f"timing {', '.join(presets)}"):
-            found = measure_lm(presets, here, batch, device_rows, table_updates, data, seconds, say)
-    output(json, [asdict(speed) for speed in found], *lm_table(found))

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
-from charm.commands.flags import (
-    Data,
-    Device,
-    Json,
-    NewRun,
-    Preset,
-    Restart,
-    Resume,
-    Run,
-    RunData,
-    Switch,
-    flag,
-)
+from charm.commands.flags import Data, Device, Json, RunData, Switch, flag
 from charm.commands.output import output
-from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
 
@@ -79,69 +65,6 @@ def build(
 
 
 @app.command
-def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
-    """Train a preset on cellular automata; any field of its configuration can be given.
-
-    Its memory is three-factor CoSE, or what follows in the name: full-table, low-rank, two-factor, two-factor-cose,
-    three-factor or three-factor-cose.
-
-    Example: charm car train car-small-three-factor --seed 1 --out runs/car-1
-
-    Args:
-        preset: car-single, car-all or car-small, alone or followed by a memory, as in car-small-low-rank.
-    """
-    refuse_flags_first("charm car train", preset)
-
-
-def run_train(name: str, flags: Sequence[str]) -> None:
-    """`charm car train NAME ...`: the preset decides the defaults of all the flags that follow it."""
-    from charm.automata.run import train_car
-    from charm.presets import car_preset
-
-    train_preset("charm car train", name, car_preset(name), flags, train_car)
-
-
-@app.command(name="eval")
-def evaluate(
-    run: Run,
-    *,
-    views: Annotated[int | None, flag("INT", "all")] = None,
-    window: Annotated[int | Literal["current", "half", "all"], flag("WINDOW")] = "all",
-    loops: Annotated[tuple[int, ...] | None, flag("INT ...", "as in training")] = None,
-    batch: int = 512,
-    device: Device = "auto",
-    rank_only: Switch = False,
-    json: Json = False,
-    data: RunData = None,
-) -> None:
-    """pass@1 and pass@2 of a run on seen and unseen combinations, by horizon and by family.
-
-    Votes already on disk are used as they are, so that another window over the same votes takes seconds.
-
-    Example: charm car eval runs/car-small --window current
-
-    Args:
-        run: a run folder of `charm car train`.
-        views: of the eight symmetries that vote.
-        window: checkpoints that vote: how many, counted back from the newest, or current, half or all.
-        loops: refinement depths that vote.
-        batch: predictions made at once.
-        rank_only: make no new votes.
-    """
-    from charm.automata.run import evaluate_car, read_car_config, scores_table
-    from charm.devices import place
-    from charm.evaluation.protocols import Protocol
-    from charm.report.folder import require_kind
-
-    require_kind(run, "car")
-    protocol = Protocol(views or "all", window, None, loops or read_car_config(run).evaluate_loops)
-    with place(device) as here:
-        found = evaluate_car(run, protocol, here, batch, rank_only, data)
-    if found is not None:  # on the main process
-        output(json, found, scores_table(found))
-
-
-@app.command
 def show(
     rule: Annotated[Positional[str], flag("RULE")],
     *,
@@ -160,7 +83,7 @@ def show(
 
     Args:
         rule: as in B3/S23, B2/S/C3 or R5,C0,M1,S33..57,B34..45.
-        run: a run folder of `charm car train` whose newest checkpoint answers.
+        run: the folder of a run on cellular automata whose newest checkpoint answers.
         example: which initial grid; with a run, which of the four held-out ones.
         steps: updates to show.
         side: of the torus (with a run: as in training).

@@ -1,57 +1,38 @@
-"""`charm eval`: votes, ranking, pass@k and a submission for a run."""
+"""`charm eval`: how good a run is, whatever it learned from."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from pathlib import Path
 
-from charm.commands.flags import Device, Json, Run, RunData, Switch, flag
+from charm.commands.flags import Device, Json, Run
 from charm.commands.output import output
+from charm.commands.presets import parse_options
+from charm.errors import CharmError
 
 
-def evaluate(
-    run: Run,
-    *,
-    protocol: str = "standard",
-    views: Annotated[int | None, flag("INT", "the protocol's")] = None,
-    window: Annotated[
-        int | Literal["current", "half", "all"] | None, flag("WINDOW", "the protocol's")
-    ] = None,
-    loops: Annotated[tuple[int, ...] | None, flag("INT ...", "the protocol's")] = None,
-    half_life: Annotated[float | None, flag("FLOAT", "the protocol's")] = None,
-    tasks: Annotated[tuple[str, ...], flag("ID ...", "all of the run's")] = (),
-    batch: int = 512,
-    device: Device = "auto",
-    rank_only: Switch = False,
-    blank_memory: Switch = False,
-    json: Json = False,
-    data: RunData = None,
-) -> None:
-    """Vote with the checkpoints of a run, rank, score, and write a submission.
+def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
+    """Score a run. Its domain decides the other flags: `charm eval RUN --help` lists them.
 
-    Votes already on disk are used as they are, so that another protocol over the same votes takes seconds.
+    On ARC's tasks checkpoints vote, votes are ranked (--protocol, --views, --window), and a submission is written.
+    Cellular automata vote alike, by rule and horizon; text is told in bits per byte.
 
     Example: charm eval runs/quickstart --protocol continual --views 32
 
     Args:
         run: a run folder.
-        protocol: none, standard, extra, xrm, urm or continual.
-        views: views of each puzzle that vote.
-        window: checkpoints that vote: how many, counted back from the newest, or current, half or all.
-        loops: refinement depths that vote.
-        half_life: checkpoints after which a vote weighs half.
-        tasks: only these tasks.
-        batch: predictions made at once.
-        rank_only: make no new votes.
-        blank_memory: answer without the task memory, for comparison; written as a protocol of its own.
     """
-    from charm.devices import place
-    from charm.evaluation.protocols import with_overrides
-    from charm.evaluation.run import evaluate_run, scores_table
-    from charm.report.folder import require_kind
+    raise CharmError(f"the run comes before its flags, as in `charm eval {run} --json`")
 
-    chosen = with_overrides(protocol, views, window, loops, half_life)
-    require_kind(run, "arc")
-    with place(device) as here:
-        found = evaluate_run(run, protocol, chosen, here, tasks, batch, rank_only, blank_memory, data)
+
+def run_evaluate(run: Path, flags: Sequence[str]) -> None:
+    """`charm eval RUN ...`: what the run learned from decides which flags may follow it."""
+    from charm.devices import place
+    from charm.domains import domain_of
+
+    domain = domain_of(run)
+    wanted = parse_options(f"charm eval {run}", domain.get("evaluate_options"), flags)
+    with place(wanted.device) as here:
+        found = domain.get("evaluate")(run, wanted.options, here)
     if found is not None:  # on the main process
-        output(json, found, scores_table(found))
+        output(wanted.json, *found)

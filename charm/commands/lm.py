@@ -2,56 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional
 from tyro.extras import SubcommandApp
 
-from charm.commands.flags import Device, Json, NewRun, Preset, Restart, Resume, Run, Switch, flag
+from charm.commands.flags import Device, Json, Run, Switch, flag
 from charm.commands.output import output
-from charm.commands.presets import refuse_flags_first, train_preset
 
 app = SubcommandApp()
-
-
-@app.command
-def params(
-    preset: Annotated[Positional[str], flag("[PRESET]")] = "", *, all: Switch = False, json: Json = False
-) -> None:
-    """Exact parameter accounting of a preset, or of all.
-
-    Example: charm lm params lm-d12-cose-x5
-
-    Args:
-        preset: name of a preset; none with --all.
-        all: every preset, a line each.
-    """
-    from charm.errors import CharmError
-    from charm.language.gpt import components
-    from charm.language.presets import LM_PRESETS, lm_preset
-    from charm.tables import Table
-
-    if bool(preset) == all:
-        raise CharmError("name one preset, as in `charm lm params lm-d12-cose-x5`, or give --all alone")
-    found = {}
-    for name in LM_PRESETS if all else (preset,):
-        config = lm_preset(name)
-        found[name] = components(config.gpt, config.ngram)
-    if all:
-        shown = ("memory tables", "memory", "total")
-        rows = [[name, *(f"{counts[part]:,}" for part in shown)] for name, counts in found.items()]
-        table = Table(["preset", *shown], rows, "Parameters")
-    else:
-        counts = found[preset]
-        sums = [n for n, part in enumerate(counts) if part in ("backbone", "memory", "total")]
-        rows = [
-            [part if n in sums else f"  {part}", f"{count:,}"]
-            for n, (part, count) in enumerate(counts.items())
-        ]
-        table = Table(["component", preset], rows, "Parameters", totals=sums)
-    output(json, found, table)
 
 
 @app.command
@@ -109,62 +69,6 @@ def prepare(
 
 
 @app.command
-def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
-    """Train a preset on prepared text; any field of its configuration can be given.
-
-    Example: charm lm train lm-tiny-cose --out runs/tiny
-
-    Args:
-        preset: lm-d12, lm-d20 or lm-tiny, alone or followed by a memory, as in lm-d12-engram-x5 or lm-d12-cose-x5-w24.
-    """
-    refuse_flags_first("charm lm train", preset)
-
-
-def run_train(name: str, flags: Sequence[str]) -> None:
-    """`charm lm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
-    from charm.language.presets import lm_preset
-    from charm.language.run import train_lm
-
-    train_preset("charm lm train", name, lm_preset(name), flags, train_lm)
-
-
-@app.command(name="eval")
-def evaluate(
-    run: Run,
-    *,
-    tokens: Annotated[int | None, flag("INT", "as in training")] = None,
-    data: Annotated[Path | None, flag("DIR", "as in training")] = None,
-    rows: int = 16,
-    device: Device = "auto",
-    json: Json = False,
-) -> None:
-    """Bits per byte of a run's newest checkpoint on the first tokens of the validation shard.
-
-    Example: charm lm eval runs/tiny
-
-    Args:
-        run: a run folder of `charm lm train`.
-        tokens: how many.
-        data: prepared text.
-        rows: computed at once.
-    """
-    from charm.devices import place
-    from charm.errors import CharmError
-    from charm.language.run import evaluate_run
-    from charm.report.folder import require_kind
-
-    if rows < 1 or (tokens is not None and tokens < 1):
-        raise CharmError("rows and tokens must be at least 1")
-    require_kind(run, "lm")
-    with place(device) as here:
-        found = evaluate_run(run, here, tokens, data, rows)
-        if not here.is_main:
-            return
-    line = f"step {found['step']}: {found['bpb']:.5f} bits per byte over {found['tokens']:,} tokens"
-    output(json, found, line)
-
-
-@app.command
 def sample(
     run: Run,
     *,
@@ -180,7 +84,7 @@ def sample(
     Example: charm lm sample runs/tiny --prompt "Return a list of"
 
     Args:
-        run: a run folder of `charm lm train`.
+        run: the run folder of a language model.
         prompt: what the text begins with; nothing is a document's beginning.
         tokens: how many to add; it stops earlier where the document ends.
         temperature: 0 takes the likeliest token always.

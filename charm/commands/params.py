@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional
 
 from charm.commands.flags import Data, Json, Switch, flag
 from charm.commands.output import output
 
+if TYPE_CHECKING:
+    from charm.domains import Counted
+
 
 def params(
     preset: Annotated[Positional[str], flag("[PRESET]")] = "",
     *,
     paper: Switch = False,
+    all: Switch = False,
     data_rows: Switch = False,
     json: Json = False,
     data: Data = None,
@@ -24,62 +28,53 @@ def params(
 
     Example: charm params arc1
 
+    Example: charm params lm-d12 --all
+
     Args:
-        preset: name of a preset; none with --paper.
+        preset: name of a preset, or with --all how names begin; none with --paper.
         paper: all counts of the paper beside ours; exits with 1 if one differs beyond rounding (0.2 % with our views).
+        all: every preset whose name begins so, a line each.
         data_rows: count with the views that we draw for the preset's data, not the paper's rows.
     """
     from charm.errors import CharmError
 
     if bool(preset) == paper:
         raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")
-    if paper and data_rows:
-        raise CharmError("--data-rows belongs to a preset; --paper draws the views anyway")
+    if paper and (data_rows or all):
+        raise CharmError("--data-rows and --all belong to a preset; --paper counts everything anyway")
     if paper:
         _paper(json, data)
+    elif all:
+        _all(preset, data_rows, json, data)
     else:
-        _preset(preset, data_rows, json, data)
+        counted = _counted(preset, data_rows, data)
+        output(json, counted.found, counted.table)
 
 
-def _preset(name: str, data_rows: bool, json: bool, data: Path | None) -> None:
-    from dataclasses import replace
+def _all(start: str, data_rows: bool, json: bool, data: Path | None) -> None:
+    from charm.domains import domain_of_preset
+    from charm.errors import CharmError
+    from charm.tables import Table
 
-    from charm.accounting import account, accounting_table, drawn_size
-    from charm.paper.counts import PAPER_SIZES, paper_dataset
-    from charm.presets import preset
-    from charm.progress import status
-
-    if name.startswith("car-"):
-        _car_preset(name, json)
-        return
-    config = preset(name)
-    known = paper_dataset(config.data)
-    if known is None or data_rows:
-        with status("drawing the views of every puzzle"):
-            size = drawn_size(config.data if data is None else replace(config.data, data=data))
-        origin = "the views drawn here"
-    else:
-        size = PAPER_SIZES[known]
-        origin = f"the paper's {known} (--data-rows draws our own)"
-    found = account(config.model, *size)
-    caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
-    table = accounting_table(f"Parameters of {name}", caption, found)
-    output(json, {"preset": name, "rows_from": origin, **found.to_json()}, table)
+    names = [name for name in domain_of_preset(start).get("presets") if name.startswith(start)]
+    if not names:
+        raise CharmError(f"there is no preset whose name begins with {start}")
+    found = {name: _counted(name, data_rows, data) for name in names}
+    rows = [[name, f"{one.memory:,}", f"{one.total:,}"] for name, one in found.items()]
+    table = Table(["preset", "memory", "total"], rows, "Parameters")
+    output(json, {name: one.found for name, one in found.items()}, table)
 
 
-def _car_preset(name: str, json: bool) -> None:
-    from charm.accounting import account_car, accounting_table
-    from charm.presets import car_preset
+def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:
+    from charm.domains import domain_of_preset
+    from charm.errors import CharmError
 
-    config = car_preset(name)
-    sizes = config.data.sizes
-    found = account_car(config.model, sizes)
-    caption = (
-        f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
-        f"{sizes.rows:,} rows, the blank one included."
-    )
-    table = accounting_table(f"Parameters of {name}", caption, found)
-    output(json, {"preset": name, **sizes._asdict(), **found.to_json()}, table)
+    domain = domain_of_preset(name)
+    config = domain.configuration(name)
+    if domain.count is None:
+        raise CharmError(f"nobody counts the parameters of a model on {domain.learns_from}")
+    counted: Counted = domain.get("count")(name, config, data_rows, data)
+    return counted
 
 
 def _paper(json: bool, data: Path | None) -> None:

@@ -16,10 +16,10 @@ from charm.errors import CharmError
 
 if TYPE_CHECKING:
     from charm.devices import Place
-    from charm.language.config import LMConfig
-    from charm.training.config import RunConfig
+    from charm.runs.config import EngineConfig
 
-Config = TypeVar("Config", bound="RunConfig | LMConfig")
+Config = TypeVar("Config", bound="EngineConfig")
+Chosen = TypeVar("Chosen")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,18 @@ class Options(Generic[Config]):
     resume: bool = False
     """Go on from the newest whole checkpoint in the run folder."""
     restart: bool = False
-    """Erase the run in the folder and begin again at step 0."""
+    """Erase the run in the folder and begin again from step 0."""
+
+
+@dataclass(frozen=True)
+class Wanted(Generic[Chosen]):
+    """The flags of a domain, and those that all domains have."""
+
+    options: Annotated[Chosen, arg(name="")]
+    device: str = "auto"
+    """cuda, xpu, mps, cpu, or the best there is."""
+    json: bool = False
+    """Print JSON for a program to read."""
 
 
 READABLE = ConstructorRegistry()
@@ -77,6 +88,19 @@ def parse_preset(command: str, name: str, config: Config, flags: Sequence[str]) 
         prog=f"{command} {name}",
         args=flags,
         default=Options(config, Path("runs") / name),
+        config=(tyro.conf.FlagCreatePairsOff,),
+        registry=READABLE,
+    )
+
+
+def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted[Chosen]:
+    """The flags of a command that a domain decides, as in `charm eval runs/arc1 --views 32`."""
+    wanted: type[Wanted[Chosen]] = Wanted[kind]  # type: ignore[valid-type]  # a type that only domains know
+    return tyro.cli(
+        wanted,
+        prog=prog,
+        description=kind.__doc__,
+        args=flags,
         config=(tyro.conf.FlagCreatePairsOff,),
         registry=READABLE,
     )

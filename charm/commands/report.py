@@ -42,16 +42,15 @@ def report(
         device: cuda, xpu, mps, cpu, or the best there is, for films.
     """
     from charm.errors import CharmError
-    from charm.evaluation.protocols import protocol_named
 
-    chosen = protocol_named(protocol) if protocol else None
     if figure is not None:
-        if chosen is not None or films:
+        if protocol is not None or films:
             raise CharmError("--protocol and --films belong to a page, not to a figure")
         from charm.report.measurements import draw_figure
 
         print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))
     else:
+        from charm.domains import PageWishes
         from charm.report.pages import write_pages
 
-        print(write_pages(runs, out, chosen, data, films, device))
+        print(write_pages(runs, out, PageWishes(protocol, films, device, data)))

@@ -282,7 +282,7 @@ def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int
     if len(rows) * length < tokens:
         raise CharmError(
             f"the validation shard fills {len(rows)} rows, {len(rows) * length:,} tokens, of the {tokens:,} asked for; "
-            f"ask for fewer (--evaluate-tokens, and --tokens of `charm lm eval`)"
+            f"ask for fewer (--evaluate-tokens, and --tokens of `charm eval`)"
         )
     return np.stack(rows)
 

@@ -13,13 +13,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
+from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import components
 from charm.language.ngram import table_sizes
+from charm.tables import Table
 
 VOCAB = 32_768
 CAPACITIES = {12: (5, 10, 20, 40), 20: (5, 10, 20)}
@@ -108,10 +111,22 @@ def lm_preset(name: str) -> LMConfig:
     if name not in LM_PRESETS:
         raise CharmError(
             f"there is no preset {name}; the names are lm-d12, lm-d20 and lm-tiny, alone or followed by a memory as in "
-            f"lm-d12-cose-x5, and `charm lm params --all` lists them"
+            f"lm-d12-cose-x5, and `charm params lm- --all` lists them"
         )
     base, memory = LM_PRESETS[name]
     config = tiny() if base == "lm-tiny" else deep(int(base.removeprefix("lm-d")))
     if name.endswith("-matched"):
         memory = replace(memory, rows=matched_rows(config.gpt, memory))
     return replace(config, ngram=memory)
+
+
+def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> Counted:
+    """Every parameter of a preset."""
+    counts = components(config.gpt, config.ngram)
+    sums = [number for number, part in enumerate(counts) if part in ("backbone", "memory", "total")]
+    rows = [
+        [part if number in sums else f"  {part}", f"{count:,}"]
+        for number, (part, count) in enumerate(counts.items())
+    ]
+    table = Table(["component", "parameters"], rows, f"Parameters of {name}", totals=sums)
+    return Counted({"preset": name, **counts}, table, counts["memory"], counts["total"])

@@ -10,6 +10,7 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -210,6 +211,29 @@ def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
     model = GPT(config.gpt, config.ngram, None, canonical, read_manifest(run)["bos"])
     model.load_state_dict(weights)
     return model.to(device).eval(), found[0]
+
+
+@dataclass(frozen=True)
+class LMEvaluation:
+    """Bits per byte of a run's newest checkpoint on the first tokens of the validation shard."""
+
+    tokens: int | None = None
+    """How many; as in training if not given."""
+    rows: int = 16
+    """Computed at once."""
+    data: Path | None = None
+    """Prepared text; as in training if not given."""
+
+    def __post_init__(self) -> None:
+        if self.rows < 1 or (self.tokens is not None and self.tokens < 1):
+            raise CharmError("rows and tokens must be at least 1")
+
+
+def evaluate(run: Path, options: LMEvaluation, place: Place) -> tuple[dict[str, Any], str] | None:
+    """`charm eval` of a run on text."""
+    found = evaluate_run(run, place, options.tokens, options.data, options.rows)
+    line = f"step {found['step']}: {found['bpb']:.5f} bits per byte over {found['tokens']:,} tokens"
+    return (found, line) if place.is_main else None
 
 
 def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None, rows: int) -> dict[str, Any]:

@@ -11,18 +11,21 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from charm.accounting import Accounting, Size, account, account_car, drawn_size
+from charm.accounting import Accounting, Size, account, account_car, accounting_table, drawn_size
 from charm.adaptation.streams import load_stream
 from charm.automata.keys import CarMemory, CarSizes
+from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
 from charm.model import ModelConfig
+from charm.progress import status
 from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
 from charm.tables import Table
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
+from charm.training.config import TrainConfig
 
 Count = int | Fraction  # a mean over tasks is a fraction
 
@@ -613,3 +616,19 @@ def _number(count: Count) -> int | float:
 def _round(value: Fraction) -> int:
     """To the nearest whole number, halves up."""
     return math.floor(value + Fraction(1, 2))
+
+
+def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None) -> Counted:
+    """Every parameter of a preset on ARC's tasks, with the paper's rows where it prints them or with our own."""
+    known = paper_dataset(config.data)
+    if known is None or data_rows:
+        with status("drawing the views of every puzzle"):
+            size = drawn_size(config.data if data is None else replace(config.data, data=data))
+        origin = "the views drawn here"
+    else:
+        size = PAPER_SIZES[known]
+        origin = f"the paper's {known} (--data-rows draws our own)"
+    found = account(config.model, *size)
+    caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
+    table = accounting_table(f"Parameters of {name}", caption, found)
+    return Counted({"preset": name, "rows_from": origin, **found.to_json()}, table, found.memory, found.total)

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charm.bench.training import flops
+from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.tables import SECTIONS, Ours, Row, StreamCost, TokensCost, TrainingCost
-from charm.presets import arc1, car_preset, preset
+from charm.presets import arc1
 from charm.tasks.task import MAX_SIDE
 from charm.training.config import RunConfig
 
@@ -188,7 +189,7 @@ class Speed:
                 return self._trainings(names, predictions, runs, steps)
 
     def _trainings(self, names: tuple[str, ...], predictions: int, runs: int, steps: int | None) -> str:
-        configs = [car_preset(name) if name.startswith("car-") else preset(name) for name in names]
+        configs = [domain_of_preset(name).configuration(name) for name in names]
         parts = [self.hours(config, steps or config.steps, predictions) for config in configs]
         scaled = "" if all(config.reasoner == arc1().reasoner for config in configs) else "≈ "
         if len(parts) > 1:

@@ -244,7 +244,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Cellular automata": (
         Row(
             "tab:car-single-horizon",
-            "charm car train car-single-three-factor-cose",
+            "charm train car-single-three-factor-cose",
             TrainingCost(("car-single",), CAR, runs=4),
             "seen: table 53.94 ± 1.62, composition 57.89 ± 2.03, CoSE 58.86 ± 0.90; "
             "unseen: 0.00 ± 0.00, 3.69 ± 0.56, 2.73 ± 0.48",
@@ -264,7 +264,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "tab:car-unseen-horizon",
-            "charm car eval runs/car",
+            "charm eval runs/car",
             "the runs of tab:car-single-horizon",
             "composition: T=1 2.87 ± 1.06, T=2 2.95 ± 0.93; CoSE: 1.61 ± 0.52, 2.20 ± 0.37",
             (
@@ -277,13 +277,13 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "tab:car-all-horizons",
-            "charm car train car-all-three-factor-cose",
+            "charm train car-all-three-factor-cose",
             TrainingCost(("car-all",), CAR, runs=12),
             "all horizons: table 47.21 ± 1.72, CoSE 52.25 ± 1.23",
         ),
         Row(
             "tab:car-gpt",
-            "charm car eval runs/car",
+            "charm eval runs/car",
             "the runs of tab:car-single-horizon; GPT-5.6 is not ours to run",
             "seen, CoSE: T=1 99.25, T=2 90.27, T=4 34.15, T=8 11.77",
             (Ours("car_small", "seen, CoSE: T=1 {CoSE seen T=1:.1f}, T=2 {CoSE seen T=2:.1f}"),),
@@ -292,7 +292,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Language": (
         Row(
             "tab:nanochat-d12",
-            "charm lm train lm-d12-cose-x5",
+            "charm train lm-d12-cose-x5",
             TokensCost("lm-d12-cose-x5", 1.19e9, 10),
             "bits per byte at x5: Engram 0.84638 ± 0.00050, CoSE 0.84436 ± 0.00083",
             (
@@ -305,19 +305,19 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "tab:nanochat-d12-width",
-            "charm lm train lm-d12-mixture-x5-w24",
+            "charm train lm-d12-mixture-x5-w24",
             TokensCost("lm-d12-mixture-x5-w24", 1.19e9, 9),
             "bits per byte at width 24: Engram 0.85067, CoSE 0.84937, mixture 0.84854",
         ),
         Row(
             "tab:nanochat-d20",
-            "charm lm train lm-d20-cose-x5",
+            "charm train lm-d20-cose-x5",
             TokensCost("lm-d20-cose-x5", 4.64e9, 6),
             "bits per byte at x5: Engram 0.73002 ± 0.00031, CoSE 0.72939 ± 0.00082",
         ),
         Row(
             "tab:nanochat-token-budget",
-            "charm lm train lm-d12-cose-x5 --steps 8850",
+            "charm train lm-d12-cose-x5 --steps 8850",
             TokensCost("lm-d12-cose-x5", 4.64e9, 4),
             "d12, CoSE minus Engram: -0.0020 ± 0.0005 bits per byte, with 4.64B tokens -0.0002 ± 0.0003",
             (
@@ -491,7 +491,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row("tab:cose-cl-params", PARAMETERS, SECONDS, "CoSE (r=32) 31.76k for each task", (COUNTS,)),
         Row(
             "tab:single-node-compute",
-            "charm bench train --preset arc1",
+            "charm bench arc1",
             SECONDS,
             "one step of 768: 0.390 s on 8 H100, 3.12 GPU-seconds; 0.260 s on 8 B200",
             (Ours("speed_arc1", "{seconds a step:.2f} s on one GPU, {training samples/s:.0f} samples/s"),),

@@ -1,12 +1,13 @@
-"""What a run folder says of itself: its kind, metrics, evaluations and parameters. Reads, never writes."""
+"""What a run folder says of itself: its metrics, evaluations and parameters. Reads, never writes."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
@@ -22,32 +23,6 @@ from charm.tasks.instances import Instances
 from charm.training.config import read_config
 
 JsonObject = dict[str, Any]
-Kind = Literal["arc", "car", "lm"]
-
-
-def kind_of(run: Path) -> Kind:
-    """What a run learned from, told by the fields of its configuration."""
-    try:
-        settings = json.loads((run / "config.json").read_text())
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{run} is not a run folder: config.json is not readable ({error})") from error
-    if not isinstance(settings, dict):
-        raise CharmError(f"{run} is not a run folder: config.json holds no object")
-    if "gpt" in settings:
-        return "lm"
-    data = settings.get("data")
-    return "car" if isinstance(data, dict) and "benchmark" in data else "arc"
-
-
-def require_kind(run: Path, wanted: Kind) -> None:
-    """It is an error if the run learned from something else; the command that scores it is named."""
-    kind = kind_of(run)
-    if kind != wanted:
-        learned = {"arc": "ARC's tasks", "car": "cellular automata", "lm": "text"}
-        command = "charm eval" if kind == "arc" else f"charm {kind} eval"
-        raise CharmError(
-            f"{run} learned from {learned[kind]}, not {learned[wanted]}: `{command} {run}` scores it"
-        )
 
 
 def metrics(run: Path) -> list[JsonObject]:
@@ -76,6 +51,19 @@ def metrics(run: Path) -> list[JsonObject]:
 def curve(lines: list[JsonObject], name: str) -> list[tuple[float, float]]:
     """The (step, value) points of one metric."""
     return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
+
+
+def newest_scores(lines: Sequence[JsonObject]) -> JsonObject | None:
+    """Step and scores of the newest evaluation among the metrics; None before the first."""
+    for line in reversed(lines):
+        scores = {
+            name.removeprefix("evaluation/"): value
+            for name, value in line.items()
+            if name.startswith("evaluation/") and is_number(value)
+        }
+        if scores:
+            return {"step": line["step"], "scores": scores}
+    return None
 
 
 # Evaluations
@@ -144,6 +132,15 @@ def newest_evaluation(run: Path) -> JsonObject:
     return found
 
 
+def headline(run: Path) -> JsonObject | None:
+    """Step and pass@k of the newest evaluation of a run on ARC's tasks; None before the first."""
+    found = find_evaluation(run)
+    if found is None:
+        return None
+    scores = {name: found["metrics"][name] for name in ("pass@1", "pass@2") if name in found["metrics"]}
+    return {"step": found["step"], "scores": scores}
+
+
 def car_evaluation(path: Path) -> JsonObject:
     found = read_sealed(path)
     parts = [found.get(part, {}) for part in ("seen", "unseen")] if isinstance(found, dict) else []
@@ -210,11 +207,14 @@ def sizes(run: Path) -> CheckpointSizes | None:
     return CheckpointSizes(dense, shared, rows, row_values)
 
 
+def car_accounting(run: Path) -> Accounting:
+    """Every parameter of a run on cellular automata by component."""
+    config = read_car_config(run)
+    return account_car(config.model, config.data.sizes)
+
+
 def accounting(run: Path) -> Accounting | None:
-    """Every parameter of the newest checkpoint by component; None without one. Not for language models."""
-    if kind_of(run) == "car":
-        config = read_car_config(run)
-        return account_car(config.model, config.data.sizes)
+    """Every parameter of the newest checkpoint of a run on ARC's tasks by component; None without one."""
     known = instances(run)
     return None if known is None else account(read_config(run).model, len(known.puzzles), len(known))
 

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from charm.adaptation.results import StreamSummary, group, hollow_labels, memory_name, retained, tradeoff
+from charm.automata.presets import CAR_MEMORIES
 from charm.automata.run import CarConfig, read_car_config
 from charm.config import to_json
+from charm.domains import domain_of
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
@@ -18,7 +20,6 @@ from charm.evaluation.run import evaluate_votes
 from charm.files import read_sealed
 from charm.memory.config import CoSEConfig
 from charm.paper.tables import OVERALL
-from charm.presets import CAR_MEMORIES
 from charm.report import folder
 from charm.report.html import names_of
 from charm.runs.archive import passes, require_whole_votes
@@ -55,7 +56,7 @@ def memory_label(memory: CoSEConfig) -> str:
 def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
     """Runs on ARC's tasks with their configurations."""
     for run in sources:
-        if folder.kind_of(run) != "arc":
+        if domain_of(run).name != "arc":
             raise CharmError(f"{run} is not a run on ARC's tasks")
     return {run: read_config(run) for run in sources}
 
@@ -63,7 +64,7 @@ def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
 def car_runs(sources: Sequence[Path]) -> dict[Path, CarConfig]:
     """Runs on cellular automata with their configurations."""
     for run in sources:
-        if folder.kind_of(run) != "car":
+        if domain_of(run).name != "car":
             raise CharmError(f"{run} is not a run on cellular automata")
     return {run: read_car_config(run) for run in sources}
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from charm.domains import PageWishes, domain_of
 from charm.files import read_sealed
 from charm.report import folder
 from charm.report.curves import curves_svg
@@ -38,7 +39,7 @@ PARTS = ("seen", "unseen")
 SHARES = ("pass@1", "pass@2", "cells")  # whole grids in so many attempts; right cells of first answers
 
 
-def write_car_page(runs: Sequence[Path], out: Path) -> Path:
+def write_car_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Path:
     """Seen and unseen combinations along training, and at the end by horizon and family."""
     names = names_of(runs)
     newest = [max(folder.car_steps(run).values(), key=lambda one: one["step"], default=None) for run in runs]
@@ -52,7 +53,7 @@ def write_car_page(runs: Sequence[Path], out: Path) -> Path:
     return write_page(out, document(title_of(names), body))
 
 
-def write_lm_page(runs: Sequence[Path], out: Path) -> Path:
+def write_lm_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Path:
     """Bits per byte along training."""
     names = names_of(runs)
     rows = []
@@ -64,6 +65,31 @@ def write_lm_page(runs: Sequence[Path], out: Path) -> Path:
         rows.append([name, *told, *last])
     heads = ["run", "n-gram memory", "rows", "width", "step", "bits per byte"]
     body = [table(heads, rows), *_learning(runs, names, LM_CURVES), *_settings(runs, names)]
+    return write_page(out, document(title_of(names), body))
+
+
+def write_plain_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Path:
+    """Newest scores, curves and settings: the page of a domain that has none of its own."""
+    names = names_of(runs)
+    newest = [folder.newest_scores(folder.metrics(run)) for run in runs]
+    scores = list(dict.fromkeys(score for one in newest if one is not None for score in one["scores"]))
+    rows = [
+        [
+            name,
+            UNKNOWN if found is None else f"{found['step']:,}",
+            *(
+                f"{found['scores'][one]:.4g}" if found and one in found["scores"] else UNKNOWN
+                for one in scores
+            ),
+        ]
+        for name, found in zip(names, newest, strict=True)
+    ]
+    curves = domain_of(runs[0]).get("curves") or {"loss": ("Loss", False)}
+    body = [
+        table(["run", "step", *scores], rows),
+        *_learning(runs, names, curves),
+        *_settings(runs, names),
+    ]
     return write_page(out, document(title_of(names), body))
 
 
@@ -126,11 +152,11 @@ def _share(group: Mapping[str, float], name: str) -> str:
 
 
 def _car_parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
-    counted = [folder.accounting(run) for run in runs]
+    counted = [folder.car_accounting(run) for run in runs]
     wanted = ("backbone", "task memory", "everything")
     rows = []
     for name, found in zip(names, counted, strict=True):
-        counts = dict(accounting_rows(found)) if found is not None else {}
+        counts = dict(accounting_rows(found))
         rows.append([name, *(f"{counts[one]:,}" if one in counts else UNKNOWN for one in wanted)])
     return ["<h2>Parameters</h2>", table(["run", *wanted], rows)]
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from charm.adaptation.solve import Mode, SolveOptions
 from charm.config import is_number
+from charm.domains import domain_of
 from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError
 from charm.files import read_sealed
@@ -27,8 +28,7 @@ from charm.report.answers import grid_text
 from charm.report.curves import curve_svg
 from charm.report.folder import JsonObject
 from charm.report.html import names_of
-from charm.report.other_runs import CAR_CURVES, LM_CURVES
-from charm.report.page import CURVES, drawing
+from charm.report.page import drawing
 from charm.runs.checkpoint import newest_checkpoint, saved_model, steps_of
 from charm.synthesis.rearc import package_folder
 from charm.tasks import keyed
@@ -78,10 +78,10 @@ def open_library(
 ) -> Library:
     """The public sets, the model that comes with CHARM, and these folders. A folder that is not what it should be is an
     error; a downloaded set that is damaged is left out, and said so."""
-    kinds = [folder.kind_of(run) for run in runs]
+    domains = [domain_of(run) for run in runs]
     for path in checkpoints:
         newest_checkpoint(path)  # or it is told that there is none
-    own = [run for run, kind in zip(runs, kinds, strict=True) if kind == "arc"]
+    own = [run for run, domain in zip(runs, domains, strict=True) if domain.has_votes]
     # The same folder may be among them twice, once by a relative path.
     solvers = dict.fromkeys(path.resolve() for path in (*own, *checkpoints, released_model()))
     sources = [load_source(path) for path in tasks]
@@ -281,22 +281,21 @@ def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
 def run_json(library: Library, query: Query, now: float | None = None) -> JsonObject:
     """A run as it stands, also while it is written to: progress, curves, the newest evaluation."""
     run: Path = chosen(query, "run", library.runs)
-    kind = folder.kind_of(run)
+    domain = domain_of(run)
     lines = folder.metrics(run)
     settings = read_sealed(run / "config.json")
     planned = settings.get("steps")
     steps: int | None = planned if isinstance(planned, int) else None
     step = int(lines[-1]["step"]) if lines else 0
     rate = updates_per_second(lines)
-    curves = {"arc": CURVES, "car": CAR_CURVES, "lm": LM_CURVES}[kind]
+    curves = domain.get("curves") or {"loss": ("Loss", False)}
+    newest = domain.get("headline")
     told = [(title, folder.curve(lines, name), share) for name, (title, share) in curves.items()]
-    speed = next(
-        (name for name in ("samples_per_second", "tokens_per_second") if folder.curve(lines, name)), None
-    )
+    speed = next((name for name in (lines[0] if lines else ()) if name.endswith("_per_second")), None)
     written = [line["time"] for line in lines if is_number(line.get("time"))]
     return {
         "name": query["run"],
-        "kind": kind,
+        "kind": domain.name,
         "step": step,
         "steps": steps,
         "updates_per_second": rate,
@@ -304,8 +303,8 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "seconds_left": max(steps - step, 0) / rate if rate and steps is not None else None,
         "seconds_since": max((time.time() if now is None else now) - written[-1], 0.0) if written else None,
         "checkpoints": len(steps_of(run)),
-        "evaluation": newest_evaluation(run, kind, lines),
-        "voted": kind == "arc" and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
+        "evaluation": (newest(run) if newest else None) or folder.newest_scores(lines),
+        "voted": domain.has_votes and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
         # Made of numbers and of our own titles; these are escaped all the same.
         "curves": [curve_svg(title, points, share) for title, points, share in told if points],
     }
@@ -319,22 +318,6 @@ def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
     ]
     rates = [updates / seconds for updates, seconds in steps if updates > 0 and seconds > 0]
     return median(rates) if rates else None
-
-
-def newest_evaluation(run: Path, kind: str, lines: Sequence[JsonObject]) -> JsonObject | None:
-    """Its step and its scores by name; None before the first."""
-    if kind == "arc" and (found := folder.find_evaluation(run)) is not None:
-        scores = {name: found["metrics"][name] for name in ("pass@1", "pass@2") if name in found["metrics"]}
-        return {"step": found["step"], "scores": scores}
-    for line in reversed(lines):
-        scores = {
-            name.removeprefix("evaluation/"): value
-            for name, value in line.items()
-            if name.startswith("evaluation/") and is_number(value)
-        }
-        if scores:
-            return {"step": line["step"], "scores": scores}
-    return None
 
 
 # Solving

@@ -17,11 +17,11 @@ from charm.automata.dataset import (
     combinations_of,
     load_benchmark,
 )
+from charm.automata.presets import CAR_MEMORIES
 from charm.automata.rules import FAMILIES, parse_rule
 from charm.automata.simulator import evolve
 from charm.errors import CharmError
 from charm.model import CharmModel, ModelConfig
-from charm.presets import CAR_MEMORIES
 from charm.reasoner.backbone import count_parameters
 from charm.reasoner.config import car
 from charm.tasks.batch import view_tokens

@@ -10,6 +10,7 @@ import tyro
 
 from charm.automata.benchmark import HELD_OUT, BenchmarkConfig, read_benchmark
 from charm.automata.dataset import Combination, answer_key
+from charm.automata.presets import CAR_PRESETS, car_preset
 from charm.automata.rules import parse_rule
 from charm.automata.run import (
     CarConfig,
@@ -23,6 +24,8 @@ from charm.automata.run import (
 from charm.automata.show import Prediction, predictions, rollout
 from charm.automata.simulator import evolve
 from charm.commands import car
+from charm.commands.evaluate import run_evaluate
+from charm.commands.train import run_train
 from charm.devices import Place
 from charm.drawing.terminal import marked_text
 from charm.errors import CharmError
@@ -30,7 +33,6 @@ from charm.evaluation.ballots import Ballot
 from charm.evaluation.decode import collect
 from charm.evaluation.ranking import rank
 from charm.paper.counts import check_paper
-from charm.presets import CAR_PRESETS, car_preset
 from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark
 
 HERE = Place(torch.device("cpu"))
@@ -210,7 +212,9 @@ def test_counts_of_the_paper_come_out() -> None:
 
 def command(*args: str) -> None:
     if args[0] == "train":
-        car.run_train(args[1], args[2:])
+        run_train(args[1], args[2:])
+    elif args[0] == "eval":
+        run_evaluate(Path(args[1]), args[2:])
     else:
         car.app.cli(prog="charm car", args=list(args), config=(tyro.conf.FlagCreatePairsOff,))
 

@@ -1,4 +1,4 @@
-"""What `charm bench lm` counts and times, on the CPU."""
+"""What `charm bench lm-d12 ...` counts and times, on the CPU."""
 
 from dataclasses import replace
 from pathlib import Path

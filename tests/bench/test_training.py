@@ -1,4 +1,4 @@
-"""What `charm bench train` counts and times, on the CPU."""
+"""What `charm bench NAME` counts and times, on the CPU."""
 
 from dataclasses import replace
 

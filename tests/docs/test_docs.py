@@ -60,24 +60,25 @@ SMALL = {
     "charm data stats": "--views 1",
     "charm data fetch": "--data fetched",  # what is fetched here is of our own making: other commands must not see it
     "charm data rearc": "--pairs 3 --workers 1",
+    "charm train car-": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
+    "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
+    "charm train lm-": GPT,
     "charm train (arc1|speedrun-public)( |$)": MODEL
     + "--data.tasks 25ff71a9 3c9b0459 00576224 --data.auxiliary --data.partial",
     "charm train quickstart .*--memory.rank 0": MODEL + "--data.tasks 25ff71a9 3c9b0459",
     "charm train .*--data.evaluate": MODEL + "--memory.rank 4",
     "charm train ": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
+    "charm eval runs/tiny": "--device cpu",
     "charm eval ": "--device cpu --batch 64",
     "charm solve ": "--steps 2 --views 2 --batch 4 --device cpu",
     "charm adapt ": "--tasks 1 --steps 2 --views 2 --batch 4 --device cpu",
     "charm view": "--port 0 --device cpu",
     "charm car build": "--rules 2 --examples 8",
-    "charm car train ": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
-    "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
-    "charm car (eval|show .*--run) ": "--device cpu",
+    "charm car show .*--run ": "--device cpu",
     "charm lm prepare": "--limit 200000 --validation 0.3",
-    "charm lm train ": GPT,
-    "charm lm eval": "--device cpu",
     "charm lm sample": "--tokens 5 --device cpu",
-    "charm bench lm": "--presets lm-tiny lm-tiny-cose --batch 256 --seconds 0.1 --device cpu",
+    "charm bench lm-": "--batch 64 --device-rows 2 --seconds 0.01 --device cpu",
+    "charm bench ": "--batch 2 --seconds 0.01 --device cpu",
     "charm rearc2 build": "--tasks 00dbd492 --pairs 3 --workers 1",
     "charm rearc2 quarantine": "--workers 1",
     "python benchmarks/continual.py": "--size tiny --seeds 1 --jobs 1 --device cpu",
@@ -369,24 +370,29 @@ def test_the_example_is_shown_as_it_is() -> None:
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w.-]*")
 LISTED = re.compile(r"│ (?:-h, )?(--[a-z][\w.-]*)")  # in a help text, which may have columns
-TRAINED = {
-    ("train",): ("arc1", "quickstart"),
-    ("car", "train"): ("car-small",),
-    ("lm", "train"): ("lm-tiny-cose",),
+# Commands whose flags depend on what comes first.
+FIRST = {
+    ("train",): ("arc1", "quickstart", "car-small", "lm-tiny-cose"),
+    ("eval",): ("arc", "car", "lm"),  # folders of runs
+    ("bench",): ("arc1", "car-small", "lm-tiny"),
 }
 
 
 @pytest.fixture(scope="module")
-def options_of() -> dict[tuple[str, ...], set[str]]:
-    """Command -> the options in its help; `charm train` has those of the presets."""
+def options_of(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, ...], set[str]]:
+    """Command -> the options in its help; `charm train` has those of the presets, `charm eval` those of runs."""
+    home = tmp_path_factory.mktemp("runs")
+    for domain in FIRST["eval",]:
+        (home / domain).mkdir()
+        (home / domain / "config.json").write_text(json.dumps({"domain": domain}))
     found: dict[tuple[str, ...], set[str]] = {}
 
     def ask(*words: str) -> None:
         text = help_text(*words)
-        command = next((path for path in TRAINED if words[: len(path)] == path), words)
+        command = next((path for path in FIRST if words[: len(path)] == path), words)
         found.setdefault(command, set()).update(LISTED.findall(text))
-        for preset in TRAINED.get(words, ()):
-            ask(*words, preset)
+        for first in FIRST.get(words, ()):
+            ask(*words, str(home / first) if words == ("eval",) else first)
         inner = re.match(r"usage: [^{\n]*\[-h\] \{([\w,-]+)\}$", text, re.MULTILINE)
         for name in inner[1].split(",") if inner else ():
             ask(*words, name)

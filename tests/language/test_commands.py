@@ -31,9 +31,9 @@ def test_from_text_to_a_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str
     prepared = json.loads(capsys.readouterr().out)
     assert prepared["vocab"] == 300
     assert [shard["documents"] for shard in prepared["shards"]] == [16, 4]
-    charm("lm", "train", "lm-tiny-cose", "--data", str(data), "--out", str(run), *SMALL.split())
+    charm("train", "lm-tiny-cose", "--data", str(data), "--out", str(run), *SMALL.split())
     capsys.readouterr()
-    charm("lm", "eval", str(run), "--json")
+    charm("eval", str(run), "--json")
     scores = json.loads(capsys.readouterr().out)
     assert scores["step"] == 4
     assert 0 < scores["bpb"] < 10
@@ -44,31 +44,35 @@ def test_from_text_to_a_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str
     weights = tmp_path / "damaged" / "checkpoints" / "step_000000004" / "model.safetensors"
     shutil.copytree(weights.parent, weights.parent.with_name("step_000000005"))
     (weights.parent.with_name("step_000000005") / weights.name).write_bytes(b"")
-    charm("lm", "eval", str(tmp_path / "damaged"), "--json")
+    charm("eval", str(tmp_path / "damaged"), "--json")
     shown = capsys.readouterr()
     assert json.loads(shown.out) == scores
-    assert "truncated or damaged" in shown.err
-    charm("lm", "train", "lm-tiny-cose", "--data", str(data), "--out", str(run), "--resume", *SMALL.split())
+    assert "passed over" in shown.err
+    charm("train", "lm-tiny-cose", "--data", str(data), "--out", str(run), "--resume", *SMALL.split())
     assert "resumed at step 4" in capsys.readouterr().out
 
 
 def test_params(capsys: pytest.CaptureFixture[str]) -> None:
-    charm("lm", "params", "lm-d12-cose-x5", "--json")
-    assert json.loads(capsys.readouterr().out)["lm-d12-cose-x5"]["memory"] == 257_816_064
-    charm("lm", "params", "lm-d12")
+    charm("params", "lm-d12-cose-x5", "--json")
+    assert json.loads(capsys.readouterr().out)["memory"] == 257_816_064
+    charm("params", "lm-d12-cose", "--all", "--json")
+    found = json.loads(capsys.readouterr().out)
+    assert found["lm-d12-cose-x5"]["memory"] == 257_816_064
+    assert all(name.startswith("lm-d12-cose") for name in found)
+    charm("params", "lm-d12")
     assert "286,261,730" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("lm params", "name one preset"),
-        ("lm params nothing", "there is no preset nothing"),
-        ("lm train nothing", "there is no preset nothing"),
-        ("lm eval nowhere", "not a run folder"),
+        ("params lm-nothing", "there is no preset lm-nothing"),
+        ("params lm-nothing --all", "no preset whose name begins with lm-nothing"),
+        ("train lm-nothing", "there is no preset lm-nothing"),
+        ("eval nowhere", "not a run folder"),
         ("lm sample nowhere", "no tokenizer"),
         ("lm prepare", "name parquet files"),
-        ("bench lm --seconds 0", "must be positive"),
+        ("bench lm-tiny --seconds 0", "must be positive"),
     ],
 )
 def test_bad_input_is_one_sentence(words: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:

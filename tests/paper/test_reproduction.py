@@ -13,25 +13,24 @@ from typing import Any
 import pytest
 import tyro
 
-from charm.commands import adapt, bench, car, evaluate, params, rearc2, report
-from charm.commands.presets import parse_preset
+from charm.arc.run import ArcEvaluation
+from charm.bench.training import ArcBench
+from charm.commands import adapt, params, rearc2, report
+from charm.commands.presets import parse_options, parse_preset
+from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.language.presets import lm_preset
 from charm.paper.records import ResultRecord, read_record, read_records
 from charm.paper.reproduction import BEGIN, END, Speed, render, tell, updated
 from charm.paper.tables import ARC1, SECTIONS, Row, StreamCost, TrainingCost
-from charm.presets import car_preset, preset
+from charm.presets import preset
 from charm.report.measurements import FIGURES
 
 ROOT = Path(__file__).parents[2]
 ROWS = [row for rows in SECTIONS.values() for row in rows]
 COMMANDS: dict[tuple[str, ...], Any] = {
     ("report",): report.report,
-    ("eval",): evaluate.evaluate,
     ("adapt",): adapt.adapt,
     ("params",): params.params,
-    ("car", "eval"): car.evaluate,
-    ("bench", "train"): bench.train,
     ("rearc2", "check"): rearc2.check,
 }
 GOOD: dict[str, Any] = {
@@ -87,12 +86,14 @@ def test_commands_are_ones_that_exist(row: Row) -> None:
         words = ["charm", *words[words.index("charm") + 1 :]]
     assert words[0] == "charm"
     if words[1] == "train":
-        default, found = (parse_preset("charm train", words[2], preset(words[2]), w) for w in ((), words[3:]))
+        base = domain_of_preset(words[2]).configuration(words[2])
+        default, found = (parse_preset("charm train", words[2], base, w) for w in ((), words[3:]))
         assert (len(words) == 3) == (found == default)
-    elif words[1:3] == ["car", "train"]:
-        car_preset(words[3])
-    elif words[1:3] == ["lm", "train"]:
-        lm_preset(words[3])
+    elif words[1] == "eval":
+        parse_options("charm eval", ArcEvaluation, words[3:])
+    elif words[1] == "bench":
+        domain_of_preset(words[2]).configuration(words[2])
+        parse_options("charm bench", ArcBench, words[3:])
     else:
         (name, command) = next(
             (name, command) for name, command in COMMANDS.items() if words[1:][: len(name)] == list(name)

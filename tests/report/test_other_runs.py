@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from charm.accounting import account_car
+from charm.automata.presets import car_preset
 from charm.config import to_json
+from charm.domains import PageWishes, domain_of
 from charm.errors import CharmError
-from charm.evaluation.protocols import Protocol
 from charm.language.presets import lm_preset
-from charm.presets import car_preset, quickstart
-from charm.report.folder import kind_of
+from charm.presets import quickstart
 from charm.report.pages import write_pages
 from tests.report.test_page import read
 
@@ -104,10 +104,10 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
     car, lm, arc = write_car(tmp_path / "car"), write_lm(tmp_path / "lm", 1.0), tmp_path / "arc"
     arc.mkdir()
     (arc / "config.json").write_text(json.dumps(to_json(quickstart())))
-    assert [kind_of(run) for run in (car, lm, arc)] == ["car", "lm", "arc"]
-    with pytest.raises(CharmError, match=r"different kinds do not fit on one page: .*lm learned from text"):
+    assert [domain_of(run).name for run in (car, lm, arc)] == ["car", "lm", "arc"]
+    with pytest.raises(CharmError, match=r"different domains do not fit on one page: .*lm learned from text"):
         write_pages([car, lm])
     with pytest.raises(CharmError, match=r"a protocol ranks answers to ARC's tasks; .*car"):
-        write_pages([car], protocol=Protocol())
+        write_pages([car], wishes=PageWishes("standard"))
     with pytest.raises(CharmError, match="films are made for one run on ARC's tasks"):
-        write_pages([lm], films=1)
+        write_pages([lm], wishes=PageWishes(films=1))

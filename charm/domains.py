@@ -1,0 +1,191 @@
+"""What there is to learn: every domain is one entry here, and the commands serve all of them alike.
+
+An entry names its functions as "module:function", and they are imported when they are used: `charm train lm-tiny` loads
+nothing of ARC. A program that registers a domain of its own may give the functions themselves (see docs/extend.md).
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from charm.errors import CharmError
+from charm.tables import Table
+
+Reference = str | Callable[..., Any] | Mapping[str, Any] | type | None
+
+
+class Counted(NamedTuple):
+    """The parameters of a preset: for a program, to look at, and the two numbers of a line."""
+
+    found: dict[str, Any]
+    table: Table
+    memory: int
+    total: int
+
+
+@dataclass(frozen=True)
+class PageWishes:
+    """What a page is asked to show, where the domain has votes."""
+
+    protocol: str | None = None
+    films: int = 0
+    device: str = "auto"
+    data: Path | None = None
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A command that knows no more than whether to print JSON, and on which device to compute."""
+
+
+@dataclass(frozen=True)
+class Domain:
+    """All that commands, pages and the viewer know of a domain."""
+
+    name: str
+    """As config.json has it."""
+    learns_from: str
+    """In words: "this run learned from ..."."""
+    prefix: str
+    """The names of its presets begin so; one domain has "" and takes all others."""
+    presets: Reference
+    """Name -> a function that returns the configuration."""
+    train: Reference
+    """(configuration, run folder, place, resume, say) -> the engine that ran."""
+    evaluate: Reference
+    """(run folder, options, place) -> scores for a program, and what to look at; None but on the main process."""
+    preset: Reference = None
+    """(name) -> the configuration, where names have short forms or errors need more words than a list."""
+    evaluate_options: Reference = NoOptions
+    """The flags of `charm eval` as a dataclass."""
+    count: Reference = None
+    """(name, configuration, whether to draw our own views, data folder) -> Counted."""
+    bench: Reference = None
+    """(names, options, place) -> speeds for a program and what there is to look at."""
+    bench_options: Reference = NoOptions
+    """The flags of `charm bench` as a dataclass."""
+    curves: Reference = None
+    """Name in metrics.jsonl -> title and whether it is a share."""
+    page: Reference = "charm.report.other_runs:write_plain_page"
+    """(run folders, file, wishes) -> the file: the page of one run, or of several side by side."""
+    headline: Reference = None
+    """(run folder) -> step and scores of the newest evaluation, where metrics.jsonl does not have the best ones."""
+    has_votes: bool = False
+    """Whether runs vote on tasks: they can be ranked by a protocol, filmed, and asked to solve a task."""
+
+    def get(self, part: str) -> Any:
+        """A part of the entry, imported if it is only named."""
+        value = getattr(self, part)
+        if not isinstance(value, str):
+            return value
+        module, _, name = value.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    def configuration(self, name: str) -> Any:
+        """The configuration of a preset."""
+        if self.preset is not None:
+            return self.get("preset")(name)
+        presets = self.get("presets")
+        if name not in presets:
+            raise CharmError(f"there is no preset {name}; the names are {', '.join(presets)}")
+        return presets[name]()
+
+
+DOMAINS: dict[str, Domain] = {}
+
+
+def register(domain: Domain) -> Domain:
+    """Make a domain known to all commands; a name or a prefix that another one has is an error."""
+    for other in DOMAINS.values():
+        if domain.name == other.name or domain.prefix == other.prefix:
+            raise CharmError(f"the domain {other.name} ({other.prefix}...) is there already")
+    DOMAINS[domain.name] = domain
+    return domain
+
+
+def domain_of_preset(name: str) -> Domain:
+    """The domain whose presets begin like this name: the longest beginning that fits."""
+    fitting = [domain for domain in DOMAINS.values() if name.startswith(domain.prefix)]
+    return max(fitting, key=lambda domain: len(domain.prefix))
+
+
+def domain_of(run: Path) -> Domain:
+    """The domain of a run folder, which its config.json tells."""
+    try:
+        settings = json.loads((run / "config.json").read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise CharmError(f"{run} is not a run folder: config.json is not readable ({error})") from error
+    if not isinstance(settings, dict):
+        raise CharmError(f"{run} is not a run folder: config.json holds no object")
+    name = settings.get("domain") or _domain_of_older(settings)
+    if name not in DOMAINS:
+        raise CharmError(f"{run} is a run of the domain {name!r}, which is not known here")
+    return DOMAINS[name]
+
+
+def _domain_of_older(settings: Mapping[str, Any]) -> str:
+    """Folders that were written before the domain was recorded are known by their fields."""
+    if "gpt" in settings:
+        return "lm"
+    data = settings.get("data")
+    return "car" if isinstance(data, dict) and "benchmark" in data else "arc"
+
+
+register(
+    Domain(
+        name="arc",
+        learns_from="ARC's tasks",
+        prefix="",
+        presets="charm.presets:PRESETS",
+        preset="charm.presets:preset",
+        train="charm.arc.run:train",
+        evaluate="charm.arc.run:evaluate",
+        evaluate_options="charm.arc.run:ArcEvaluation",
+        count="charm.paper.counts:count_arc",
+        bench="charm.bench.training:bench_arc",
+        bench_options="charm.bench.training:ArcBench",
+        curves="charm.report.page:CURVES",
+        page="charm.report.pages:write_arc_page",
+        headline="charm.report.folder:headline",
+        has_votes=True,
+    )
+)
+register(
+    Domain(
+        name="car",
+        learns_from="cellular automata",
+        prefix="car-",
+        presets="charm.automata.presets:CAR_PRESETS",
+        preset="charm.automata.presets:car_preset",
+        train="charm.automata.run:train_car",
+        evaluate="charm.automata.run:evaluate",
+        evaluate_options="charm.automata.run:CarEvaluation",
+        count="charm.accounting:count_car",
+        bench="charm.bench.training:bench_car",
+        bench_options="charm.bench.training:CarBench",
+        curves="charm.report.other_runs:CAR_CURVES",
+        page="charm.report.other_runs:write_car_page",
+    )
+)
+register(
+    Domain(
+        name="lm",
+        learns_from="text",
+        prefix="lm-",
+        presets="charm.language.presets:LM_PRESETS",
+        preset="charm.language.presets:lm_preset",
+        train="charm.language.run:train_lm",
+        evaluate="charm.language.run:evaluate",
+        evaluate_options="charm.language.run:LMEvaluation",
+        count="charm.language.presets:count_lm",
+        bench="charm.bench.language:bench_lm",
+        bench_options="charm.bench.language:LMBench",
+        curves="charm.report.other_runs:LM_CURVES",
+        page="charm.report.other_runs:write_lm_page",
+    )
+)
