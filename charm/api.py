@@ -11,9 +11,9 @@ from charm.devices import choose_device, place
 from charm.errors import CharmError
 from charm.model import CharmModel
 from charm.paths import released_model
+from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.sources import find_task
 from charm.tasks.task import Task, task_from_json
-from charm.training.checkpoint import newest_checkpoint
 
 
 def load(model: str | Path | None = None, device: str = "auto") -> CharmModel:
