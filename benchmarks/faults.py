@@ -93,7 +93,7 @@ def main() -> None:
                     print(f"{outcome}: {kind}, {command}, {text}", flush=True)
     outcomes = ("right", "refused", "traceback", "wrong")
     print(f"| attack | command | {' | '.join(outcomes)} |\n|---|---|---:|---:|---:|---:|")
-    for kind, command in dict.fromkeys(key[:2] for key in counts):
+    for kind, command in sorted({key[:2] for key in counts}):
         print(f"| {kind} | {command} | {' | '.join(str(counts[kind, command, one]) for one in outcomes)} |")
     total = {one: sum(n for key, n in counts.items() if key[2] == one) for one in outcomes}
     print(f"| all | | {' | '.join(map(str, total.values()))} |")
