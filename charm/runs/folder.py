@@ -53,7 +53,8 @@ def run_name(config: EngineConfig, data: str) -> str:
 
 def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
     """Erase the run in a folder, so that another can begin there; the results of `charm adapt` stay."""
-    if place.is_main and ((out / "config.json").is_file() or steps_of(out)):
+    known = any((out / name).is_file() for name in ("config.json", "metrics.jsonl"))
+    if place.is_main and (known or steps_of(out)):
         with locked(out, "training"):
             for name in ("checkpoints", *RESULTS):
                 shutil.rmtree(out / name, ignore_errors=True)
