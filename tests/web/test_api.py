@@ -148,7 +148,7 @@ def write_run(folder: Path, config: object, lines: list[object]) -> Path:
     return folder
 
 
-def status(run: Path, now: float = 0.0) -> api.Json:
+def status(run: Path, now: float = 0.0) -> api.JsonObject:
     return api.run_json(Library({}, {"it": run}), {"run": "it"}, now)
 
 
