@@ -7,9 +7,16 @@ STAMP := $(VENV)/.installed
 JOBS ?= 2
 APT := env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
 
-.PHONY: test quickstart lint types unit browser format clean
+# Tests for daily use: what computes, without training runs, child processes, browsers and documentation.
+FAST := tests/tasks tests/memory tests/reasoner tests/evaluation tests/paper tests/automata/test_rules.py \
+	tests/automata/test_simulator.py tests/training/test_slots.py tests/training/test_optimizers.py \
+	tests/test_architecture.py tests/test_model.py tests/test_presets.py tests/test_initial.py
+
+.PHONY: test check quickstart lint types unit fast browser format clean
 
 test: lint types unit  ## all that CI runs
+
+check: lint types fast  ## under two minutes, for daily use
 
 quickstart: $(STAMP)  ## train, evaluate and draw a tiny CHARM: minutes on two cores
 	$(BIN)/charm quickstart
@@ -27,7 +34,10 @@ types: $(STAMP)
 	$(BIN)/mypy
 
 unit: $(STAMP) browser
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations 15
+
+fast: $(STAMP)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations 5 $(FAST)
 
 browser:  ## Chromium for the tests of pages, where it is missing and may be installed; they are skipped without
 	@{ command -v chromium || command -v google-chrome \

@@ -89,7 +89,8 @@ def test_training_lowers_bits_per_byte_and_seeds_share_the_data_order(data: Path
     assert seen[0] == seen[1]
     train_lm(config, tmp_path / "run", HERE, say=quiet)
     scores = [line["evaluation/bpb"] for line in lines(tmp_path / "run") if "evaluation/bpb" in line]
-    assert scores[-1] < 0.8 * scores[0]
+    # 0.79 with AVX2, 0.80 without vector instructions; 1 without learning.
+    assert scores[-1] < 0.9 * scores[0]
     # At the beginning the logits are almost equal: the loss is that of guessing.
     first = next(line["evaluation/loss"] for line in lines(tmp_path / "run"))
     assert first == pytest.approx(math.log(VOCAB), rel=0.01)
