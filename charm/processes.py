@@ -74,13 +74,16 @@ def start(target: Callable[..., None], *args: Any) -> tuple[BaseProcess, Connect
     return process, here
 
 
-def stop(process: BaseProcess) -> None:
-    """End a process, whatever it is doing."""
-    process.terminate()
-    process.join(GRACE)
-    if process.is_alive():
-        process.kill()
-        process.join()
+def stop(*processes: BaseProcess) -> None:
+    """End processes, whatever they are doing, all at the same time."""
+    for process in processes:
+        process.terminate()
+    end = time.monotonic() + GRACE
+    for process in processes:
+        process.join(max(end - time.monotonic(), 0.0))
+        if process.is_alive():
+            process.kill()
+            process.join()
 
 
 def _run(job: bytes, connection: Connection) -> None:

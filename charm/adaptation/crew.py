@@ -74,8 +74,7 @@ class Crew:
                     if connection in self.workers:
                         self._hear(self.workers[connection])
         finally:
-            for worker in self.workers.values():
-                processes.stop(worker.process)
+            processes.stop(*(worker.process for worker in self.workers.values()))
         while self.waiting:
             job = self.waiting.popleft()
             self.ended(job, job.problem or self.lost)

@@ -40,8 +40,8 @@ class SubmissionInProgress:
         self.problems: dict[str, str] = {}
         for task in tasks:  # complete from the start: what has no answer yet has an empty one
             self.submission |= attempts({question: [] for question in questions_of([task])})
-        with (newest_checkpoint(model) / "model.safetensors").open("rb") as file:
-            weights = hashlib.file_digest(file, "sha256").hexdigest()
+        with (newest_checkpoint(model) / "model.safetensors").open("rb") as opened:
+            weights = hashlib.file_digest(opened, "sha256").hexdigest()
         # Time and place may change when it is resumed.
         settings = {"weights": weights, **to_json(replace(options, budget=1.0))}
         self.record: dict[str, Any] = {"settings": settings, "tasks": {}}
@@ -52,9 +52,8 @@ class SubmissionInProgress:
         if resume and path.exists():
             self._take_over()
         self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
-        if (
-            self.left
-        ):  # a kill in between must not leave empty answers beside what an older solve had finished
+        if self.left:
+            # In this order: a kill in between must not leave empty answers beside an older solve's finished tasks.
             write_atomically(self.record_path, json.dumps(self.record))
             try:
                 write_submission(path, self.submission)

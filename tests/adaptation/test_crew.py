@@ -86,7 +86,7 @@ class Machine:
 
 @pytest.fixture(autouse=True)
 def threads_stop(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "stop", lambda process: None)  # they end with their connection
+    monkeypatch.setattr(processes, "stop", lambda *processes: None)  # they end with their connection
 
 
 def test_jobs_are_shared_and_a_problem_is_reported() -> None:
