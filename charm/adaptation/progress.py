@@ -34,8 +34,8 @@ class SubmissionInProgress:
         self, path: Path, tasks: Sequence[Task], model: Path, options: SolveOptions, resume: bool
     ) -> None:
         self.path, self.record_path = path, path.with_suffix(".progress.json")
-        for file in (self.path, self.record_path):
-            sweep(file.parent, f"{escape(file.name)}.*")
+        for written in (self.path, self.record_path):
+            sweep(written.parent, f"{escape(written.name)}.*")
         self.submission: Submission = {}
         self.problems: dict[str, str] = {}
         for task in tasks:  # complete from the start: what has no answer yet has an empty one

@@ -65,7 +65,7 @@ class DataConfig:
     seed: int = 0
     """Decides the views and the order of examples."""
     data: Path | None = None
-    """Downloaded and generated data; CHARM_DATA or the user's cache folder if not given."""
+    """Downloaded and generated data; CHARM_DATA or the user's cache folder if none."""
 
     def __post_init__(self) -> None:
         for name in ("views", "synthetic_view_count", "evaluate_repeats", "auxiliary_repeats"):
