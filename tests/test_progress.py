@@ -1,0 +1,53 @@
+"""Progress goes to stderr and only there, so that what a command prints can be piped."""
+
+import json
+
+import pytest
+
+from charm.commands.output import output
+from charm.progress import bar, say, track
+from charm.tables import Table
+
+
+def test_a_bar_shows_how_far_the_work_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with bar("votes", total=4, done=1, stays=True) as line:
+        line.say("a line with [brackets]")
+        line.update(3, text="nearly")
+    shown = capsys.readouterr()
+    assert "a line with [brackets]" in shown.err
+    assert "3/4" in shown.err
+    assert "nearly" in shown.err
+    assert shown.out == ""
+
+
+def test_a_total_may_come_later_and_a_step_may_be_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    with bar("gathering", stays=True) as line:
+        line.update(total=10)
+        line.advance("tokenising", 4)
+        line.advance("tokenising", 3)
+    assert "7/10" in capsys.readouterr().err
+
+
+def test_a_hidden_bar_prints_nothing_and_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(track(range(5), "work", 5, shown=False)) == [0, 1, 2, 3, 4]
+    with bar("work", 3, shown=False) as line:
+        line.update(2)
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "")
+
+
+def test_say_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    say("left out: 3 tasks")
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err) == ("", "left out: 3 tasks\n")
+
+
+def test_output_is_either_json_or_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    table = Table(["name", "count"], [["[a]", "1,000"]], "Title")
+    output(True, {"a": 1000}, table, "a line")
+    assert json.loads(capsys.readouterr().out) == {"a": 1000}
+    output(False, {"a": 1000}, table, "a line [/] of text")
+    shown = capsys.readouterr().out
+    assert "Title" in shown
+    assert "[a]" in shown
+    assert "a line [/] of text" in shown
