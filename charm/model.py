@@ -6,6 +6,8 @@ Dimension letters: B examples, T cells, D width.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +19,9 @@ from charm.config import from_json, to_json
 from charm.devices import require_finite
 from charm.errors import CharmError
 from charm.files import RECORD, check_files, fingerprint, read_sealed, write_sealed
+from charm.memory import RowTable
 from charm.memory.config import CoSEConfig
+from charm.memory.sharding import prefetched
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.writer import Writer
@@ -93,10 +97,24 @@ class CharmModel(nn.Module):
         """
         self._bind(self.schema.grown(self.memory, instances))
 
-    def save_pretrained(self, folder: Path) -> None:
-        """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views."""
+    @contextmanager
+    def reading_alone(self, rows: Callable[[], Tensor]) -> Iterator[None]:
+        """Where instance rows are divided among processes: fetch some together, to be read alone inside the block."""
+        table = self.memory.residual
+        if isinstance(table, RowTable) and table.rows.shard is not None:
+            with prefetched(table.rows, self.key(rows())[table.field]):
+                yield
+        else:
+            yield
+
+    def save_pretrained(self, folder: Path, whole: Mapping[str, Tensor] | None = None) -> None:
+        """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
+
+        `whole` has the tables that are divided among processes (`charm.memory.sharding.whole_tables`).
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
+        state = {**self.state_dict(), **(whole or {})}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
         require_finite(tensors)
         save_file(tensors, folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")

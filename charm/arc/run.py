@@ -9,9 +9,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from charm.devices import Place
+from charm.errors import CharmError
 from charm.evaluation.examiner import Voting
 from charm.evaluation.protocols import with_overrides
 from charm.evaluation.run import evaluate_run, score_checkpoint, scores_table
+from charm.memory import RowTable
+from charm.memory.sharding import shard_rows
 from charm.model import CharmModel
 from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
@@ -29,6 +32,11 @@ def arc_job(
     """Data and model as the configuration says, and votes on the tasks under evaluation; `data` are other ones."""
     data = load_dataset(config.data) if data is None else data
     model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), config.seed)
+    if config.shard_tables:
+        table = model.memory.residual
+        if not isinstance(table, RowTable):
+            raise CharmError("--shard-tables needs a memory with instance rows; this one has none")
+        shard_rows([table.rows], place.rank, place.world)
     examiner = Voting(config.evaluate_loops, config.evaluate_views, score_checkpoint)
     job = WriterJob if config.reasoner.kind == "writer" else ReasonerJob
     return job(config, place, data, model, examiner, say)

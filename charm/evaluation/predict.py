@@ -74,10 +74,26 @@ def predict(
     Votes in `earlier` are taken over and not made again. `keep(votes so far, whether they are complete)` is called
     every two minutes and at the end. Once `stop()` is true, the votes made so far are kept and returned.
     """
+
+    def rows() -> Tensor:
+        return torch.from_numpy(jobs(request.data, request.views)[1][place.rank :: place.world])
+
+    with request.model.reading_alone(rows):  # processes have unequally many batches
+        return _predict(request, place, earlier or {}, keep, advance, stop)
+
+
+def _predict(
+    request: Request,
+    place: Place,
+    earlier: Mapping[int, Votes],
+    keep: Callable[[dict[int, Votes], bool], None],
+    advance: VoteProgress,
+    stop: Callable[[], bool],
+) -> dict[int, Votes]:
     model, data, batch = request.model, request.data, request.batch
     depths = sorted(request.loops)
     question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, request.views))
-    votes = {depth: merge([]) for depth in depths} | dict(earlier or {})
+    votes = {depth: merge([]) for depth in depths} | dict(earlier)
     done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
     for depth in depths:
         done &= _jobs_of(votes[depth])

@@ -14,10 +14,10 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from charm.language.config import NgramConfig
 from charm.memory.parts import Rows
+from charm.memory.sharding import read_dense
 from charm.memory.tables import primes_from
 
 ORDERS = 2  # 2-grams and 3-grams
@@ -107,14 +107,7 @@ class NgramTables(nn.Module):
     def forward(self, ids_BT: Tensor) -> Tensor:
         """What all heads read, 2-grams first, [B, T, O * W]."""
         addresses = self.addresses(ids_BT)
-        table: Tensor = self.rows.weight
-        if not isinstance(table, DTensor):
-            return self.rows(addresses).flatten(-2)
-        # Rows are divided among the processes: all look up everybody's addresses in their own part (zero where
-        # a row is elsewhere), and each receives the sum for its own tokens.
-        mine = DTensor.from_local(addresses, table.device_mesh, [Shard(0)], run_check=False)
-        read = self.rows(mine.redistribute(placements=[Replicate()]))
-        return read.redistribute(placements=[Shard(0)]).to_local().flatten(-2)
+        return read_dense(self.rows, addresses).flatten(-2)
 
 
 class TokenComposer(nn.Module):

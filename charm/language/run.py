@@ -30,7 +30,7 @@ from charm.language.config import LMConfig, read_lm_config
 from charm.language.data import Piece, Prepared, TokenIds, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
-from charm.language.sharding import like, shard_tables
+from charm.memory.sharding import like, shard_dense
 from charm.progress import track
 from charm.runs import checkpoint
 from charm.training.engine import Engine, Exam, Job, Told, compiles, train
@@ -59,7 +59,7 @@ class LMJob(Job):
             for rows in self.model.ngram_tables():
                 rows.sparse = True
         if config.shard_tables and place.world > 1:
-            shard_tables(self.model, place)
+            shard_dense(self.model.ngram_tables(), place.device, place.world)
         self.model.to(place.device)
         self.optimizers = LMOptimizers(self.model, config)
         self.documents = self.data.documents("train")

@@ -35,9 +35,7 @@ class Lookup(Factor):
         self.up = None if reduced is None else linear(reduced, width, bias=False)
 
     def forward(self, key: Key) -> Tensor:
-        values_BC = self.rows(
-            read_field(key, self.field, self.rows.weight.shape[0], device=self.rows.weight.device)
-        )
+        values_BC = self.rows(read_field(key, self.field, self.rows.size, device=self.rows.weight.device))
         return values_BC if self.up is None else self.up(values_BC)
 
     def grow(self, count: int) -> int:

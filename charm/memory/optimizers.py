@@ -2,7 +2,8 @@
 
 They take the sparse gradients of `charm.memory` tables. In a process group the entries of all ranks are
 gathered and summed (the loss is expected to be divided by the global batch already), and every rank then
-makes the same update, bit for bit. For that, all ranks must bring gradients for the same parameters and, on
+makes the same update, bit for bit. Tables divided by `charm.memory.sharding.shard_rows` have all entries of their rows
+already: give those `gather=False`. For that, all ranks must bring gradients for the same parameters and, on
 GPUs, equally many entries.
 
 Shapes: N entries of the gradient over all ranks (one per read, duplicates included), C columns of a row.
@@ -21,6 +22,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from charm.errors import CharmError
+from charm.memory.exchange import all_gather
 
 
 class RowSignSGD(Optimizer):
@@ -29,9 +31,11 @@ class RowSignSGD(Optimizer):
     A row whose gradients sum to zero only decays; a row that was not read stays as it is.
     """
 
-    def __init__(self, params: Iterable[Any], lr: float = 1e-2, weight_decay: float = 0.1) -> None:
+    def __init__(
+        self, params: Iterable[Any], lr: float = 1e-2, weight_decay: float = 0.1, gather: bool = True
+    ) -> None:
         _check(lr=lr, weight_decay=weight_decay)
-        super().__init__(params, {"lr": lr, "weight_decay": weight_decay})
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "gather": gather})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -40,7 +44,7 @@ class RowSignSGD(Optimizer):
             for table in group["params"]:
                 if table.grad is None:
                     continue
-                ids_N, sums_NC = summed_rows(table.grad)
+                ids_N, sums_NC = summed_rows(table.grad, group["gather"])
                 rows_NC = table[ids_N] * (1 - group["lr"] * group["weight_decay"])
                 table[ids_N] = rows_NC - group["lr"] * sums_NC.sign()
         return loss
@@ -60,11 +64,13 @@ class RowAdamW(Optimizer):
         betas: tuple[float, float] = (0.9, 0.95),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
+        gather: bool = True,
     ) -> None:
         _check(lr=lr, eps=eps, weight_decay=weight_decay)
         if not all(0 <= beta < 1 for beta in betas):
             raise CharmError(f"betas {betas} are not both in [0, 1)")
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "gather": gather}
+        super().__init__(params, defaults)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -74,7 +80,7 @@ class RowAdamW(Optimizer):
             for table in group["params"]:
                 if table.grad is None:
                     continue
-                ids_N, grads_NC = summed_rows(table.grad)
+                ids_N, grads_NC = summed_rows(table.grad, group["gather"])
                 state = self._state_of(table)
                 steps_N = state["steps"][ids_N] + 1
                 mean_NC = torch.lerp(state["mean"][ids_N], grads_NC, 1 - beta1)
@@ -105,8 +111,8 @@ class RowAdamW(Optimizer):
         return state
 
 
-def summed_rows(grad: Tensor) -> tuple[Tensor, Tensor]:
-    """Row ids [N] and, at each, the sum [N, C] of all gradients of that row on all ranks.
+def summed_rows(grad: Tensor, gather: bool = True) -> tuple[Tensor, Tensor]:
+    """Row ids [N] and, at each, the sum [N, C] of all gradients of that row on all ranks, or on this one alone.
 
     Sorted by id. A row with several entries appears as often, each time with the same complete sum: whoever
     writes by these ids writes equal values, so that the order of the writes does not matter.
@@ -114,7 +120,9 @@ def summed_rows(grad: Tensor) -> tuple[Tensor, Tensor]:
     if not grad.is_sparse:
         raise CharmError("a row optimizer was given a dense gradient: read its tables with sparse=True")
     # The public accessors insist on coalescing, for which the host waits until the number of rows is known.
-    ids_N, grads_NC = _gather(grad._indices()[0], grad._values())
+    ids_N, grads_NC = grad._indices()[0], grad._values()
+    if gather:
+        ids_N, grads_NC = _gather(ids_N, grads_NC)
     ids_N, order_N = ids_N.sort(stable=True)
     is_first_N = torch.ones_like(ids_N)
     is_first_N[1:] = ids_N[1:] != ids_N[:-1]
@@ -136,21 +144,15 @@ def _gather(ids: Tensor, grads: Tensor) -> tuple[Tensor, Tensor]:
     if ids.device.type == "cpu":
         # Accumulating sparse gradients on the CPU may merge entries, so lengths differ even for like batches.
         # On a GPU entries are only ever appended, and asking for the lengths would make the host wait.
-        lengths = _all_gather(ids.new_tensor([len(ids)])).tolist()
+        lengths = all_gather(ids.new_tensor([len(ids)])).tolist()
     missing = max(lengths) - len(ids)
-    filled = _all_gather(F.pad(ids, (0, missing))), _all_gather(F.pad(grads, (0, 0, 0, missing)))
+    filled = all_gather(F.pad(ids, (0, missing))), all_gather(F.pad(grads, (0, 0, 0, missing)))
     ids_RN, grads_RNC = (entries.unflatten(0, (ranks, -1)) for entries in filled)
     kept = [slice(length) for length in lengths]
     return (
         torch.cat([ids_N[keep] for ids_N, keep in zip(ids_RN, kept, strict=True)]),
         torch.cat([grads_NC[keep] for grads_NC, keep in zip(grads_RNC, kept, strict=True)]),
     )
-
-
-def _all_gather(local: Tensor) -> Tensor:
-    gathered = [torch.empty_like(local) for _ in range(dist.get_world_size())]
-    dist.all_gather(gathered, local.contiguous())
-    return torch.cat(gathered)
 
 
 def _evaluate(closure: Callable[[], Any] | None) -> Any:

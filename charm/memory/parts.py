@@ -6,7 +6,7 @@ Shapes: B keys in a batch, D width of the memory's vectors, C columns that a row
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
+from charm.memory.exchange import RowShard, ShardedRead
 
 # Field name -> whole numbers, as a tensor, an array or lists: [B] for an id, [B, n] for a permutation of 0..n-1. Spare
 # fields do no harm.
@@ -84,9 +85,23 @@ class Rows(MemoryModule):
         self.weight = nn.Parameter(torch.zeros(rows, columns))
         self.sparse = sparse
         self.reserved_row = reserved_row
+        self.shard: RowShard | None = None
+        """Which rows are ours, where a table is divided among processes (`charm.memory.sharding`)."""
+        self.reader: Callable[[Tensor], Tensor] | None = None
+        """Reads rows that were fetched from other processes beforehand."""
+
+    @property
+    def size(self) -> int:
+        """Rows of the whole table."""
+        return self.weight.shape[0] if self.shard is None else self.shard.rows
 
     def forward(self, ids: Tensor) -> Tensor:
-        values = F.embedding(ids, self.weight, sparse=self.sparse)
+        if self.reader is not None:
+            values = self.reader(ids)
+        elif self.shard is not None:
+            values = self._read_sharded(ids)
+        else:
+            values = F.embedding(ids, self.weight, sparse=self.sparse)
         if self.reserved_row:
             # Not embedding's padding_idx: filtering the sparse gradient stalls a GPU until its size is known.
             values = values.masked_fill((ids == 0).unsqueeze(-1), 0)
@@ -100,6 +115,8 @@ class Rows(MemoryModule):
         """
         if count < 0:
             raise CharmError(f"a table cannot grow by {count} rows")
+        if self.shard is not None:
+            raise CharmError("a table that is divided among processes cannot grow")
         first, columns = self.weight.shape
         larger = torch.cat([self.weight.data, self.weight.new_zeros(count, columns)])
         self.weight.grad = None
@@ -108,6 +125,17 @@ class Rows(MemoryModule):
         self.weight.data = torch.empty(0, dtype=torch.complex64, device=larger.device)
         self.weight.data = larger
         return first
+
+    def _read_sharded(self, ids: Tensor) -> Tensor:
+        values: Tensor = ShardedRead.apply(self.weight, ids.flatten(), self.shard)
+        return values.unflatten(0, ids.shape)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """A whole table may be loaded into a divided one."""
+        name = f"{prefix}weight"
+        if self.shard is not None and name in state_dict and len(state_dict[name]) == self.shard.rows:
+            state_dict = {**state_dict, name: self.shard.part(state_dict[name])}
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
         rows, columns = self.weight.shape

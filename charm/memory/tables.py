@@ -39,9 +39,7 @@ class RowTable(MemoryModule):
         self.up = None if columns == width else linear(columns, width, bias=False)
 
     def forward(self, key: Key, composed_BD: Tensor | None = None) -> Tensor:
-        values_BC = self.rows(
-            read_field(key, self.field, self.rows.weight.shape[0], device=self.rows.weight.device)
-        )
+        values_BC = self.rows(read_field(key, self.field, self.rows.size, device=self.rows.weight.device))
         return values_BC if self.up is None else self.up(values_BC)
 
     def grow(self, count: int) -> int:

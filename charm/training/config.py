@@ -156,9 +156,19 @@ class TrainConfig(RunConfig):
     """A run on ARC's tasks."""
 
     domain: ClassVar[str] = "arc"
+    free: ClassVar[frozenset[str]] = RunConfig.free | {"shard_tables"}
 
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     data: DataConfig = field(default_factory=DataConfig)
+    shard_tables: bool = False
+    """Under torchrun, divide the instance rows among the processes instead of repeating them."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.shard_tables and self.reasoner.kind == "writer":
+            raise CharmError(
+                "shard_tables is for reasoners with slots: a writer's processes read unequally many rows"
+            )
 
 
 def read_config(run: Path) -> TrainConfig:

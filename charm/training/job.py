@@ -12,6 +12,7 @@ from torch import Tensor
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import read_sealed
+from charm.memory.sharding import sharded_tables, whole_tables
 from charm.model import CharmModel
 from charm.runs import checkpoint
 from charm.tasks.dataset import Dataset
@@ -139,6 +140,7 @@ class ReasonerJob(Job):
 
     def save(self, folder: Path) -> None:
         checkpoint.write_tensors(folder / f"slots_{self.place.rank:04d}.safetensors", self.position())
+        whole = whole_tables(self.model)
         if not self.place.is_main:
             return
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
@@ -147,18 +149,21 @@ class ReasonerJob(Job):
         moments = checkpoint.optimizer_tensors(self.optimizers.all)
         checkpoint.write_tensors(folder / "optimizers.safetensors", moments)
         with self.average.applied():
-            self.model.save_pretrained(folder)
+            self.model.save_pretrained(folder, whole)
 
     def restore(self, folder: Path, step: int) -> None:
         device = self.place.device
-        averaged = checkpoint.read_tensors(folder / "model.safetensors", device)
+        divided = sharded_tables(self.model)  # whole ones may be too large for the device
+        averaged = checkpoint.read_tensors(folder / "model.safetensors", "cpu" if divided else device)
         raw = checkpoint.read_tensors(folder / "raw.safetensors", device)
         if type(self.model.schema).load(folder).instances != self.data.instances:
             raise CharmError(f"{folder} was trained on other data: its rows belong to other tasks or views")
         self.model.load_state_dict({**averaged, **raw})
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
         if self.average.decay:
-            self.average.average = [averaged[names[id(p)]].clone() for p in self.optimizers.dense]
+            self.average.average = [
+                averaged[names[id(p)]].to(device, copy=True) for p in self.optimizers.dense
+            ]
         tensors = checkpoint.read_tensors(folder / "optimizers.safetensors", device)
         checkpoint.restore_optimizers(self.optimizers.all, tensors)
         files = sorted(folder.glob("slots_*.safetensors"))

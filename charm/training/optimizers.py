@@ -12,6 +12,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from charm.devices import sum_gradients
 from charm.memory import RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
+from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
 from charm.training.config import OptimizerConfig
@@ -56,7 +57,8 @@ class Optimizers:
                 AdamW(adamw, betas=config.betas, eps=1e-8, fused=fused, capturable=rates_on_device)
             )
         if instance_rows:
-            self.all.append(RowSignSGD(instance_rows, config.row_lr, config.row_weight_decay))
+            gather = not sharded_tables(model)  # which have the entries of all processes already
+            self.all.append(RowSignSGD(instance_rows, config.row_lr, config.row_weight_decay, gather))
         if puzzles:
             self.all.append(
                 RowAdamW(puzzles, config.factor_lr, config.betas, weight_decay=config.factor_weight_decay)

@@ -21,6 +21,7 @@ from charm.files import locked
 from charm.presets import PRESETS
 from charm.reasoner.config import ReasonerConfig
 from charm.runs import checkpoint
+from charm.runs.archive import read_pass
 from charm.tasks.keys import MemoryConfig
 from charm.training.config import TrainConfig, read_config
 from charm.training.engine import Engine, compiles
@@ -191,6 +192,44 @@ def test_one_and_two_processes_give_the_same_curve(config: TrainConfig, tmp_path
     ]
     for name in rows[0]:  # on the mean: Muon, in bfloat16, may blow up the rounding of a single weight
         assert (rows[0][name] - rows[1][name]).abs().mean() < 1e-4, name
+
+
+def test_divided_rows_learn_what_whole_ones_learn(config: TrainConfig, tmp_path: Path) -> None:
+    """Two processes with the rows divided, resumed by four, against two that hold them whole; votes included."""
+    whole = replace(config, steps=8, log_every=2, checkpoint_every=4, evaluate_every=4, keep_checkpoints=0)
+    paths = {}
+    for name, settings in (
+        ("whole", whole),
+        ("half", replace(whole, steps=4, shard_tables=True)),
+        ("rest", replace(whole, shard_tables=True)),
+    ):
+        paths[name] = tmp_path / f"{name}.json"
+        paths[name].write_text(json.dumps(to_json(settings)))
+    started = [run_process(paths[name], tmp_path / name, processes=2) for name in ("whole", "half")]
+    assert [process.wait(240) for process in started] == [0, 0]
+    assert run_process(paths["rest"], tmp_path / "half", "resume", processes=4).wait(240) == 0
+    for step in (4, 8):
+        one, other = (
+            checkpoint.read_tensors(checkpoint.folder_of(tmp_path / name, step) / "model.safetensors")
+            for name in ("whole", "half")
+        )
+        assert one.keys() == other.keys()
+        assert one["memory.residual.rows.weight"].any()
+        for name in one:  # on the mean: Muon, in bfloat16, may blow up the rounding of a single weight
+            assert one[name].shape == other[name].shape
+            assert (one[name] - other[name]).abs().mean() < 1e-4, name
+    losses = [
+        [line["loss"] for line in metrics(tmp_path / name) if "loss" in line] for name in ("whole", "half")
+    ]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    voted = [read_pass(tmp_path / name / "votes", 8, 3).votes for name in ("whole", "half")]
+    jobs = [sorted(zip(v.question_V.tolist(), v.row_V.tolist(), strict=True)) for v in voted]
+    assert jobs[0] == jobs[1]
+
+
+def test_divided_rows_need_rows(config: TrainConfig, tmp_path: Path) -> None:
+    with pytest.raises(CharmError, match="needs a memory with instance rows"):
+        train(replace(config, memory=MemoryConfig(rank=0), shard_tables=True), tmp_path / "run", HERE)
 
 
 def test_kill_and_termination(config: TrainConfig, tmp_path: Path) -> None:

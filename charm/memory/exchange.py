@@ -1,0 +1,69 @@
+"""What processes send each other to read a table that is divided among them.
+
+Shapes: N ids of one process, W processes, C columns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class RowShard:
+    """One process's part of a table: `rows_each` rows, of which the last process may have fewer in use."""
+
+    rank: int
+    world: int
+    rows: int
+    """Of the whole table."""
+
+    @property
+    def rows_each(self) -> int:
+        return -(-self.rows // self.world)
+
+    def local(self, ids: Tensor) -> Tensor:
+        """Places in our part; the spare row behind it for rows of others."""
+        place = ids - self.rank * self.rows_each
+        return torch.where((place >= 0) & (place < self.rows_each), place, self.rows_each)
+
+    def part(self, whole: Tensor) -> Tensor:
+        """Our rows of the whole table, and a spare row of zeros."""
+        mine = whole.new_zeros(self.rows_each + 1, *whole.shape[1:])
+        own = whole[self.rank * self.rows_each : (self.rank + 1) * self.rows_each]
+        mine[: len(own)] = own
+        return mine
+
+
+class ShardedRead(torch.autograd.Function):
+    """Vectors [N, C] of ids [N] from a table whose rows are divided among all processes."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, ids_N: Tensor, shard: RowShard) -> Tensor:
+        local = shard.local(all_gather(ids_N))
+        ctx.save_for_backward(local)
+        ctx.shape = weight.shape
+        ctx.spare = shard.rows_each
+        # The spare row is zero and stands in for rows of others, so each vector arrives once, beside zeros.
+        found = weight[local].contiguous()
+        received = torch.empty_like(found)
+        dist.all_to_all_single(received, found)
+        return received.view(shard.world, len(ids_N), -1).sum(dim=0)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        (local,) = ctx.saved_tensors
+        # No entry is dropped, since asking how many are ours would make the host wait: the spare row's are zero.
+        values = all_gather(grads[0]).masked_fill((local == ctx.spare).unsqueeze(1), 0)
+        return torch.sparse_coo_tensor(local[None], values, ctx.shape, check_invariants=False), None, None
+
+
+def all_gather(local: Tensor) -> Tensor:
+    """The tensors of all processes, one after the other; they must have one shape."""
+    gathered = [torch.empty_like(local) for _ in range(dist.get_world_size())]
+    dist.all_gather(gathered, local.contiguous())
+    return torch.cat(gathered)

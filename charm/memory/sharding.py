@@ -1,0 +1,151 @@
+"""Tables whose rows are divided among processes, for tables that no single device can hold.
+
+Two ways, by the kind of gradient. `shard_rows` is for sparse gradients: a process holds its rows and one spare, all
+processes look up everybody's ids in their own part, and each receives the vectors for its own. Gradients go the other
+way, so every owner ends up with all entries of its rows and its row optimizer needs no communication (`gather=False`).
+`shard_dense` makes DTensors, for tables that a dense optimizer moves.
+
+In training all processes must read together, with equally many ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard
+
+from charm.errors import CharmError
+from charm.memory.exchange import RowShard, ShardedRead
+from charm.memory.parts import Rows
+
+FETCH = 1 << 16  # ids that a process asks for at once outside training
+
+
+@dataclass(frozen=True, eq=False)
+class Prefetched:
+    """Rows that were fetched beforehand, to be read without the other processes."""
+
+    ids: Tensor  # sorted
+    values: Tensor
+
+    def __call__(self, ids: Tensor) -> Tensor:
+        return self.values[torch.searchsorted(self.ids, ids)]
+
+
+def shard_rows(tables: Iterable[Rows], rank: int, world: int) -> None:
+    """Keep this process's rows of tables with sparse gradients. Does nothing in a single process."""
+    for table in tables:
+        if not table.sparse:
+            raise CharmError("shard_rows is for tables with sparse gradients; shard_dense is for others")
+        if world > 1 and table.shard is None:
+            shard = RowShard(rank, world, table.weight.shape[0])
+            table.weight = nn.Parameter(shard.part(table.weight.data))
+            table.shard = shard
+
+
+def sharded_tables(module: nn.Module) -> dict[str, Rows]:
+    """The tables inside a module that are divided by `shard_rows`, by the names of their weights."""
+    parts = module.named_modules()
+    return {
+        f"{name}.weight": part for name, part in parts if isinstance(part, Rows) and part.shard is not None
+    }
+
+
+@torch.no_grad()
+def whole_tables(module: nn.Module) -> dict[str, Tensor]:
+    """Every divided table whole, in the memory of the host, on the first process; nothing on the others.
+
+    All processes must ask together.
+    """
+    found = {}
+    for name, table in sharded_tables(module).items():
+        shard = table.shard
+        assert shard is not None
+        mine = table.weight.data[:-1].contiguous()
+        if shard.rank:
+            dist.send(mine, 0)
+            continue
+        whole = torch.empty(shard.rows, mine.shape[1], dtype=mine.dtype)
+        for rank in range(shard.world):
+            if rank:
+                dist.recv(mine := torch.empty_like(mine), rank)
+            rows = slice(rank * shard.rows_each, min((rank + 1) * shard.rows_each, shard.rows))
+            whole[rows] = mine[: max(rows.stop - rows.start, 0)].cpu()
+        found[name] = whole
+    return found
+
+
+@contextmanager
+@torch.no_grad()
+def prefetched(table: Rows, ids: Tensor) -> Iterator[None]:
+    """Fetch these rows, with all processes together; inside the block each may then read them alone."""
+    shard = table.shard
+    if shard is None:
+        yield
+        return
+    device = table.weight.device
+    wanted = torch.unique(ids.to(device).long())
+    most = torch.tensor(len(wanted), device=device)
+    dist.all_reduce(most, dist.ReduceOp.MAX)
+    parts = []
+    for start in range(0, int(most), FETCH):
+        count = min(FETCH, int(most) - start)
+        asked = torch.zeros(count, dtype=torch.long, device=device)
+        own = wanted[start : start + count]
+        asked[: len(own)] = own
+        parts.append(ShardedRead.apply(table.weight, asked, shard)[: len(own)])
+    values = torch.cat(parts) if parts else table.weight.data[:0]
+    table.reader = Prefetched(wanted, values)
+    try:
+        yield
+    finally:
+        table.reader = None
+
+
+def shard_dense(tables: Iterable[Rows], device: torch.device, world: int) -> None:
+    """Keep this process's rows of every table on its device as a DTensor, and let go of the others."""
+    mesh = init_device_mesh(device.type, (world,))
+    # torch's caches keep the mesh for ever, and it the group: gloo's threads would then outlive the group and, now
+    # and then, abort the interpreter as it ends. Only compiled code asks the mesh for its groups; ours does not.
+    getattr(mesh, "_pg_registry", {}).clear()
+    for rows in tables:
+        rows.weight = nn.Parameter(own_rows(rows.weight.data, mesh, device))
+
+
+def read_dense(rows: Rows, ids: Tensor) -> Tensor:
+    """What `ids` [N, ...] read from a table that may be a DTensor: then all processes read together."""
+    table: Tensor = rows.weight
+    if not isinstance(table, DTensor):
+        return rows(ids)
+    # All look up everybody's ids in their own part (zero where a row is elsewhere); each receives its own sums.
+    mine = DTensor.from_local(ids, table.device_mesh, [Shard(0)], run_check=False)
+    read = rows(mine.redistribute(placements=[Replicate()]))
+    return read.redistribute(placements=[Shard(0)]).to_local()
+
+
+def own_rows(whole: Tensor, mesh: DeviceMesh, device: torch.device) -> DTensor:
+    """The process's part of a tensor that all processes know, as torch divides it."""
+    parts = torch.chunk(whole, mesh.size())
+    rank = mesh.get_local_rank()
+    mine = parts[rank] if rank < len(parts) else whole[:0]
+    return DTensor.from_local(
+        mine.to(device, copy=True),
+        mesh,
+        [Shard(0)],
+        run_check=False,
+        shape=whole.shape,
+        stride=whole.stride(),
+    )
+
+
+def like(whole: Tensor, target: Tensor) -> Tensor:
+    """A tensor read from disk as the target holds it: whole, or our rows of it."""
+    if isinstance(target, DTensor):
+        return own_rows(whole, target.device_mesh, target.to_local().device)
+    return whole
