@@ -32,8 +32,12 @@ def _draw(rng: Random, pieces: int) -> tuple[Grid, Grid]:
     tile = np.pad(corner[np.ix_(mirrored, mirrored)], ((1, 0), (1, 0)), constant_values=LINE)
     repeats = -(-SIDE // period)
     after = np.tile(tile, (repeats, repeats))[:SIDE, :SIDE]
-    if pieces and sum(label(after == color)[1] for color in palette) < pieces:
-        raise Retry
+    if pieces:
+        # No piece crosses the lines between the tiles, so whole and cut tiles are counted once each.
+        whole, rest = divmod(SIDE, period)
+        below, beside, corner = tile[:rest], tile[:, :rest], tile[:rest, :rest]
+        if whole * (whole * _count(tile) + _count(below) + _count(beside)) + _count(corner) < pieces:
+            raise Retry
     before = after.copy()
     for _ in range(rng.randint(4, 7)):
         height, width = rng.randint(2, 6), rng.randint(2, 6)
@@ -45,13 +49,18 @@ def _draw(rng: Random, pieces: int) -> tuple[Grid, Grid]:
     return before, after
 
 
+def _count(tile: Grid) -> int:
+    """How many pieces of one colour there are between the lines."""
+    return sum(label(tile == color)[1] for color in set(tile.ravel().tolist()) - {LINE})
+
+
 def verify(grid: Grid) -> Grid:
+    framed = np.pad(grid, (0, SIDE))
     # The smallest tile that agrees with everything that can be seen and leaves nothing open.
     sizes = [(height, width) for height in range(1, SIDE) for width in range(1, SIDE)]
     for height, width in sorted(sizes, key=lambda size: size[0] * size[1]):
         rows, columns = -(-SIDE // height), -(-SIDE // width)
-        padded = np.pad(grid, ((0, rows * height - SIDE), (0, columns * width - SIDE)))
-        copies = padded.reshape(rows, height, columns, width)
+        copies = framed[: rows * height, : columns * width].reshape(rows, height, columns, width)
         tile = copies.max(axis=(0, 2))
         if np.all((copies == 0) | (copies == tile[None, :, None])) and tile.all():
             return np.tile(tile, (rows, columns))[:SIDE, :SIDE]

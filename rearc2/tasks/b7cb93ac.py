@@ -68,11 +68,12 @@ def _unique(pieces: list[Thing]) -> bool:
     ways: list[set[int]] = []  # for each piece what it can cover, as numbers with one bit per cell
     for number, piece in enumerate(pieces):
         covers = set()
-        for image in [piece.mask] if number == 0 else symmetries(piece.mask):
+        images = [piece.mask] if number == 0 else symmetries(piece.mask)
+        for image in {(image.shape, image.tobytes()): image for image in images}.values():
             rows, columns = np.nonzero(image)
+            corner = sum(1 << bit for bit in (rows * 4 + columns).tolist())
             for top in range(4 - image.shape[0]):
-                for left in range(5 - image.shape[1]):
-                    covers.add(sum(1 << bit for bit in ((rows + top) * 4 + columns + left).tolist()))
+                covers.update(corner << 4 * top + left for left in range(5 - image.shape[1]))
         ways.append(covers)
     pictures = set()
     nothing: frozenset[tuple[int, int]] = frozenset()

@@ -11,11 +11,11 @@ LINE = 3
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
-    side = mostly(rng, 3, 7, 15)
+    side = mostly(rng, 3, 6, 15)
     (color,) = colors(rng, 1, without=(0, LINE))
     rows: list[int] = []
     row = rng.choice([0, 0, rng.randint(0, side - 3)])
-    count = rng.randint(1, 4)
+    count = rng.choice([1, 2, 3, 4, 4])
     while row + 3 <= side and len(rows) < count:
         rows.append(row)
         row += rng.choice([3, 3, 5, 6])  # 4 would leave an empty row between the cells of two pairs
