@@ -31,10 +31,10 @@ from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import StreamSummary, gather, results_table, write_results
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.streams import TaskStream
+from charm.arc.presets import quickstart
 from charm.arc.run import train
 from charm.devices import place
 from charm.drawing.terminal import show
-from charm.presets import quickstart
 from charm.processes import process_pool
 from charm.runs.checkpoint import steps_of
 from charm.tasks.keys import MemoryConfig

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from charm.arc.presets import quickstart as preset
 from charm.arc.run import train
 from charm.devices import place
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run, evaluate_votes
 from charm.files import locked
-from charm.presets import quickstart as preset
 from charm.report.film import refinement_film
 from charm.report.page import write_report
 from charm.runs.checkpoint import steps_of

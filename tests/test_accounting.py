@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from charm.accounting import Size, account, drawn_size
+from charm.arc.presets import preset
 from charm.commands.params import params
 from charm.errors import CharmError
 from charm.model import CharmModel, ModelConfig
 from charm.paper.counts import ARC1_REARC
-from charm.presets import preset
 from charm.reasoner.backbone import count_parameters
 from charm.reasoner.config import ReasonerConfig, hrm, trm
 from charm.tasks.augment import draw_views

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from charm.arc.presets import preset
 from charm.cli import main
 from charm.model import CharmModel
 from charm.paper.records import read_record
 from charm.paths import released_model
-from charm.presets import preset
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.training.config import read_config
 

@@ -17,12 +17,12 @@ from typing import Any, Literal
 
 import torch
 
+from charm.arc.presets import preset
 from charm.arc.run import arc_job
 from charm.automata.presets import car_preset
 from charm.automata.run import car_job
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.presets import preset
 from charm.progress import status
 from charm.reasoner.config import ReasonerConfig
 from charm.tables import Table

@@ -30,7 +30,7 @@ def quickstart(
     """
     from dataclasses import replace
 
-    from charm.presets import quickstart as preset
+    from charm.arc.presets import quickstart as preset
     from charm.progress import say
     from charm.quickstart import results_table, run_quickstart
 

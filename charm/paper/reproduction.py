@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from charm.arc.presets import arc1
 from charm.bench.training import flops
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.tables import SECTIONS, Ours, Row, StreamCost, TokensCost, TrainingCost
-from charm.presets import arc1
 from charm.tasks.task import MAX_SIDE
 from charm.training.config import RunConfig
 

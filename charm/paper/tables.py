@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from charm.presets import HORIZONS, ISO_FLOP
+from charm.arc.presets import HORIZONS, ISO_FLOP
 
 # Predictions of one evaluation: the paper's iterations of 768; on automata 6,000 combinations x 4 grids x 8 views.
 ARC1, ARC2, CAR = 502 * 768, 216 * 768, 6000 * 4 * 8

@@ -16,12 +16,12 @@ from matplotlib.figure import Figure
 from safetensors.torch import save_file
 
 from charm.adaptation.results import write_json
+from charm.arc.presets import preset
 from charm.cli import main
 from charm.config import to_json
 from charm.drawing import figures
 from charm.drawing.figures import Point, frontier, save
 from charm.errors import CharmError
-from charm.presets import preset
 from charm.report.measurements import (
     FIGURES,
     PUBLISHED,

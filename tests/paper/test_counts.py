@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from charm.accounting import Size, account
+from charm.arc.presets import PRESETS, preset
 from charm.commands.params import params
 from charm.drawing.terminal import show
 from charm.model import ModelConfig
@@ -33,7 +34,6 @@ from charm.paper.counts import (
     paper_dataset,
     paper_tables,
 )
-from charm.presets import PRESETS, preset
 from charm.reasoner.config import ReasonerConfig, hrm
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tyro
 
+from charm.arc.presets import preset
 from charm.arc.run import ArcEvaluation
 from charm.bench.training import ArcBench
 from charm.commands import adapt, params, rearc2, report
@@ -22,7 +23,6 @@ from charm.errors import CharmError
 from charm.paper.records import ResultRecord, read_record, read_records
 from charm.paper.reproduction import BEGIN, END, Speed, render, tell, updated
 from charm.paper.tables import ARC1, SECTIONS, Row, StreamCost, TrainingCost
-from charm.presets import preset
 from charm.report.measurements import FIGURES
 
 ROOT = Path(__file__).parents[2]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from charm.accounting import account_car
+from charm.arc.presets import quickstart
 from charm.automata.presets import car_preset
 from charm.config import to_json
 from charm.domains import PageWishes, domain_of
 from charm.errors import CharmError
 from charm.language.presets import lm_preset
-from charm.presets import quickstart
 from charm.report.pages import write_pages
 from tests.report.test_page import read
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import torch
 
+from charm.arc.presets import quickstart
 from charm.arc.run import arc_job
 from charm.devices import place
-from charm.presets import quickstart
 from charm.reasoner.config import ReasonerConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import graphs

@@ -13,12 +13,12 @@ import pytest
 import torch
 from safetensors import SafetensorError
 
+from charm.arc.presets import PRESETS
 from charm.arc.run import arc_job, train
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked
-from charm.presets import PRESETS
 from charm.reasoner.config import ReasonerConfig
 from charm.runs import checkpoint
 from charm.runs.archive import read_pass

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from charm.arc.presets import preset
 from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
-from charm.presets import preset
 from charm.tasks.task import Pair
 from tests.tasks.test_dataset import add_synthetic
 from tests.toy import toy_config, write_toy_tasks
