@@ -134,8 +134,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a resumed run averages from its raw weights",
-        "[averaged[names[id(p)]].clone() for p in self.optimizers.dense]",
-        "[p.detach().clone() for p in self.optimizers.dense]",
+        "averaged[names[id(p)]].to(device, copy=True) for p in",
+        "p.detach().clone() for p in",
         ("test_resume.py",),
     ),
     Mutation(
