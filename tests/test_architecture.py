@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MODULES = {path: ast.parse(path.read_text()) for path in sorted((ROOT / "charm").rglob("*.py"))}
+MOST_LINES = 60  # of a command, its docstring apart
 DRAWING = {"drawing", "progress", "commands"}  # units that may import rich and matplotlib
-
-# Imports against the order that are still there, with the reason; nothing may be added.
-KNOWN: dict[tuple[str, str], str] = {}
 
 
 def listed_units() -> list[str]:
@@ -72,10 +72,44 @@ def test_the_list_names_every_unit_once() -> None:
 def test_imports_run_one_way() -> None:
     """So there is no cycle either: every import goes down a list."""
     order = {unit: number for number, unit in enumerate([*listed_units(), "__init__"])}
-    upward = {edge: places for edge, places in unit_imports().items() if order[edge[0]] < order[edge[1]]}
-    wrong = [place for edge, places in upward.items() if edge not in KNOWN for place in places]
+    edges = unit_imports().items()
+    wrong = [place for (low, high), places in edges if order[low] < order[high] for place in places]
     assert not wrong, "imports against the order of ARCHITECTURE.md:\n" + "\n".join(wrong)
-    assert KNOWN.keys() <= upward.keys(), "take what is mended out of KNOWN"
+
+
+def test_imports_are_found_wherever_they_stand() -> None:
+    code = """
+import charm.cli as line
+from charm import commands
+if TYPE_CHECKING:
+    from charm.web import api
+def late():
+    from ..report.page import write_report
+"""
+    found = [name for name, _ in imports(ROOT / "charm" / "tasks" / "invented.py", ast.parse(code))]
+    assert found == ["charm.cli", "charm.commands", "charm.web.api", "charm.report.page.write_report"]
+
+
+def test_language_models_load_nothing_of_arc() -> None:
+    code = (
+        "import sys, charm.language.run; print(*(name for name in sys.modules if name.startswith('charm.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    loaded = {name.split(".")[1] for name in done.stdout.split()}
+    assert "language" in loaded
+    assert not loaded & {"tasks", "reasoner", "model", "evaluation", "arc", "automata", "rich", "drawing"}
+
+
+def test_commands_are_thin() -> None:
+    """A command parses, calls the library and prints: what is longer belongs to the library."""
+    long = []
+    for path, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if unit_of(path) == "commands" and isinstance(node, ast.FunctionDef):
+                lines = node.body[-1].end_lineno - node.body[1 if ast.get_docstring(node) else 0].lineno + 1
+                if lines > MOST_LINES:
+                    long.append(f"{path.relative_to(ROOT)}: {node.name} has {lines} lines")
+    assert not long
 
 
 def test_rich_and_matplotlib_stay_where_things_are_drawn() -> None:
