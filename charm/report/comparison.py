@@ -25,6 +25,7 @@ from charm.report.html import (
     write_page,
 )
 from charm.report.page import CURVES, NEVER, drawing, protocol_text, ranked
+from charm.runs.metrics import curve, read_metrics
 
 ABSENT = "not asked"  # the outcome of a task in a run whose split does not have it
 
@@ -123,10 +124,10 @@ def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str
 
 
 def _learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
-    lines = [folder.metrics(run) for run in runs]
+    lines = [read_metrics(run) for run in runs]
     curves = []
     for name, (title, is_share) in CURVES.items():
-        points = [folder.curve(one, name) for one in lines]
+        points = [curve(one, name) for one in lines]
         if any(points) or not name.startswith("evaluation/"):
             curves.append(curves_svg(title, points, is_share))
     return ["<h2>Learning</h2>", legend(names), '<div class="curves">', *curves, "</div>"]

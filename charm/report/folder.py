@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,47 +21,6 @@ from charm.tasks.instances import Instances
 from charm.training.config import read_config
 
 JsonObject = dict[str, Any]
-
-
-def metrics(run: Path) -> list[JsonObject]:
-    """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
-    path = run / "metrics.jsonl"
-    if not path.is_file():
-        return []
-    try:
-        entries = path.read_text(errors="replace").splitlines()
-    except OSError as error:
-        raise CharmError(f"{path}: not readable ({error.strerror})") from error
-    lines = []
-    for number, entry in enumerate(entries, start=1):
-        try:
-            line = json.loads(entry)
-        except ValueError as error:
-            if number == len(entries):
-                break
-            raise CharmError(f"{path}: line {number} is not JSON") from error
-        if not isinstance(line, dict) or not is_number(line.get("step")):
-            raise CharmError(f"{path}: line {number} has no step")
-        lines.append(line)
-    return lines
-
-
-def curve(lines: list[JsonObject], name: str) -> list[tuple[float, float]]:
-    """The (step, value) points of one metric."""
-    return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
-
-
-def newest_scores(lines: Sequence[JsonObject]) -> JsonObject | None:
-    """Step and scores of the newest evaluation among the metrics; None before the first."""
-    for line in reversed(lines):
-        scores = {
-            name.removeprefix("evaluation/"): value
-            for name, value in line.items()
-            if name.startswith("evaluation/") and is_number(value)
-        }
-        if scores:
-            return {"step": line["step"], "scores": scores}
-    return None
 
 
 # Evaluations

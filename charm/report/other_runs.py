@@ -22,6 +22,7 @@ from charm.report.html import (
     title_of,
     write_page,
 )
+from charm.runs.metrics import curve, newest_scores, read_metrics
 
 # Name in metrics.jsonl -> title, and whether it is a share.
 CAR_CURVES = {
@@ -58,7 +59,7 @@ def write_lm_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Path:
     names = names_of(runs)
     rows = []
     for name, run in zip(names, runs, strict=True):
-        points = folder.curve(folder.metrics(run), "evaluation/bpb")
+        points = curve(read_metrics(run), "evaluation/bpb")
         ngram = read_sealed(run / "config.json").get("ngram", {})
         told = [str(ngram.get(field, UNKNOWN)) for field in ("variant", "rows", "width")]
         last = [f"{points[-1][0]:,}", f"{points[-1][1]:.5f}"] if points else ["not evaluated yet", UNKNOWN]
@@ -71,7 +72,7 @@ def write_lm_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Path:
 def write_plain_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Path:
     """Newest scores, curves and settings: the page of a domain that has none of its own."""
     names = names_of(runs)
-    newest = [folder.newest_scores(folder.metrics(run)) for run in runs]
+    newest = [newest_scores(read_metrics(run)) for run in runs]
     scores = list(dict.fromkeys(score for one in newest if one is not None for score in one["scores"]))
     rows = [
         [
@@ -96,9 +97,9 @@ def write_plain_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Pat
 def _learning(
     runs: Sequence[Path], names: Sequence[str], wanted: Mapping[str, tuple[str, bool]]
 ) -> list[str]:
-    lines = [folder.metrics(run) for run in runs]
+    lines = [read_metrics(run) for run in runs]
     curves = [
-        curves_svg(title, [folder.curve(one, name) for one in lines], is_share)
+        curves_svg(title, [curve(one, name) for one in lines], is_share)
         for name, (title, is_share) in wanted.items()
     ]
     which = [legend(names)] if len(runs) > 1 else []

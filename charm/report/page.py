@@ -33,6 +33,7 @@ from charm.report.html import (
 )
 from charm.runs.archive import passes, require_whole_votes
 from charm.runs.checkpoint import run_of
+from charm.runs.metrics import curve, read_metrics
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.view import DIHEDRAL_NAMES
 from charm.training.config import TrainConfig, read_config
@@ -203,10 +204,10 @@ def _parameter_cards(run: Path) -> list[str]:
 
 
 def _learning(run: Path) -> list[str]:
-    lines = folder.metrics(run)
+    lines = read_metrics(run)
     curves = []
     for name, (title, is_share) in CURVES.items():
-        points = folder.curve(lines, name)
+        points = curve(lines, name)
         if points or not name.startswith("evaluation/"):  # not every run evaluates itself on the way
             curves.append(curve_svg(title, points, is_share))
     return ["<h2>Learning</h2>", '<div class="curves">', *curves, "</div>"]

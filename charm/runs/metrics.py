@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from charm.config import is_number
+from charm.errors import CharmError
 from charm.files import write_atomically
 
 METRICS = "metrics.jsonl"
@@ -39,6 +43,47 @@ def has_evaluation(run: Path, step: int) -> bool:
     path = run / METRICS
     lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
     return any(_step_of(line) == step and '"evaluation/' in line for line in lines)
+
+
+def read_metrics(run: Path) -> list[dict[str, Any]]:
+    """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
+    path = run / METRICS
+    if not path.is_file():
+        return []
+    try:
+        entries = path.read_text(errors="replace").splitlines()
+    except OSError as error:
+        raise CharmError(f"{path}: not readable ({error.strerror})") from error
+    lines = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            line = json.loads(entry)
+        except ValueError as error:
+            if number == len(entries):
+                break
+            raise CharmError(f"{path}: line {number} is not JSON") from error
+        if not isinstance(line, dict) or not is_number(line.get("step")):
+            raise CharmError(f"{path}: line {number} has no step")
+        lines.append(line)
+    return lines
+
+
+def curve(lines: list[dict[str, Any]], name: str) -> list[tuple[float, float]]:
+    """The (step, value) points of one metric."""
+    return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
+
+
+def newest_scores(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Step and scores of the newest evaluation among the metrics; None before the first."""
+    for line in reversed(lines):
+        scores = {
+            name.removeprefix("evaluation/"): value
+            for name, value in line.items()
+            if name.startswith("evaluation/") and is_number(value)
+        }
+        if scores:
+            return {"step": line["step"], "scores": scores}
+    return None
 
 
 def _step_of(line: str) -> float:

@@ -23,13 +23,13 @@ from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.paths import released_model
-from charm.report import folder
 from charm.report.answers import grid_text
 from charm.report.curves import curve_svg
 from charm.report.folder import JsonObject
 from charm.report.html import names_of
 from charm.report.page import drawing
 from charm.runs.checkpoint import newest_checkpoint, saved_model, steps_of
+from charm.runs.metrics import curve, newest_scores, read_metrics
 from charm.synthesis.rearc import package_folder
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
@@ -282,7 +282,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
     """A run as it stands, also while it is written to: progress, curves, the newest evaluation."""
     run: Path = chosen(query, "run", library.runs)
     domain = domain_of(run)
-    lines = folder.metrics(run)
+    lines = read_metrics(run)
     settings = read_sealed(run / "config.json")
     planned = settings.get("steps")
     steps: int | None = planned if isinstance(planned, int) else None
@@ -290,7 +290,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
     rate = updates_per_second(lines)
     curves = domain.get("curves") or {"loss": ("Loss", False)}
     newest = domain.get("headline")
-    told = [(title, folder.curve(lines, name), share) for name, (title, share) in curves.items()]
+    told = [(title, curve(lines, name), share) for name, (title, share) in curves.items()]
     speed = next((name for name in (lines[0] if lines else ()) if name.endswith("_per_second")), None)
     written = [line["time"] for line in lines if is_number(line.get("time"))]
     return {
@@ -299,11 +299,11 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "step": step,
         "steps": steps,
         "updates_per_second": rate,
-        "speed": [speed.replace("_", " "), folder.curve(lines, speed)[-1][1]] if speed else None,
+        "speed": [speed.replace("_", " "), curve(lines, speed)[-1][1]] if speed else None,
         "seconds_left": max(steps - step, 0) / rate if rate and steps is not None else None,
         "seconds_since": max((time.time() if now is None else now) - written[-1], 0.0) if written else None,
         "checkpoints": len(steps_of(run)),
-        "evaluation": (newest(run) if newest else None) or folder.newest_scores(lines),
+        "evaluation": (newest(run) if newest else None) or newest_scores(lines),
         "voted": domain.has_votes and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
         # Made of numbers and of our own titles; these are escaped all the same.
         "curves": [curve_svg(title, points, share) for title, points, share in told if points],
