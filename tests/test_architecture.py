@@ -140,3 +140,15 @@ def test_a_name_means_one_thing() -> None:
 
 def _is_type_variable(value: ast.AST) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "TypeVar"
+
+
+def test_paths_that_are_written_down_exist() -> None:
+    """In the Makefile and in documents: code that moves takes its mentions along."""
+    pages = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    named = {
+        (page.name, path)
+        for page in pages
+        for path in re.findall(r"\b(?:charm|tests|benchmarks|examples)/[\w/]+\.(?:py|md)\b", page.read_text())
+    }
+    assert len(named) > 50
+    assert not {(page, path) for page, path in named if not (ROOT / path).exists()}
