@@ -19,7 +19,7 @@ from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
 from charm.files import sweep, write_sealed
 from charm.model import CharmModel
-from charm.progress import bar
+from charm.progress import bar, say
 from charm.runs.archive import damaged_passes, is_finished, passes
 from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.tables import Table
@@ -56,6 +56,30 @@ def evaluate_run(
     """
     config = read_config(run).data
     config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
+    made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views
+    votes_folder, lacking, steps = _lacking_votes(run, protocol, place, bool(tasks), rank_only, blank_memory)
+    data: Dataset | None = None
+    for step in lacking:
+        model = CharmModel.from_pretrained(folder_of(run, step), place.device)
+        if data is None:
+            data = load_dataset(config, model.instances)
+        request = Request(model, data, protocol.loops, views or None, batch, blank_memory)
+        vote(request, place, votes_folder, step, made_by)
+    place.barrier()
+    if not place.is_main:
+        return None
+    if blank_memory:
+        name, protocol = "blank", replace(protocol, window="current")
+    if tasks:
+        name = "tasks"
+    found = evaluate_votes(votes_folder, protocol, config, steps, made_by)
+    return write_evaluation(run, name, found, tasks)
+
+
+def _lacking_votes(
+    run: Path, protocol: Protocol, place: Place, some_tasks: bool, rank_only: bool, blank_memory: bool
+) -> tuple[Path, list[int], list[int] | None]:
+    """Where the votes are, the steps whose votes are to be made, and those that vote (None: the protocol's choice)."""
     votes_folder = run / ("votes_blank" if blank_memory else "votes")
     if place.is_main:
         for written in (votes_folder, run / "eval"):
@@ -84,31 +108,16 @@ def evaluate_run(
         for step in lacking:
             if step not in saved:
                 raise CharmError(
-                    f"{run}: step {step} shall vote, but not all of its votes are there and its checkpoint is gone; "
-                    f"--window {len(able)} asks the newer ones alone"
+                    f"{run}: votes for step {step} are incomplete and its checkpoint was deleted; "
+                    f"--window {len(able)} uses the newer checkpoints only"
                 )
             if place.is_main and step in damaged:
-                print(f"the votes of step {step} are missing or damaged and are made again", file=sys.stderr)
-        if tasks and lacking:
+                say(f"the votes of step {step} are missing or damaged and are made again")
+        if some_tasks and lacking:
             # Votes on some tasks must not replace the run's votes on all of them.
             votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")
             lacking = steps = able
-    data: Dataset | None = None
-    for step in lacking:
-        model = CharmModel.from_pretrained(folder_of(run, step), place.device)
-        if data is None:
-            data = load_dataset(config, model.instances)
-        request = Request(model, data, protocol.loops, views or None, batch, blank_memory)
-        vote(request, place, votes_folder, step, made_by)
-    place.barrier()
-    if not place.is_main:
-        return None
-    if blank_memory:
-        name, protocol = "blank", replace(protocol, window="current")
-    if tasks:
-        name = "tasks"
-    found = evaluate_votes(votes_folder, protocol, config, steps, made_by)
-    return write_evaluation(run, name, found, tasks)
+    return votes_folder, lacking, steps
 
 
 def scored_in_training(run: Path) -> list[int]:

@@ -249,7 +249,7 @@ def test_a_checkpoint_that_is_gone_does_not_vote_with_less_than_was_asked(tmp_pa
     run = tmp_path / "run"
     train(config, run, HERE, say=lambda text: None)
     for protocol in (Protocol(loops=(3,)), Protocol(views=6, loops=(3,)), Protocol(views=2, loops=(2,))):
-        with pytest.raises(CharmError, match=r"step 6 shall vote, .* --window 1 asks the newer ones alone"):
+        with pytest.raises(CharmError, match=r"votes for step 6 are incomplete .* --window 1 uses"):
             evaluate_run(run, "mine", protocol, HERE)
         assert evaluate_run(run, "mine", replace(protocol, window=1), HERE) is not None
     assert evaluate_run(run, "mine", Protocol(views=4, loops=(3,)), HERE) is not None

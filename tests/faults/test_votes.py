@@ -57,7 +57,7 @@ def test_damaged_votes_are_refused_where_the_checkpoint_is_gone(damage: str, run
         shutil.rmtree(run / "votes" / "step_6")
     else:
         DAMAGES[damage](votes_of(run, 6))
-    with pytest.raises(CharmError, match=r"step 6 .* its checkpoint is gone; --window 1"):
+    with pytest.raises(CharmError, match=r"step 6 .* its checkpoint was deleted; --window 1"):
         evaluate_run(run, "standard", ALL, HERE)
     with pytest.raises(CharmError, match="votes of step 6 are missing or damaged"):
         evaluate_run(run, "standard", ALL, HERE, rank_only=True)
