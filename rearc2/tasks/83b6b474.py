@@ -52,8 +52,17 @@ def _assemblies(pieces: list[Places], ring: Places) -> int:
     covers = []
     for piece in pieces:
         row, column = piece[0]
-        moved = [[(r + a - row, c + b - column) for r, c in piece] for a, b in ring]
-        covers.append([sum(bit[p] for p in places) for places in moved if all(p in bit for p in places)])
+        found = []
+        for a, b in ring:
+            cover = 0
+            for r, c in piece:
+                place = bit.get((r + a - row, c + b - column))
+                if place is None:
+                    break
+                cover |= place
+            else:
+                found.append(cover)
+        covers.append(found)
 
     def ways(covered: int, left: frozenset[int]) -> int:
         if not left:

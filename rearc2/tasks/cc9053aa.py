@@ -32,18 +32,19 @@ def _pair(rng: Random) -> tuple[Grid, Grid]:
     if label(net, diagonal=False)[1] > 1:
         raise Retry
     dangers = np.zeros_like(net)
-    for _ in range(6):
-        choices = np.argwhere(~net & ~dangers)
-        choices = choices[(choices % (height - 1, width - 1) != 0).all(axis=1)]
-        if not len(choices):
-            raise Retry
-        row, column = choices[rng.randrange(len(choices))].tolist()
+    free = {(row, column) for row, column in np.argwhere(net).tolist()}
+    choices = (np.argwhere(~net[1:-1, 1:-1]) + 1).tolist()
+    for row, column in rng.sample(choices, min(6, len(choices))):
         dangers[row, column] = True
-        way = _only_way(net & ~grow(dangers), ends)
-        if way is not None:
+        free -= {(r, c) for r in range(row - 1, row + 2) for c in range(column - 1, column + 2)}
+        found = _only_way(free, ends)
+        if found is not None:
             break
     else:
         raise Retry
+    way = np.zeros_like(net)
+    for place in found:
+        way[place] = True
     # The orange cells matter, and it does not depend on whether corners count as touching.
     if way.sum() < rng.randint(5, 18) or (_steps(net, ends) == way.sum() + 2 and rng.random() < 0.9):
         raise Retry
@@ -65,9 +66,9 @@ def _at(like: Mask, place: tuple[int, int]) -> Mask:
     return mask
 
 
-def _only_way(free: Mask, ends: list[tuple[int, int]]) -> Mask | None:
+def _only_way(free: set[tuple[int, int]], ends: list[tuple[int, int]]) -> set[tuple[int, int]] | None:
     """The free cells between the ends, if they form one way without forks."""
-    cells = {(row, column) for row, column in np.argwhere(free).tolist()} | set(ends)
+    cells = free | set(ends)
     found = {ends[0]}
     waiting = [ends[0]]
     while waiting:
@@ -87,10 +88,7 @@ def _only_way(free: Mask, ends: list[tuple[int, int]]) -> Mask | None:
                     waiting += [other] if near[other] < 2 else []
     if any(count != 2 for count in near.values()):
         return None
-    way = np.zeros_like(free)
-    for place in near.keys() - set(ends):
-        way[place] = True
-    return way
+    return near.keys() - set(ends)
 
 
 def _beside(place: tuple[int, int]) -> list[tuple[int, int]]:
