@@ -18,7 +18,7 @@ from torch import Tensor
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
-from charm.evaluation.writing import write_answers
+from charm.evaluation.writing import likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
@@ -29,6 +29,7 @@ from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
+from charm.tasks.sequences import LONGEST_ANSWER
 
 SAVE_SECONDS = 120.0  # of work that a kill may cost
 
@@ -114,13 +115,13 @@ def _predict(
     device = place.device
     bank, keys = data.question_bank.to(device), data.keys().to(device)
     codes = data.instances.table()[1].astype(np.int64)
-    lengths = data.question_bank.shape[:, :2].prod(dim=1).numpy()
+    lengths = likely_lengths(data) if isinstance(model.reasoner, Writer) else None
     saved = time.monotonic()
     finished = len(row_N) - len(todo)
     advance(finished, len(row_N))
     for side in np.unique(side_N[todo]).tolist():
         mine = todo[side_N[todo] == side]
-        if isinstance(model.reasoner, Writer):  # questions of about one length are written together
+        if lengths is not None:
             mine = mine[np.argsort(lengths[question_N[mine]], kind="stable")]
         for first in range(0, len(mine), batch):
             chosen = mine[first : first + batch]
@@ -133,7 +134,8 @@ def _predict(
             with torch.inference_mode():
                 task_ND = model.task(row)
                 task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
-            answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1])
+            likely = 0 if lengths is None else int(lengths[question_N[chosen]].max())
+            answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1], likely)
             for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
                 if depth in parts:
                     view_N = torch.from_numpy(codes[row_N[chosen]])
@@ -159,12 +161,17 @@ def _answers(
     task_ND: Tensor,
     side: int,
     steps: int,
+    likely: int,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Token canvases after each refinement step and how sure the model is of each; a writer has one step."""
+    """Token canvases after each refinement step and how sure the model is of each; a writer has one step.
+
+    `likely` tokens are what a writer's answer is expected to take.
+    """
     if isinstance(model.reasoner, Writer):
         if steps != 1:
             raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
-        yield write_answers(model.reasoner, bank, keys, question_N, row_N, task_ND)
+        limit = min(2 * likely + 128, LONGEST_ANSWER)  # what is longer by far will hardly end at all
+        yield write_answers(model.reasoner, bank, keys, question_N, row_N, task_ND, limit)
         return
     origin_N = torch.zeros_like(question_N)
     with torch.inference_mode():

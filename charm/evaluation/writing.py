@@ -2,19 +2,52 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charm.reasoner.writer import Writer, questions
+from charm.reasoner.writer import Writer
+from charm.reasoner.writing import questions, write
 from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import FULL_SIDE
+from charm.tasks.dataset import Dataset
 from charm.tasks.keys import Keys
-from charm.tasks.sequences import pack_pairs, to_canvas
+from charm.tasks.sequences import LONGEST_ANSWER, pack_pairs, to_canvas
+
+
+def likely_lengths(data: Dataset) -> npt.NDArray[np.int64]:
+    """Tokens of an answer to each question, judged by the longest output among its puzzle's training pairs.
+
+    A puzzle without any is judged by its question. Puzzles with answers of about one length are written together.
+    """
+    shapes = data.bank.shape.numpy()
+    outputs = np.maximum(shapes[:, 2] * (shapes[:, 3] + 1), shapes[:, 3] * (shapes[:, 2] + 1)) + 1
+    longest: dict[int, int] = {}
+    puzzle = data.instances.table()[0]
+    for block in (block for mixture in data.mixtures.values() for block in mixture.blocks):
+        number = int(puzzle[block.rows[0]])
+        longest[number] = max(longest.get(number, 0), int(outputs[block.pairs].max()))
+    height, width = data.question_bank.shape[:, :2].numpy().T
+    inputs = np.maximum(height * (width + 1), width * (height + 1)) + 1
+    return np.array(
+        [
+            longest.get(data.instances.puzzles.index(question.task_id), int(inputs[n]))
+            for n, question in enumerate(data.questions)
+        ],
+        np.int64,
+    )
 
 
 @torch.inference_mode()
 def write_answers(
-    writer: Writer, bank: PairBank, keys: Keys, question_N: Tensor, row_N: Tensor, task_ND: Tensor
+    writer: Writer,
+    bank: PairBank,
+    keys: Keys,
+    question_N: Tensor,
+    row_N: Tensor,
+    task_ND: Tensor,
+    limit: int = LONGEST_ANSWER,
 ) -> tuple[Tensor, Tensor]:
     """Token canvases uint8 [N, 900] of the answers to questions under views, and the probability of each answer."""
     swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
@@ -24,5 +57,5 @@ def write_answers(
     )
     ends_N = (2 + lines_N * (cells_N + 1)).cumsum(0)
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
-    answer_NA, sure_N = writer.write(*questions(pack), task_ND)
+    answer_NA, sure_N = write(writer, *questions(pack), task_ND, limit)
     return to_canvas(answer_NA.long(), FULL_SIDE), sure_N.exp()

@@ -2,7 +2,7 @@
 
 A canvas reasoner predicts all cells at once and must agree with itself; a writer sees what it has written so far. Its
 layers may repeat, all with gradients. The task's vector is added to every token. Positions are rotary in three axes:
-row, column, and whether the token belongs to the input or to the answer.
+row, column, and whether the token belongs to the input or to the answer. How it writes: `charm.reasoner.writing`.
 
 Shapes: L tokens of a pack, N sequences, D width, H heads, K head width, P pairs of a head's columns, V tokens.
 """
@@ -20,10 +20,7 @@ from torch.nn.attention.varlen import varlen_attn
 from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.layers import Linear, Rotation, rms_norm
-from charm.tasks.canvas import BOUNDARY
-from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, SEQUENCE_VOCABULARY, Pack
-
-COMPACT_EVERY = 32  # tokens written between looks at which answers are finished
+from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
 
 # (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
 Attend = Callable[[Tensor, Tensor, Tensor, int], Tensor]
@@ -105,121 +102,6 @@ class Writer(nn.Module):
             "exact_accuracy": exact,
             "examples": examples.float(),
         }
-
-    @torch.inference_mode()
-    def write(
-        self, token_NL: Tensor, place_NL3: Tensor, length_N: Tensor, task_ND: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """The likeliest next token, again and again, after questions START, input, ANSWER of these lengths.
-
-        Questions end at the right edge of `token_NL`. Returns the answers [N, A], END after the last token, and the
-        log-probability of each answer.
-        """
-        was_training = self.training
-        self.eval()  # nothing is dropped, whoever asks
-        try:
-            return self._write(token_NL, place_NL3, length_N, task_ND)
-        finally:
-            self.train(was_training)
-
-    def _write(
-        self, token_NL: Tensor, place_NL3: Tensor, length_N: Tensor, task_ND: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        (count, longest), device = token_NL.shape, token_NL.device
-        room = longest + LONGEST_ANSWER
-        heads, width = self.config.heads, self.config.head_width
-        applications = self.config.recurrences * len(self.layers)
-        cache = torch.empty(
-            2,
-            applications,
-            count,
-            heads,
-            min(room, longest + 64),
-            width,
-            dtype=self.compute_dtype,
-            device=device,
-        )
-        at_R = torch.arange(room, device=device)
-        before_N = longest - length_N
-
-        def read(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-            cache[0, index, :, :, :longest], cache[1, index, :, :, :longest] = (
-                k.transpose(1, 2),
-                v.transpose(1, 2),
-            )
-            # A pad at the left sees itself alone, so that no row of the mask is empty.
-            sees = (at_R[:longest] >= before_N[:, None])[:, None, None] & (
-                at_R[:longest, None] >= at_R[:longest]
-            )
-            sees = sees | torch.eye(longest, dtype=torch.bool, device=device)
-            q, k, v = (part.transpose(1, 2) for part in (q, k, v))
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=sees).transpose(1, 2)
-
-        answer_NA = torch.full((count, LONGEST_ANSWER), END, dtype=torch.uint8, device=device)
-        sure_N = torch.zeros(count, device=device)
-        number_N = torch.arange(count, device=device)  # of the answers still being written
-        logits_NV = self(token_NL, place_NL3, task_ND[:, None], read)[:, -1]
-        row_N, column_N = torch.ones_like(number_N), torch.ones_like(number_N)
-        open_N = torch.ones(count, dtype=torch.bool, device=device)
-        for written in range(LONGEST_ANSWER):
-            best_N = logits_NV.log_softmax(-1).max(-1)
-            token_N = torch.where(open_N, best_N.indices, END)
-            sure_N[number_N] += torch.where(open_N, best_N.values, 0.0)
-            answer_NA[number_N, written] = token_N.to(torch.uint8)
-            open_N = open_N & (token_N != END)
-            if written == LONGEST_ANSWER - 1:
-                break
-            if written % COMPACT_EVERY == COMPACT_EVERY - 1:
-                kept = int(open_N.sum())
-                if kept == 0:
-                    break
-                if kept <= 0.75 * len(open_N):
-                    cache = cache[:, :, open_N]
-                    columns = (number_N, before_N, token_N, row_N, column_N, task_ND)
-                    number_N, before_N, token_N, row_N, column_N, task_ND = (part[open_N] for part in columns)
-                    open_N = open_N[open_N]
-            at = longest + written
-            if at >= cache.shape[4]:
-                more = torch.empty(
-                    *cache.shape[:4], min(128, room - at), width, dtype=cache.dtype, device=device
-                )
-                cache = torch.cat([cache, more], dim=4)
-            sees_N11R = (at_R[: at + 1] >= before_N[:, None])[:, None, None]
-
-            def go_on(
-                q: Tensor,
-                k: Tensor,
-                v: Tensor,
-                index: int,
-                at: int = at,
-                cache: Tensor = cache,
-                sees: Tensor = sees_N11R,
-            ) -> Tensor:
-                cache[0, index, :, :, at], cache[1, index, :, :, at] = k[:, 0], v[:, 0]
-                keys, values = cache[0, index, :, :, : at + 1], cache[1, index, :, :, : at + 1]
-                return F.scaled_dot_product_attention(
-                    q.transpose(1, 2), keys, values, attn_mask=sees
-                ).transpose(1, 2)
-
-            place_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
-            closes_N = token_N == BOUNDARY
-            row_N = torch.where(closes_N, row_N + 1, row_N)
-            column_N = torch.where(closes_N, 1, column_N + 1)
-            logits_NV = self(token_N[:, None], place_N3[:, None], task_ND[:, None], go_on)[:, -1]
-        return answer_NA, torch.where(answer_NA[:, -1] == END, sure_N, -math.inf)
-
-
-def questions(pack: Pack) -> tuple[Tensor, Tensor, Tensor]:
-    """A pack of questions as `write` takes them: tokens [N, L] and places that end at the right edge, and lengths."""
-    edges = pack.edges_N2.long()
-    begins_N, ends_N = edges[:-2], edges[1:-1]
-    length_N = ends_N - begins_N
-    longest = int(length_N.max())
-    at_NL = ends_N[:, None] - longest + torch.arange(longest, device=edges.device)
-    inside_NL = at_NL >= begins_N[:, None]
-    at_NL = at_NL.clamp(min=0)
-    token_NL = torch.where(inside_NL, pack.token_L[at_NL], 0)
-    return token_NL, torch.where(inside_NL[..., None], pack.place_L3[at_NL], 0), length_N
 
 
 def _attend_within(pack: Pack) -> Attend:

@@ -5,8 +5,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from charm.errors import CharmError
+from charm.reasoner import writing
 from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.writer import Writer, questions
+from charm.reasoner.writer import Writer
+from charm.reasoner.writing import questions, write
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import BOUNDARY
 from charm.tasks.instances import Instances
@@ -127,8 +129,13 @@ def slow_answer(
     return answer, sure
 
 
+@pytest.mark.parametrize(("look_every", "room"), [(32, 64), (2, 1)])
 @torch.no_grad()
-def test_writing_equals_asking_again_for_every_token() -> None:
+def test_writing_equals_asking_again_for_every_token(
+    look_every: int, room: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "LOOK_EVERY", look_every)  # finished answers leave early and often
+    monkeypatch.setattr(writing, "ROOM", room)
     pack = make_pack(3, asked=True, count=6)
     writer = trained_like(4)
     # Answers of many lengths: END is a little more likely than the seed alone would have it.
@@ -138,7 +145,7 @@ def test_writing_equals_asking_again_for_every_token() -> None:
         with torch.no_grad():
             writer.head.weight[END] += boost * writer.head.weight[BOUNDARY]
         token_NL, place_NL3, length_N = questions(pack)
-        found_NA, sure_N = writer.write(token_NL, place_NL3, length_N, task_ND)
+        found_NA, sure_N = write(writer, token_NL, place_NL3, length_N, task_ND)
         for number in range(6):
             at = alone(pack, number)
             token, place = pack.token_L[at].tolist(), pack.place_L3[at].tolist()
@@ -154,6 +161,20 @@ def test_writing_equals_asking_again_for_every_token() -> None:
             assert answer == expected
             assert sure_N[number].item() == pytest.approx(sure, abs=1e-3)
     assert len(ended) > 1
+
+
+@torch.no_grad()
+def test_an_answer_that_does_not_end_in_time_has_no_probability() -> None:
+    pack, writer = make_pack(3, asked=True, count=2), trained_like(4)
+    task_ND = torch.randn(2, 32, generator=torch.Generator().manual_seed(2)) * 2
+    free, sure_N = write(writer, *questions(pack), task_ND)
+    lengths = [(row == END).long().argmax().item() + 1 if END in row else 931 for row in free]
+    cut, cut_sure_N = write(writer, *questions(pack), task_ND, limit=max(lengths) - 1)
+    late = lengths.index(max(lengths))
+    assert cut_sure_N[late] == -torch.inf
+    assert torch.equal(cut[late], free[late, : max(lengths) - 1])
+    if min(lengths) < max(lengths):
+        assert cut_sure_N[1 - late].item() == pytest.approx(sure_N[1 - late].item())
 
 
 def test_dropout_acts_in_training_alone() -> None:
