@@ -301,7 +301,11 @@ class Solver:
         votes |= predict(Request(self.model, data, loops, views, self.options.batch), self.place, votes)
         ballots = ballots_of(votes, replace(protocol_named("continual"), loops=loops))
         ranking = rank(ballots, data.questions)
-        return {question: ranking.top(number, 10) for number, question in enumerate(ranking.questions)}
+        # Scores rank empty grids too; here attempts are not spent on them.
+        return {
+            question: [one for one in ranking.top(number, 11) if one.grid.size][:10]
+            for number, question in enumerate(ranking.questions)
+        }
 
 
 def _updated(adaptation: Adaptation) -> bool:

@@ -30,7 +30,7 @@ class Prediction(NamedTuple):
     combination: Combination
     input: Grid
     truth: Grid
-    answer: Grid  # 0 x 0 where no view proposed a grid
+    answer: Grid  # 0 x 0 for a prediction without a grid
     votes: int
     voters: int
 

@@ -1,6 +1,7 @@
 """Ranking: the candidates of every question, best first.
 
-Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash. Sums
+Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash. A 0 x 0
+grid, a prediction that holds no grid, is a candidate like any other, as in the reference evaluator. Sums
 are taken in an order that the votes' content alone decides, so the ranking is bit for bit the same whatever
 the order of files, ranks or batches.
 
@@ -53,9 +54,9 @@ class Ranking:
     votes_K: npt.NDArray[np.int64]
     weight_K: npt.NDArray[np.float64]
     confidence_K: npt.NDArray[np.float64]
-    no_answer: npt.NDArray[np.int64]  # [questions]: votes whose prediction held no grid
+    no_answer: npt.NDArray[np.int64]  # [questions]: votes for the 0 x 0 candidate
     ballots: tuple[Ballot, ...]
-    places: tuple[npt.NDArray[np.int64], ...]  # per ballot: place of each of its candidates, -1 for 0 x 0
+    places: tuple[npt.NDArray[np.int64], ...]  # per ballot: place of each of its candidates
     origin_K2: npt.NDArray[np.int64]  # a ballot that holds the grid, and where in its candidates
 
     def span(self, question: int) -> range:
@@ -97,7 +98,7 @@ class Ranking:
 
 
 def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
-    """Pool the ballots and order candidates by question; predictions without a grid are only counted."""
+    """Pool the ballots and order the candidates of each question."""
     if not ballots:
         raise CharmError("there are no votes to rank")
     tables = [ballot.votes.candidates for ballot in ballots]
@@ -113,12 +114,11 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
     question, hashes, shape, origin = question[first], hashes[first], shape[first], origin[first]
 
     votes, weight, confidence = _tally(ballots, pooled_of, len(question))
-    answered = shape[:, 0] > 0
+    empty = shape[:, 0] == 0
     no_answer = np.zeros(len(questions), np.int64)
-    no_answer[question[~answered]] = votes[~answered]  # a question has one 0 x 0 candidate at most
+    no_answer[question[empty]] = votes[empty]  # a question has one 0 x 0 candidate at most
     best_first = np.lexsort((hashes, -confidence, -weight, question))  # the last key counts most
-    best_first = best_first[answered[best_first]]
-    place = np.full(len(question), -1, np.int64)
+    place = np.empty(len(question), np.int64)
     place[best_first] = np.arange(len(best_first))
     return Ranking(
         tuple(questions),

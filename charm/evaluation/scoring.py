@@ -32,7 +32,7 @@ OUTCOMES = (
     "near miss",  # proposed, but ranked lower
     "wrong cells",  # the right size was proposed, the right grid never
     "wrong size",
-    "no answer",  # no candidate at all
+    "no answer",  # no candidate, or only the empty one
     "blind",
 )
 
@@ -42,8 +42,8 @@ class OutputResult:
     test_index: int
     outcome: str
     rank: int | None  # of the right answer among the candidates, 1 for the best
-    candidates: int
-    no_answer_votes: int
+    candidates: int  # the empty one included
+    no_answer_votes: int  # for the empty one
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _judge(ranking: Ranking, question: int | None, test_index: int, answer: Grid
     rank = None
     if answer is None:
         outcome = "blind"
-    elif not span:
+    elif not ranking.shape_K2[span.start : span.stop].any():
         outcome = "no answer"
     else:
         places = slice(span.start, span.stop)

@@ -21,7 +21,8 @@ NO_ANSWER: JsonGrid = [[0]]  # the format demands a grid
 def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submission:
     """Two attempts for every question of every task.
 
-    A missing second attempt repeats the first; a question without candidates gets a single black cell twice.
+    A missing second attempt repeats the first. An empty grid is submitted as a single black cell, and so is each
+    attempt at a question without candidates.
     """
     number = {question: q for q, question in enumerate(ranking.questions)}
     best = {
@@ -40,7 +41,7 @@ def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
             raise CharmError(
                 f"submission: {question} is not in test order, test {len(entries)} should come first"
             )
-        grids = [candidate.grid.tolist() for candidate in best[: len(ATTEMPTS)]] or [NO_ANSWER]
+        grids = [candidate.grid.tolist() or NO_ANSWER for candidate in best[: len(ATTEMPTS)]] or [NO_ANSWER]
         entries.append({"attempt_1": grids[0], "attempt_2": grids[-1]})
     return submission
 

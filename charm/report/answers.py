@@ -174,9 +174,9 @@ def _cells_wrong(candidates: Sequence[Candidate], answer: Grid | None) -> int | 
 
 
 def _all_votes(ranking: Ranking, question: int) -> int:
-    """Votes for any candidate, and those without a grid."""
+    """Votes for any candidate, the empty one included."""
     span = ranking.span(question)
-    return int(ranking.votes_K[span.start : span.stop].sum() + ranking.no_answer[question])
+    return int(ranking.votes_K[span.start : span.stop].sum())
 
 
 def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, _Voters]:
@@ -185,8 +185,8 @@ def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, _Voters]:
     One pass over all votes, of which a full evaluation has millions; `Ranking.voters` would take one for each place.
     """
     steps = voting_steps(ranking)
-    # Place -> number among `places`, -1 for the others; place -1, a prediction without a grid, finds the last entry.
-    number = np.full(len(ranking.votes_K) + 1, -1, np.int64)
+    # Place -> number among `places`, -1 for the others.
+    number = np.full(len(ranking.votes_K), -1, np.int64)
     number[np.array(places, np.int64)] = np.arange(len(places))
     votes_SP = np.zeros((len(steps), len(places)), np.int64)
     pairs = []

@@ -48,11 +48,13 @@ def test_votes_come_before_confidence_and_confidence_before_content() -> None:
     assert len(ranking.top(0, 2)) == 2
 
 
-def test_predictions_without_a_grid_are_counted_but_not_ranked() -> None:
+def test_an_empty_prediction_is_a_candidate_like_any_other() -> None:
     votes = hand.votes((0, "", 0, 0.9), (0, "", 1, 0.9), (0, "7", 2, 0.1), (1, "", 0, 0.9))
     ranking = rank([Ballot(votes, 10), Ballot(votes, 20)], QUESTIONS)
-    assert order(ranking, 0) == ["7"]
-    assert order(ranking, 1) == []
+    assert order(ranking, 0) == ["", "7"]
+    assert order(ranking, 1) == [""]
+    assert [(one.votes, one.grid.shape) for one in ranking.top(0, 2)] == [(4, (0, 0)), (2, (1, 1))]
+    assert len(ranking.voters(ranking.top(0, 1)[0].place)) == 4
     assert ranking.no_answer.tolist() == [4, 2, 0]
 
 
@@ -96,7 +98,7 @@ def slow_order(
     ballots: list[tuple[list[Entry], float]], question: int
 ) -> list[tuple[str, int, float, float]]:
     """(grid, votes, weight, confidence), best first, one candidate at a time."""
-    texts = {text for entries, _ in ballots for q, text, *_ in entries if q == question and text}
+    texts = {text for entries, _ in ballots for q, text, *_ in entries if q == question}
     found = []
     for text in texts:
         cast = [

@@ -23,7 +23,7 @@ def ranking_of(orders: dict[Question, list[str]]) -> Ranking:
 
 
 # Task a has two outputs: one first, one third. b is second, c has the right size only, d the wrong size only,
-# e no candidate, f was never asked of the model.
+# e no grid, f was never asked of the model.
 ORDERS = {
     Question("a", 0): ["1", "2"],
     Question("a", 1): ["2", "3", "1"],
@@ -68,6 +68,16 @@ def test_every_task_has_an_outcome() -> None:
     outputs = [(o.test_index, o.outcome, o.rank, o.candidates) for o in scores.tasks[0].outputs]
     assert outputs == [(0, "solved", 1, 2), (1, "near miss", 3, 3)]
     assert scores.tasks[4].outputs[0].no_answer_votes == 3
+
+
+def test_an_empty_candidate_takes_a_place() -> None:
+    """As in the reference evaluator: with two of three votes blank, the right answer comes second."""
+    orders = {Question("a", 0): ["", "1"], Question("b", 0): ["", "2", "1"]}
+    answers = {question: hand.grid("1") for question in orders}
+    scores = score(ranking_of(orders), answers)
+    assert [task.outputs[0].rank for task in scores.tasks] == [2, 3]
+    assert [task.outputs[0].candidates for task in scores.tasks] == [2, 3]
+    assert (scores.metrics["pass@1"], scores.metrics["pass@2"], scores.metrics["pass@5"]) == (0.0, 0.5, 1.0)
 
 
 def test_blind_questions_are_left_out_and_counted() -> None:

@@ -25,6 +25,8 @@ def test_two_attempts_for_every_question_in_test_order() -> None:
     }
     only = ranking_of({Question("a", 0): ["7"]})
     assert make_submission(only, [Question("a", 0)]) == {"a": [{"attempt_1": [[7]], "attempt_2": [[7]]}]}
+    empty = make_submission(ranking_of({Question("a", 0): ["", "7"]}), [Question("a", 0)])
+    assert empty == {"a": [{"attempt_1": [[0]], "attempt_2": [[7]]}]}
     with pytest.raises(CharmError, match="a test 1 is not in test order"):
         make_submission(only, [Question("a", 1), Question("a", 0)])
 
