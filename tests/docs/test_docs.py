@@ -77,13 +77,14 @@ SMALL = {
     "charm car show .*--run ": "--device cpu",
     "charm lm prepare": "--limit 200000 --validation 0.3",
     "charm lm sample": "--tokens 5 --device cpu",
-    "charm bench lm-": "--batch 64 --device-rows 2 --seconds 0.01 --device cpu",
-    "charm bench ": "--batch 2 --seconds 0.01 --device cpu",
+    "charm bench lm-": "--batch 256 --seconds 0.1 --device cpu",
     "charm rearc2 build": "--tasks 00dbd492 --pairs 3 --workers 1",
     "charm rearc2 quarantine": "--workers 1",
     "python benchmarks/continual.py": "--size tiny --seeds 1 --jobs 1 --device cpu",
     "python -m benchmarks.language": "--variants stock cose --capacities 1 --seeds 0 --steps 1 --batch 1024 "
     "--evaluate-tokens 512 --device cpu",
+    "python examples/sudoku.py train": "--steps 2 --puzzles 8 --held-out 4 --batch 4 --device cpu",
+    "python examples/sudoku.py eval": "--device cpu",
     "make ": "--dry-run",
 }
 PROCESSES = "--nproc-per-node 2 --standalone"  # to torchrun, in the same way; it takes any free port

@@ -3,6 +3,7 @@
 import copy
 from dataclasses import replace
 from functools import partial
+from typing import Any, Literal
 
 import pytest
 import safetensors.torch
@@ -10,6 +11,8 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError
+from charm.reasoner import backbone
+from charm.reasoner import config as reasoner_config
 from charm.reasoner.backbone import Reasoner, count_parameters
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.layers import rotation
@@ -310,3 +313,29 @@ def test_it_learns_two_tasks_told_apart_by_their_embedding(config: ReasonerConfi
     assert metrics["halt_accuracy"] == 1
     *_, (logits, _) = refine(reasoner, tokens, task, steps=4)
     assert torch.equal(logits.argmax(-1), targets)
+
+
+def test_a_recurrence_needs_its_function_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As docs/extend.md says: an entry of RECUR and one of Recurrence, and the reasoner refines with it."""
+
+    def recur_once(states: list[Tensor], x: Tensor, apply: list[Any], config: ReasonerConfig) -> list[Tensor]:
+        return [apply[0](states[0], x, 1), states[1]]
+
+    monkeypatch.setitem(backbone.RECUR, "once", recur_once)
+    monkeypatch.setattr(reasoner_config, "Recurrence", Literal["urm", "trm", "hrm", "writer", "once"])
+    shape = {
+        "width": 16,
+        "heads": 2,
+        "layers": 1,
+        "prefix": 1,
+        "inner_multiple": 8,
+        "compute_dtype": "float32",
+    }
+    config = ReasonerConfig(kind="once", **shape)  # type: ignore[arg-type]
+    reasoner = backbone.Reasoner(config)
+    tokens, task = torch.ones(2, 9, dtype=torch.long), torch.zeros(2, 16)
+    before = reasoner.initial_state(2, 9)
+    state, logits, _ = reasoner(before, tokens, task, 3)
+    assert logits.shape == (2, 9, config.vocab)
+    assert not torch.equal(state[0], before[0])
+    assert torch.equal(state[1], before[1])
