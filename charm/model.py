@@ -64,11 +64,17 @@ class CharmModel(nn.Module):
         for name, column in columns.items():
             self.register_buffer(f"key_{name}", torch.from_numpy(column).to(device), persistent=False)
 
+    def require_canvas(self) -> None:
+        """Refuse a writer where canvases are refined."""
+        _ = self.canvas
+
     @property
     def canvas(self) -> Reasoner:
         """The reasoner that refines canvases."""
         if isinstance(self.reasoner, Writer):
-            raise CharmError("this model writes its answers and refines no canvas, as is needed here")
+            raise CharmError(
+                "this model is a writer: it answers the tasks it was trained on, and cannot be adapted to others yet"
+            )
         return self.reasoner
 
     @property
@@ -131,7 +137,7 @@ class CharmModel(nn.Module):
         """
         check_saved(folder, "config.json", "model.safetensors")
         try:
-            config, schema = _read_config(folder / "config.json")
+            config, schema = read_model_config(folder / "config.json")
             check_saved(folder, *schema.files)
             tensors = load_file(folder / "model.safetensors")
         except (OSError, ValueError, RecursionError) as error:
@@ -179,7 +185,7 @@ def check_saved(folder: Path, *names: str) -> None:
     check_files(folder, listed, names)
 
 
-def _read_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
+def read_model_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
     """The configuration of a saved model, and the schema that its memory's key names."""
     data = json.loads(path.read_text())
     if not isinstance(data, dict) or not isinstance(memory := data.get("memory", {}), dict):

@@ -167,6 +167,7 @@ class StreamRun:
         self.config = replace(config, data=replace(config.data, data=options.data or config.data.data))
         checkpoint = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(checkpoint, place.device)
+        self.model.require_canvas()
         known = self.model.instances
         self.stream = load_stream(
             options.stream, options.recipe.seed, known, options.tasks, self.config.data.data

@@ -39,7 +39,7 @@ from charm.evaluation.ballots import ballots_of
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.ranking import Candidate, rank
-from charm.model import CharmModel
+from charm.model import CharmModel, read_model_config
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset, TaskSet, assemble
@@ -354,6 +354,10 @@ def solve(
     `say(share of the budget used, text)` is told of progress, `publish` of every better answer, and `ended` of the end
     of every task, with the reason if it failed. It is an error if no task has an answer.
     """
+    if read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner.kind == "writer":
+        raise CharmError(
+            f"{run}: a writer cannot be adapted to new tasks yet; name a model that refines canvases"
+        )
     clock = Clock(options.budget)
     found: dict[str, Solution] = {}
     problems: list[str] = []

@@ -54,7 +54,10 @@ def evaluate_run(
     With `blank_memory` the votes of the newest checkpoint without its memory are a result of their own, "blank", and
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
-    config = read_config(run).data
+    trained = read_config(run)
+    if trained.reasoner.kind == "writer":
+        protocol = replace(protocol, loops=(1,))  # it answers in one step
+    config = trained.data
     config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
     made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views
     votes_folder, lacking, steps = _lacking_votes(run, protocol, place, bool(tasks), rank_only, blank_memory)

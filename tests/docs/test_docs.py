@@ -63,6 +63,9 @@ SMALL = {
     "charm train car-": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
     "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
     "charm train lm-": GPT,
+    "charm train writer-": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 "
+    "--reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
+    "--data.tasks 25ff71a9 00576224 --data.auxiliary",
     "charm train (arc1|speedrun-public)( |$)": MODEL
     + "--data.tasks 25ff71a9 3c9b0459 00576224 --data.auxiliary --data.partial",
     "charm train quickstart .*--memory.rank 0": MODEL + "--data.tasks 25ff71a9 3c9b0459",

@@ -6,16 +6,21 @@ from pathlib import Path
 import pytest
 import torch
 
+from charm.adaptation.run import StreamOptions, run_stream
+from charm.adaptation.solve import SolveOptions, solve
 from charm.arc.run import arc_job, train
 from charm.devices import place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
+from charm.evaluation.protocols import protocol_named
+from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import folder_of
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sequences import LONGEST
+from charm.tasks.sources import load_source
 from charm.training.config import OptimizerConfig, TrainConfig
 from tests.toy import toy_config, write_toy_tasks
 
@@ -71,6 +76,21 @@ def test_training_lowers_the_loss_and_the_model_votes(tmp_path: Path) -> None:
         assert votes.candidate_V.tolist() == again.candidate_V.tolist()  # nothing is dropped when asked
         with pytest.raises(CharmError, match="loops must be 1, got 2"):
             predict(replace(request, loops=(2,)), here)
+
+
+def test_eval_asks_a_writer_once_and_solve_and_adapt_refuse_it(tmp_path: Path) -> None:
+    run, config = tmp_path / "run", writer_config(tmp_path)
+    with place("cpu") as here:
+        train(config, run, here, say=lambda text: None)
+        found = evaluate_run(run, "standard", protocol_named("standard"), here)
+        assert found is not None
+        assert found["protocol"]["loops"] == (1,)
+        assert found["puzzles"] == 2
+        with pytest.raises(CharmError, match="writer"):
+            run_stream(run, tmp_path / "adapted", StreamOptions(str(tmp_path / "tasks")), here)
+    task = load_source(tmp_path / "tasks" / "toy0.json").tasks[0]
+    with pytest.raises(CharmError, match="writer cannot be adapted"):
+        solve([task], run, SolveOptions(), ["cpu"])
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
