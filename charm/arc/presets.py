@@ -17,11 +17,17 @@ from charm.training.config import OptimizerConfig, TrainConfig
 
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 ADAMW = OptimizerConfig(dense="adamw", factors="adamw")
+ALL_DEPTHS = (16, 24)  # every protocol can then be ranked from the votes: one pass of 24 steps serves both
 
 
 def arc1() -> TrainConfig:
     """The paper's ARC-AGI-1 system: gated rank-32 CoSE, Re-ARC under 100 views, 600k updates."""
-    return TrainConfig(data=DataConfig(synthetic=("rearc",)), memory=MemoryConfig(gate=True), steps=600_000)
+    return TrainConfig(
+        data=DataConfig(synthetic=("rearc",)),
+        memory=MemoryConfig(gate=True),
+        steps=600_000,
+        evaluate_loops=ALL_DEPTHS,
+    )
 
 
 def arc2() -> TrainConfig:
@@ -33,7 +39,7 @@ def arc2() -> TrainConfig:
 def arc2_rearc() -> TrainConfig:
     """The paper's ARC-AGI-2 system without Re-ARC2: Re-ARC is its only synthetic data."""
     data = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",), synthetic=("rearc",))
-    return TrainConfig(data=data, steps=1_000_000)
+    return TrainConfig(data=data, steps=1_000_000, evaluate_loops=ALL_DEPTHS)
 
 
 def arc1_train() -> TrainConfig:
@@ -44,13 +50,18 @@ def arc1_train() -> TrainConfig:
         memory=MemoryConfig(gate=True, dihedral="slots"),
         optimizer=ADAMW,
         steps=170_000,
+        evaluate_loops=ALL_DEPTHS,
     )
 
 
 def urm_arc1() -> TrainConfig:
     """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data."""
     return TrainConfig(
-        reasoner=ReasonerConfig(prefix=1, halt_outputs=2), memory=FULL_TABLE, optimizer=ADAMW, steps=600_000
+        reasoner=ReasonerConfig(prefix=1, halt_outputs=2),
+        memory=FULL_TABLE,
+        optimizer=ADAMW,
+        steps=600_000,
+        evaluate_loops=ALL_DEPTHS,
     )
 
 

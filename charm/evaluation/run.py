@@ -180,11 +180,13 @@ def write_evaluation(
 def score_checkpoint(
     data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
 ) -> dict[str, float]:
-    """The scores of the run so far under the standard protocol, with these depths and views (0: all).
+    """The scores of the run so far under the standard protocol, at the first of these depths, with these views (0: all).
 
-    This checkpoint votes, and older ones that were asked as much; a resumed run may ask more than it did before.
+    This checkpoint votes, and older ones that were asked as much; a resumed run may ask more than it did before. Votes
+    at further depths wait for the protocols that use them.
     """
-    protocol = replace(protocol_named("standard"), loops=tuple(loops), views=views or "all")
+    loops = tuple(loops)[:1]
+    protocol = replace(protocol_named("standard"), loops=loops, views=views or "all")
     votes = out / "votes"
     made_by = run_of(out)
     asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views, run=made_by)]

@@ -207,7 +207,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             "tab:ttc",
             "charm eval RUN --protocol extra",
-            "one and a half times a standard evaluation, for each checkpoint",
+            "none beyond the run: training takes votes after 16 and 24 steps",
             "ARC-AGI-1 79.62 to 81.50, ARC-AGI-2 38.47 to 39.30",
         ),
     ),

@@ -58,7 +58,7 @@ def make_films(
     config = read_config(run)
     model = CharmModel.from_pretrained(folder_of(run, steps[-1]), device)
     dataset = load_dataset(replace(config.data, data=data or config.data.data), model.instances)
-    depth = max(config.evaluate_loops)
+    depth = config.evaluate_loops[0]
     return {
         question: refinement_film(model, dataset, question, depth, device)
         for question in choose(scores, count)

@@ -98,7 +98,7 @@ def ranked(
     voted = passes(run / "votes")
     steps = list(voted)
     if protocol is None:
-        loops = config.evaluate_loops
+        loops = config.evaluate_loops[:1]  # as the scores while training
         if voted and not set(loops) <= set(voted[steps[-1]]):
             loops = voted[steps[-1]]  # the run was evaluated by hand, at other depths
         protocol = replace(protocol_named("standard"), loops=loops)

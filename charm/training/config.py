@@ -119,7 +119,7 @@ class RunConfig(EngineConfig):
     evaluate_views: int = 0
     """Views of each question in those evaluations; 0 is all."""
     evaluate_loops: tuple[int, ...] = (16,)
-    """Refinement steps after which votes are taken."""
+    """Refinement steps after which votes are taken. Scores while training use the first; the others' votes are kept."""
     log_every: int = 50
     """Updates between lines of metrics.jsonl."""
     compile: Literal["auto", "on", "off"] = "auto"

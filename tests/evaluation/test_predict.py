@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 import torch
 
+from charm.arc.presets import PRESETS, preset
 from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
 from charm.evaluation.ballots import ballots_of, load_ballots
 from charm.evaluation.predict import Request, jobs, predict_votes
-from charm.evaluation.protocols import Protocol
+from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes
 from charm.model import CharmModel
 from charm.reasoner.refine import refine
 from charm.report.folder import find_evaluation
+from charm.report.page import ranked
 from charm.runs.archive import (
     forget_later_votes,
     is_finished,
@@ -29,6 +31,7 @@ from charm.runs.archive import (
     read_pass,
     read_votes,
 )
+from charm.runs.checkpoint import steps_of
 from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
@@ -262,12 +265,43 @@ def test_scores_in_training_name_the_views_that_voted(tmp_path: Path) -> None:
     train(config, run, HERE, say=quiet)
     train(replace(config, steps=12, evaluate_views=4), run, HERE, resume=True, say=quiet)
     train(replace(config, steps=18, evaluate_loops=(1, 3)), run, HERE, resume=True, say=quiet)
-    for step, views, loops in ((6, 2, [3]), (12, 4, [3]), (18, 2, [1, 3])):
+    for step, views, loops in ((6, 2, [3]), (12, 4, [3]), (18, 2, [1])):
         found = json.loads((run / "eval" / f"step_{step:09d}.json").read_text())
         assert (found["protocol"]["views"], found["protocol"]["loops"]) == (views, loops)
     alone = evaluate_votes(run / "votes", Protocol(views=4, loops=(3,)), config.data, [12])
     found = json.loads((run / "eval" / "step_000000012.json").read_text())
     assert found["metrics"] == alone.scores.to_json()["metrics"]
+
+
+def test_a_run_configured_as_in_the_paper_has_the_votes_of_every_protocol(tmp_path: Path) -> None:
+    """Also those of checkpoints that are gone; the standard protocol counts 16 steps alone, while training too."""
+    paper = preset("arc1")
+    config = toy_config(
+        write_toy_tasks(tmp_path / "tasks"),
+        steps=18,
+        evaluate_every=6,
+        evaluate_loops=paper.evaluate_loops,
+        keep_checkpoints=paper.keep_checkpoints,
+    )
+    run = tmp_path / "run"
+    train(config, run, HERE, say=lambda text: None)
+    assert steps_of(run) == [12, 18]
+    found = {name: evaluate_run(run, name, protocol, HERE) for name, protocol in PROTOCOLS.items()}
+    assert found["urm"] is not None
+    assert found["urm"]["checkpoints"] == [6, 12, 18]
+    in_training = json.loads((run / "eval" / "step_000000018.json").read_text())
+    assert in_training["protocol"]["loops"] == [16]
+    assert found["standard"] is not None
+    assert in_training["metrics"] == found["standard"]["metrics"]
+    assert ranked(run, None, None)[1].loops == (16,)  # so does the page of the run
+
+
+def test_the_papers_presets_take_votes_at_the_depths_of_every_protocol() -> None:
+    own = ("quickstart", "speedrun", "writer")
+    depths = {depth for protocol in PROTOCOLS.values() for depth in protocol.loops}
+    for name in PRESETS:
+        loops = preset(name).evaluate_loops
+        assert name.startswith(own) or (set(loops) == depths and loops[0] == 16), name
 
 
 def test_some_tasks_are_scored_beside_the_run(tmp_path: Path) -> None:

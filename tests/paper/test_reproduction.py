@@ -108,8 +108,8 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
     speed = Speed(500.0, 1000.0, "m", "d")
     learning, asking = speed.hours(preset("arc1"), 600_000, ARC1)
     assert learning == pytest.approx(600_000 * 768 / 500 / 3600)
-    assert asking == pytest.approx(60 * 502 * 768 * 16 / 1000 / 3600)
-    assert speed.cost(TrainingCost(("arc1",), ARC1), records) == "600,000 x 1.54 s + 60 x 1.71 h = 359"
+    assert asking == pytest.approx(60 * 502 * 768 * 24 / 1000 / 3600)
+    assert speed.cost(TrainingCost(("arc1",), ARC1), records) == "600,000 x 1.54 s + 60 x 2.57 h = 410"
     # Half the layers, half of them with gradients, as in arc1: half of the time but for the heads.
     half, _ = speed.hours(preset("isoflop-L24-U4"), 600_000, ARC1)
     assert half == pytest.approx(learning / 2, rel=0.01)
