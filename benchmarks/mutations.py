@@ -585,8 +585,14 @@ MUTATIONS = (
     ),
     Mutation(
         "one application more carries gradients",
-        "h = f(h, x, config.recurrences - config.horizon)\n    return [f(h, x, config.horizon)]",
-        "h = f(h, x, config.recurrences - config.horizon - 1)\n    return [f(h, x, config.horizon + 1)]",
+        "h = f(h, x, frozen)\n    return [f(h, x, config.recurrences - frozen, cut)]",
+        "h = f(h, x, frozen - 1)\n    return [f(h, x, config.recurrences - frozen + 1, cut)]",
+        ("test_backbone.py",),
+    ),
+    Mutation(
+        "a horizon that cuts through a block takes all of it",
+        "return [f(h, x, config.recurrences - frozen, cut)]",
+        "return [f(h, x, config.recurrences - frozen)]",
         ("test_backbone.py",),
     ),
     Mutation(

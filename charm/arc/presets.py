@@ -75,29 +75,36 @@ def hrm_arc1() -> TrainConfig:
     return replace(urm_arc1(), reasoner=hrm(), optimizer=replace(ADAMW, ema=0.0))
 
 
-def scaling(unique: int, recurrences: int, horizon: int, steps: int) -> TrainConfig:
-    """One point of the paper's backbone studies: U layers, R recurrences, gradients through the last H."""
+def scaling(unique: int, recurrences: int, learning: int, steps: int) -> TrainConfig:
+    """One point of the paper's backbone studies: U layers, R recurrences, gradients through the last layers."""
+    whole, rest = divmod(learning, unique)
     return replace(
         arc1_train(),
-        reasoner=ReasonerConfig(layers=unique, recurrences=recurrences, horizon=horizon, ffn="swiglu"),
+        reasoner=ReasonerConfig(
+            layers=unique,
+            recurrences=recurrences,
+            horizon=whole,
+            horizon_layers=learning if rest else 0,
+            ffn="swiglu",
+        ),
         memory=FULL_TABLE,
         steps=steps,
     )
 
 
-# Total depth L -> (updates, U of each run); R = L / U and H = R / 2, or 1 where R is odd (see docs/train.md).
+# Total depth L -> (updates, U of each run); R = L / U, and half of the layers carry gradients.
 ISO_FLOP = {
     12: (67_588, (2, 3, 4, 6)),
     24: (33_794, (2, 3, 4, 6, 8, 12)),
     48: (16_897, (2, 4, 6, 8, 12, 24)),
 }
-# U -> (updates, layer-level horizons); R = 24 / U. Horizons that cut through a block are left out.
+# U -> (updates, layer-level horizons); R = 24 / U.
 HORIZONS = {
     2: (67_588, (6, 12, 18, 24)),
     3: (67_588, (3, 6, 12, 18, 24)),
     4: (67_588, (4, 8, 12)),
     6: (50_691, (6, 12, 18, 24)),
-    12: (33_794, (12, 24)),
+    12: (33_794, (12, 16, 20, 24)),
 }
 
 
@@ -273,12 +280,11 @@ def _sweeps() -> dict[str, Callable[[], TrainConfig]]:
     runs: dict[str, Callable[[], TrainConfig]] = {}
     for depth, (steps, uniques) in ISO_FLOP.items():
         for unique in uniques:
-            rounds = depth // unique
-            shape = (unique, rounds, max(1, rounds // 2), steps)
+            shape = (unique, depth // unique, depth // 2, steps)
             runs[f"isoflop-L{depth}-U{unique}"] = partial(scaling, *shape)
     for unique, (steps, horizons) in HORIZONS.items():
         for layers in horizons:
-            shape = (unique, 24 // unique, layers // unique, steps)
+            shape = (unique, 24 // unique, layers, steps)
             runs[f"horizon-U{unique}-H{layers}"] = partial(scaling, *shape)
     return runs
 

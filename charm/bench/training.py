@@ -69,10 +69,10 @@ def flops(config: ReasonerConfig, side: int) -> tuple[int, int]:
     layer = 2 * length * weights + 4 * length * length * width
     cycle = 1 if config.kind == "urm" else config.inner + 1
     applied = config.recurrences * cycle
-    learning = 2 if config.kind == "hrm" else config.horizon * cycle
+    learning = 2 * config.layers if config.kind == "hrm" else config.learning_layers * cycle
     heads = 2 * width * (cells * config.vocab + config.halt_outputs)
     forward = applied * config.layers * layer + heads
-    training = (applied + 2 * learning) * config.layers * layer + 3 * heads
+    training = (applied * config.layers + 2 * learning) * layer + 3 * heads
     if config.kind == "hrm" and config.halt_outputs == 2:
         training += forward  # its loss looks one step ahead
     return forward, training

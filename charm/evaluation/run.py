@@ -180,7 +180,7 @@ def write_evaluation(
 def score_checkpoint(
     data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
 ) -> dict[str, float]:
-    """The scores of the run so far under the standard protocol, at the first of these depths, with these views (0: all).
+    """The scores of the run so far under the standard protocol, at the first depth, with these views (0: all).
 
     This checkpoint votes, and older ones that were asked as much; a resumed run may ask more than it did before. Votes
     at further depths wait for the protocols that use them.

@@ -49,7 +49,8 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     lines = [
         f"Costs are hours of one GPU ({speed.machine}, {speed.date}): {speed.training:,.1f} samples/s in training and "
         f"{speed.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes {speed.step:.2f} s and an "
-        f"evaluation of ARC-AGI-1 (the paper's 502 batches of 768, 16 steps) {speed.evaluation:.2f} h, or half as long again with the votes after 24 steps that the presets take too. "
+        f"evaluation of ARC-AGI-1 (the paper's 502 batches of 768, 16 steps) {speed.evaluation:.2f} h, "
+        "or half as long again with the votes after 24 steps that the presets take too. "
         "Costs with ≈ are scaled by the count of operations, which flatters models narrower than `arc1`.",
         "",
     ]

@@ -6,8 +6,7 @@ Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 import torch.nn.functional as F
@@ -20,8 +19,12 @@ from charm.reasoner.layers import Block, Linear, Rotation, rotation
 
 HALT_BIAS = -5.0  # nobody halts before having learned to: sigmoid(-5) is 0.7 %
 
-# A block applied several times, with the same input injected before each: (state, injected, times) -> state.
-Apply = Callable[[Tensor, Tensor, int], Tensor]
+
+class Apply(Protocol):
+    """A block applied several times, with the same input injected before each application."""
+
+    def __call__(self, state_BLD: Tensor, injected_BLD: Tensor, times: int, cut: int = 0) -> Tensor:
+        """The state afterwards; with a `cut`, gradients stop before that layer of the first application."""
 
 
 # The three recurrences. Each takes the states of the last step (the one that is read out first), the
@@ -29,11 +32,12 @@ Apply = Callable[[Tensor, Tensor, int], Tensor]
 
 
 def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
-    """One state; the input is injected before each of the R applications, the last H carry gradients."""
+    """One state; the input is injected before each of the R applications, the last layers carry gradients."""
     (h,), (f,) = states, apply
+    frozen, cut = divmod(config.layers * config.recurrences - config.learning_layers, config.layers)
     with torch.no_grad():
-        h = f(h, x, config.recurrences - config.horizon)
-    return [f(h, x, config.horizon)]
+        h = f(h, x, frozen)
+    return [f(h, x, config.recurrences - frozen, cut)]
 
 
 def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
@@ -69,7 +73,9 @@ def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Reaso
 def plain(block: nn.Module, turn: Rotation) -> Apply:
     """A block applied by its own forward."""
 
-    def apply(state_BLD: Tensor, injected_BLD: Tensor, times: int) -> Tensor:
+    def apply(state_BLD: Tensor, injected_BLD: Tensor, times: int, cut: int = 0) -> Tensor:
+        if cut:
+            state_BLD, times = block(state_BLD, injected_BLD, turn, cut), times - 1
         for _ in range(times):
             state_BLD = block(state_BLD, injected_BLD, turn)
         return state_BLD
@@ -114,7 +120,7 @@ class Reasoner(nn.Module):
         turn = rotation(
             side, config.prefix, config.rope, config.rope_base, config.head_width, tokens_BT.device
         )
-        apply = [plain(block, turn) for block in self.blocks]
+        apply: list[Apply] = [plain(block, turn) for block in self.blocks]
         if self.uses_fused_kernels():
             from charm.reasoner.kernels import fused  # here alone: Triton is not everywhere
 

@@ -35,6 +35,8 @@ class ReasonerConfig:
     """R: applications of the block per refinement step (urm), or cycles of `inner` + 1 of them (trm, hrm)."""
     horizon: int = 6
     """H: the last recurrences that carry gradients, 1..R. HRM's is 1 and means its last two applications."""
+    horizon_layers: int = 0
+    """The same in layers, so that it can cut through a block, U..U*R; 0 is `horizon` whole blocks. For urm."""
     inner: int = 1
     """Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1."""
     prefix: int = 16
@@ -97,6 +99,18 @@ class ReasonerConfig:
                 raise CharmError(f"reasoner {name} must be <= {most}, got {value}")
         if self.horizon > self.recurrences:
             raise CharmError(f"reasoner horizon {self.horizon} exceeds its {self.recurrences} recurrences")
+        depth = self.layers * self.recurrences
+        if self.horizon_layers and not (
+            isinstance(self.horizon_layers, int) and self.layers <= self.horizon_layers <= depth
+        ):
+            raise CharmError(
+                f"reasoner horizon_layers must be 0 or from {self.layers} (one block) to {depth} (all layers); "
+                f"got {self.horizon_layers!r}"
+            )
+        if self.horizon_layers and self.kind != "urm":
+            raise CharmError(
+                f"reasoner horizon_layers is for kind urm; kind {self.kind} counts its horizon in recurrences"
+            )
         if self.kind == "urm" and self.inner != 1:
             raise CharmError(f"reasoner kind urm has no inner cycles, so inner must be 1, not {self.inner}")
         if self.kind == "hrm" and self.horizon != 1:
@@ -143,6 +157,11 @@ class ReasonerConfig:
         """Width inside the feed-forward part: 1536 for width 512 and expansion 4."""
         multiples = math.ceil(round(2 / 3 * self.expansion * self.width) / self.inner_multiple)
         return self.inner_multiple * max(1, multiples)
+
+    @property
+    def learning_layers(self) -> int:
+        """How many of a step's last layers carry gradients; of trm and hrm, in one of a cycle's applications."""
+        return self.horizon_layers or self.horizon * self.layers
 
     @property
     def states(self) -> int:

@@ -578,10 +578,11 @@ class _Layer:
         return x_BLD
 
 
-def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[[Tensor, Tensor, int], Tensor]:
-    """A Block as a function (state, injected, times) -> state that computes what the block does that often.
+def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[..., Tensor]:
+    """A Block as a function (state, injected, times, cut=0) -> state that computes what the block does that often.
 
-    It holds the weights of now: make it anew after each update.
+    With a cut, gradients stop before that layer of the first application. It holds the weights of now: make it anew
+    after each update.
     """
     assert isinstance(block, Block)
     layers = [_Layer(layer, turn, dtype) for layer in block.layers]
@@ -597,13 +598,15 @@ def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[[Ten
             x_BLD = layers[-1].infer(x_BLD, injected_BLD if application + 1 < times else None)
         return x_BLD
 
-    def apply(state_BLD: Tensor, injected_BLD: Tensor, times: int) -> Tensor:
+    def apply(state_BLD: Tensor, injected_BLD: Tensor, times: int, cut: int = 0) -> Tensor:
         if not torch.is_grad_enabled():
             return infer(state_BLD, injected_BLD, times)
         with sdpa_kernel(BACKENDS, set_priority=True):
-            for _ in range(times):
+            for application in range(times):
                 state_BLD = state_BLD + injected_BLD
-                for layer in layers:
+                for number, layer in enumerate(layers):
+                    if cut and application == 0 and number == cut:
+                        state_BLD = state_BLD.detach()
                     state_BLD = layer.learn(state_BLD)
         return state_BLD
 

@@ -160,14 +160,19 @@ class Layer(nn.Module):
 
 
 class Block(nn.Module):
-    """The U distinct layers, applied to the sum of a state and what is injected into it."""
+    """The U distinct layers, applied to the sum of a state and what is injected into it.
+
+    With a `cut`, no gradient goes back beyond the input of that layer.
+    """
 
     def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.layers = nn.ModuleList(Layer(config, generator) for _ in range(config.layers))
 
-    def forward(self, state_BLD: Tensor, injected_BLD: Tensor, turn: Rotation) -> Tensor:
+    def forward(self, state_BLD: Tensor, injected_BLD: Tensor, turn: Rotation, cut: int = 0) -> Tensor:
         x_BLD = state_BLD + injected_BLD
-        for layer in self.layers:
+        for number, layer in enumerate(self.layers):
+            if cut and number == cut:
+                x_BLD = x_BLD.detach()
             x_BLD = layer(x_BLD, turn)
         return x_BLD

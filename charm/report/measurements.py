@@ -149,7 +149,7 @@ def read_horizon(runs: Sequence[Path]) -> Series:
     """pass@2 over the learning horizon in layers, for each forward shape."""
     shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
     families = {run: (one.layers, one.recurrences) for run, one in shapes.items()}
-    series = _families(runs, families, {run: one.layers * one.horizon for run, one in shapes.items()})
+    series = _families(runs, families, {run: one.learning_layers for run, one in shapes.items()})
     return {f"U={u}, R={r}": points for (u, r), points in series.items()}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from charm.arc.presets import preset
+from charm.arc.presets import PRESETS, preset
 from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
@@ -54,3 +54,33 @@ def test_training_on_partial_data_is_printed_and_recorded(tmp_path: Path) -> Non
     lacking = "rearc: has pairs for 1 of 400 tasks"
     assert f"training on part of the data: {lacking}" in said
     assert json.loads((tmp_path / "run" / "data.json").read_text())["partial"] == [lacking]
+
+
+# The paper's tables of backbones as (L, U, R, layers with gradients, step), copied from its rows.
+SCALING = """
+12 2 6 6 67588, 12 3 4 6 67588, 12 4 3 6 67588, 12 6 2 6 67588,
+24 2 12 12 33794, 24 3 8 12 33794, 24 4 6 12 33794, 24 6 4 12 33794, 24 8 3 12 33794, 24 12 2 12 33794,
+48 2 24 24 16897, 48 4 12 24 16897, 48 6 8 24 16897, 48 8 6 24 16897, 48 12 4 24 16897, 48 24 2 24 16897
+"""
+HORIZON = """
+24 2 12 6 67588, 24 2 12 12 67588, 24 2 12 18 67588, 24 2 12 24 67588,
+24 3 8 3 67588, 24 3 8 6 67588, 24 3 8 12 67588, 24 3 8 18 67588, 24 3 8 24 67588,
+24 4 6 4 67588, 24 4 6 8 67588, 24 4 6 12 67588,
+24 6 4 6 50691, 24 6 4 12 50691, 24 6 4 18 50691, 24 6 4 24 50691,
+24 12 2 12 33794, 24 12 2 16 33794, 24 12 2 20 33794, 24 12 2 24 33794
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "start", "name"),
+    [(SCALING, "isoflop-", "isoflop-L{0}-U{1}"), (HORIZON, "horizon-", "horizon-U{1}-H{3}")],
+    ids=["tab:scaling", "tab:scaling-tbptt"],
+)
+def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
+    table = [tuple(map(int, row.split())) for row in rows.replace("\n", " ").split(",")]
+    assert {name.format(*row) for row in table} == {one for one in PRESETS if one.startswith(start)}
+    for row in table:
+        config = preset(name.format(*row))
+        shape = config.reasoner
+        depth = shape.layers * shape.recurrences
+        assert (depth, shape.layers, shape.recurrences, shape.learning_layers, config.steps) == row

@@ -91,6 +91,72 @@ def test_a_step_and_its_gradients_equal_the_unrolled_tail(config: ReasonerConfig
         torch.testing.assert_close(ours, slow, rtol=1e-4, atol=1e-4 * float(slow.abs().max()))
 
 
+def exact_layer(layer: torch.nn.Module, x: Tensor, heads: int, angle: Tensor) -> Tensor:
+    """A layer with plain SwiGLU on float64 inputs, with gradients, from its definition."""
+
+    def norm(x: Tensor) -> Tensor:
+        return x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()
+
+    def turned(x: Tensor) -> Tensor:
+        a, b = x.chunk(2, -1)
+        return torch.cat([a * angle.cos() - b * angle.sin(), b * angle.cos() + a * angle.sin()], -1)
+
+    weights = {name: weight.double() for name, weight in layer.named_parameters()}
+    parts = (x @ weights["attention.qkv.weight"].T).chunk(3, -1)
+    q, k, v = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in parts)
+    mixed = (turned(q) @ turned(k).mT / q.shape[-1] ** 0.5).softmax(-1) @ v
+    x = norm(x + mixed.transpose(1, 2).flatten(2) @ weights["attention.out.weight"].T)
+    gate, up = (x @ weights["feed_forward.gate_up.weight"].T).chunk(2, -1)
+    return norm(x + (gate * gate.sigmoid() * up) @ weights["feed_forward.down.weight"].T)
+
+
+@pytest.mark.parametrize("learning", [3, 4, 5, 6, 8, 12])
+def test_a_horizon_in_layers_cuts_where_a_layer_by_layer_unrolling_does(learning: int) -> None:
+    """Three layers four times; 3 and 6 layers are whole blocks, 4, 5 and 8 cut through one."""
+    config = ReasonerConfig(layers=3, recurrences=4, horizon=1, horizon_layers=learning, ffn="swiglu", **TINY)
+    reasoner = lively(config)
+    tokens, task, state = inputs(config)
+    task.requires_grad_()
+    wanted = [*reasoner.blocks.parameters(), reasoner.tokens, task]
+    _, logits, _ = reasoner(state, tokens, task, SIDE)
+    ours = torch.autograd.grad(logits.square().sum(), wanted)
+
+    cells = [0, 1, *(2 + 30 * r + c for r in range(SIDE) for c in range(SIDE))]
+    speed = 10000.0 ** -(torch.arange(config.head_width // 2).double() / (config.head_width // 2))
+    angle = torch.tensor(cells).double()[:, None] * speed
+    empty = torch.zeros(BATCH, 1, config.width).double()
+    x = config.width**0.5 * torch.cat([task.double()[:, None], empty, reasoner.tokens.double()[tokens]], 1)
+    h = state[0].double()
+    for number in range(12):
+        if number == 12 - learning:
+            h = h.detach()
+        if number % 3 == 0:
+            h = h + x
+            if number < 12 - learning:
+                h = h.detach()
+        h = exact_layer(reasoner.blocks[0].layers[number % 3], h, config.heads, angle)
+    slow_logits = h[:, config.prefix :] @ reasoner.head.weight.double().T
+    slow = torch.autograd.grad(slow_logits.square().sum(), wanted)
+    torch.testing.assert_close(logits.double(), slow_logits, rtol=1e-4, atol=1e-4)
+    for one, exact in zip(ours, slow, strict=True):
+        assert exact.any()
+        torch.testing.assert_close(one, exact, rtol=1e-3, atol=1e-4 * float(exact.abs().max()))
+
+
+def test_a_compiled_block_can_be_cut() -> None:
+    config = replace(URM, horizon_layers=3)
+    tokens, task, state = inputs(config)
+    found = []
+    for compiled in (False, True):
+        reasoner = Reasoner(config)
+        if compiled:
+            reasoner.compile_blocks(backend="aot_eager")
+        _, logits, _ = reasoner(state, tokens, task, SIDE)
+        found.append([logits, *torch.autograd.grad(logits.square().sum(), [*reasoner.blocks.parameters()])])
+    for plain, ours in zip(*found, strict=True):
+        torch.testing.assert_close(ours, plain)
+
+
 @ALL
 def test_which_applications_run_with_gradients(config: ReasonerConfig) -> None:
     reasoner = Reasoner(config)

@@ -47,25 +47,25 @@ def turn_of(shape: ReasonerConfig, side: int = SIDE) -> tuple[Tensor, Tensor]:
 
 
 def results(
-    block: Block, apply: Callable[..., Tensor], inputs: list[Tensor], out_weight: Tensor
+    block: Block, apply: Callable[..., Tensor], inputs: list[Tensor], out_weight: Tensor, cut: int = 0
 ) -> list[Tensor]:
-    """Output and all gradients of two applications."""
+    """Output and all gradients of two applications; a cut leaves none for the state."""
     state, injected = (tensor.clone().requires_grad_() for tensor in inputs)
     block.zero_grad()
-    out = apply(state, injected, 2)
+    out = apply(state, injected, 2, cut)
     (out * out_weight.to(out.dtype)).sum().backward()
-    assert state.grad is not None
+    assert (state.grad is None) == bool(cut)
     assert injected.grad is not None
     gradients = [parameter.grad for parameter in block.parameters()]
     return [
         out,
-        state.grad,
+        *([] if state.grad is None else [state.grad]),
         injected.grad,
         *(gradient.clone() for gradient in gradients if gradient is not None),
     ]
 
 
-def compare(shape: ReasonerConfig, side: int, dtype: torch.dtype) -> list[tuple[float, float]]:
+def compare(shape: ReasonerConfig, side: int, dtype: torch.dtype, cut: int = 0) -> list[tuple[float, float]]:
     """(error of the fused path, error of the plain one) against float64, for the output and every gradient."""
     from charm.reasoner.kernels import fused
 
@@ -74,10 +74,10 @@ def compare(shape: ReasonerConfig, side: int, dtype: torch.dtype) -> list[tuple[
     turn, length = turn_of(shape, side), shape.prefix + side * side
     inputs = [random(BATCH, length, shape.width, seed=seed).to(dtype) for seed in (1, 2)]
     weight = random(BATCH, length, shape.width, seed=3)
-    slow = results(exact, plain(exact, turn), [one.double() for one in inputs], weight)
-    eager = results(block, plain(block, turn), inputs, weight)
-    ours = results(block, fused(block, turn, dtype), inputs, weight)
-    assert len(ours) == len(eager) == len(slow) == 3 + len(list(block.parameters()))
+    slow = results(exact, plain(exact, turn), [one.double() for one in inputs], weight, cut)
+    eager = results(block, plain(block, turn), inputs, weight, cut)
+    ours = results(block, fused(block, turn, dtype), inputs, weight, cut)
+    assert len(ours) == len(eager) == len(slow) == 3 - bool(cut) + len(list(block.parameters()))
     return [(error(a, c), error(b, c)) for a, b, c in zip(ours, eager, slow, strict=True)]
 
 
@@ -89,6 +89,10 @@ class TestFused:
     def test_float32_is_exact_but_for_rounding(self, ffn: str, rope: str) -> None:
         """Odd sizes: 38 positions leave tails in every tile, 48 columns and 3 heads are no powers of two."""
         for ours, _ in compare(config(ffn=ffn, rope=rope), SIDE, torch.float32):
+            assert ours < 2e-5
+
+    def test_gradients_stop_at_a_cut(self) -> None:
+        for ours, _ in compare(config(layers=3), SIDE, torch.float32, cut=2):
             assert ours < 2e-5
 
     @pytest.mark.skipif(not CUDA, reason="the interpreter rounds bfloat16 downwards")
