@@ -432,8 +432,8 @@ MUTATIONS = (
     ),
     Mutation(
         "votes are ranked by confidence first",
-        "np.lexsort((hashes, -confidence, -weight, question))",
-        "np.lexsort((hashes, -weight, -confidence, question))",
+        "np.lexsort((hashes, -odds, -weight, question))",
+        "np.lexsort((hashes, -weight, -odds, question))",
         ("test_ranking.py",),
     ),
     Mutation(

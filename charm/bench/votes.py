@@ -44,7 +44,7 @@ Batch = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
 def predicted_batches(answers: list[np.ndarray], seed: int) -> Iterator[Batch]:
-    """Batches of tokens, confidences, questions, view codes and rows, as a prediction loop gives them."""
+    """Batches of tokens, log-odds, questions, view codes and rows, as a prediction loop gives them."""
     rng = np.random.default_rng(seed)
     question_N = np.arange(PREDICTIONS) * len(answers) // PREDICTIONS
     wrong_share = rng.beta(0.4, 0.6, len(answers))  # most questions are nearly always right or nearly never
@@ -69,7 +69,13 @@ def predicted_batches(answers: list[np.ndarray], seed: int) -> Iterator[Batch]:
         confidence = rng.random(len(question), np.float32) * np.where(wrong, 0.8, 1.0).astype(np.float32)
         rows = np.arange(start, start + len(question))
         canvases, seen = torch.from_numpy(tokens.reshape(-1, SIDE * SIDE)), torch.from_numpy(view)
-        yield canvases, torch.from_numpy(confidence), torch.from_numpy(question), seen, torch.from_numpy(rows)
+        yield (
+            canvases,
+            torch.from_numpy(confidence).logit(),
+            torch.from_numpy(question),
+            seen,
+            torch.from_numpy(rows),
+        )
 
 
 def measure(seed: int = 0) -> dict[str, float]:

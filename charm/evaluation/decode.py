@@ -29,13 +29,13 @@ INVERSE_READS = DIHEDRAL_READS[list(DIHEDRAL_INVERSE)].astype(bool)
 
 
 def collect(
-    tokens_NT: Tensor, confidence_N: Tensor, question_N: Tensor, view_N: Tensor, row_N: Tensor, loops: int
+    tokens_NT: Tensor, logit_N: Tensor, question_N: Tensor, view_N: Tensor, row_N: Tensor, loops: int
 ) -> Votes:
     """The votes of one batch of predictions; the heavy work stays on the device of `tokens_NT`.
 
     Arguments:
         tokens_NT: predicted tokens of square canvases with the grid at the origin, uint8 or int64.
-        confidence_N: the model's probability that its prediction is right.
+        logit_N: log-odds, in the model's opinion, that its prediction is right.
         question_N: places in the ordered questions.
         view_N: codes (`charm.tasks.view.encode`) of the views under which the model saw its input.
         row_N: memory rows of these views.
@@ -65,7 +65,7 @@ def collect(
         Candidates(question[distinct_N], hashes[distinct_N], shape_K2, cells),
         candidate_N,
         row_N.cpu().numpy().astype(np.int32),
-        confidence_N.detach().float().cpu().numpy(),
+        logit_N.detach().float().cpu().numpy(),
         np.full(count, loops, np.uint8),
     )
 

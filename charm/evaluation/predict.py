@@ -177,7 +177,7 @@ def _answers(
     with torch.inference_mode():
         tokens_NT, _ = view_tokens(bank, keys, question_N, row_N, origin_N, origin_N, side, outputs=False)
     for logits_NTV, halt in refine(model.canvas, tokens_NT, task_ND, steps):
-        yield logits_NTV.argmax(-1).to(torch.uint8), halt_logit(halt).sigmoid()
+        yield logits_NTV.argmax(-1).to(torch.uint8), halt_logit(halt)
 
 
 def predict_votes(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot
-from charm.runs.votes import distinct
+from charm.runs.votes import distinct, probability
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 
@@ -90,7 +90,7 @@ class Ranking:
                     ballot.step,
                     int(votes.loops_V[v]),
                     int(votes.row_V[v]),
-                    float(votes.confidence_V[v]),
+                    float(probability(votes.logit_V[v])),
                     ballot.weight,
                 )
                 found.append(voter)
@@ -113,11 +113,11 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
     pooled_of = np.split(pooled, np.cumsum(sizes)[:-1])
     question, hashes, shape, origin = question[first], hashes[first], shape[first], origin[first]
 
-    votes, weight, confidence = _tally(ballots, pooled_of, len(question))
+    votes, weight, confidence, odds = _tally(ballots, pooled_of, len(question))
     empty = shape[:, 0] == 0
     no_answer = np.zeros(len(questions), np.int64)
     no_answer[question[empty]] = votes[empty]  # a question has one 0 x 0 candidate at most
-    best_first = np.lexsort((hashes, -confidence, -weight, question))  # the last key counts most
+    best_first = np.lexsort((hashes, -odds, -weight, question))  # the last key counts most
     place = np.empty(len(question), np.int64)
     place[best_first] = np.arange(len(best_first))
     return Ranking(
@@ -137,20 +137,24 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question]) -> Ranking:
 
 def _tally(
     ballots: Sequence[Ballot], pooled_of: Sequence[npt.NDArray[np.int32]], size: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Votes, weighted votes and mean confidence of the pooled candidates; `pooled_of` numbers each ballot's own.
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Votes, weighted votes, mean confidence and the odds of that mean; `pooled_of` numbers each ballot's candidates.
 
-    Counts of equal weight are added before they are multiplied, and confidences are added from the smallest up: both
-    sums then depend on what was voted and not on the order in which it is read.
+    The odds, confidence / doubt, put means in the same order as the means themselves, and still tell them apart where
+    they round to 1. Counts of equal weight are added before they are multiplied, and confidences are added from the
+    smallest up: all sums then depend on what was voted and not on the order in which it is read.
     """
-    votes, weight, confidence = np.zeros(size, np.int64), np.zeros(size), np.zeros(size)
+    votes, weight, confidence, doubt = np.zeros(size, np.int64), *np.zeros((3, size))
     for value in sorted({ballot.weight for ballot in ballots}):
         chosen = [b for b, ballot in enumerate(ballots) if ballot.weight == value]
         voted = np.concatenate([pooled_of[b][ballots[b].votes.candidate_V] for b in chosen])
-        sure = np.concatenate([ballots[b].votes.confidence_V for b in chosen])
+        sure = np.concatenate([ballots[b].votes.logit_V for b in chosen])
         order = np.argsort(sure)
+        voted, sure = voted[order], sure[order]
         counted = np.bincount(voted, minlength=size)
         votes += counted
         weight += value * counted
-        confidence += value * np.bincount(voted[order], weights=sure[order], minlength=size)
-    return votes, weight, confidence / weight
+        confidence += value * np.bincount(voted, weights=probability(sure), minlength=size)
+        doubt += value * np.bincount(voted, weights=probability(-sure), minlength=size)
+    with np.errstate(divide="ignore"):
+        return votes, weight, confidence / weight, confidence / doubt

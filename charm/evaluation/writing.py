@@ -49,7 +49,7 @@ def write_answers(
     task_ND: Tensor,
     limit: int = LONGEST_ANSWER,
 ) -> tuple[Tensor, Tensor]:
-    """Token canvases uint8 [N, 900] of the answers to questions under views, and the probability of each answer."""
+    """Token canvases uint8 [N, 900] of the answers to questions under views, and each answer's log-odds to be right."""
     swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
     height_N, width_N = bank.shape[question_N][:, :2].unbind(1)
     lines_N, cells_N = (
@@ -58,4 +58,5 @@ def write_answers(
     ends_N = (2 + lines_N * (cells_N + 1)).cumsum(0)
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
     answer_NA, sure_N = write(writer, *questions(pack), task_ND, limit)
-    return to_canvas(answer_NA.long(), FULL_SIDE), sure_N.exp()
+    sure_N = sure_N.clamp(max=0.0)  # log-probabilities
+    return to_canvas(answer_NA.long(), FULL_SIDE), sure_N - torch.log(-torch.expm1(sure_N))

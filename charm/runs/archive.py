@@ -24,7 +24,8 @@ from charm.runs.votes import Candidates, Votes, merge
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, MAX_SIDE
 
-FORMAT = 2
+FORMAT = 3
+SIGMOIDS = 2  # a format that had the column "confidence", float32 probabilities, where "logit" stands now
 # What NumPy, zipfile and our own reading of the header raise on a file that is not what was written.
 DAMAGE = (
     OSError,
@@ -46,7 +47,7 @@ COLUMNS = {
     "cells": (np.uint8, 1),
     "candidate": (np.int32, 1),
     "row": (np.int32, 1),
-    "confidence": (np.float32, 1),
+    "logit": (np.float32, 1),
     "loops": (np.uint8, 1),
 }
 
@@ -94,7 +95,7 @@ def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
         "cells": votes.candidates.cells,
         "candidate": votes.candidate_V,
         "row": votes.row_V,
-        "confidence": votes.confidence_V,
+        "logit": votes.logit_V,
         "loops": votes.loops_V,
     }
     # numpy before 2.2 has no argument allow_pickle, which mypy thinks could be meant, and would store it as an array.
@@ -107,7 +108,8 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             header, count = _header(path, arrays)
-            columns = {name: arrays[name] for name in COLUMNS}
+            columns = {name: arrays[name] for name in COLUMNS if name != "logit"}
+            columns["logit"] = arrays["logit"] if "logit" in arrays else _logits(arrays["confidence"])
     except FileNotFoundError:
         raise CharmError(f"{path}: there is no such votes file") from None
     except DAMAGE as error:
@@ -115,12 +117,19 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
             f"{path}: the votes file is damaged or cut short; delete it and evaluate again"
         ) from error
     table = Candidates(columns["question"], columns["hash"], columns["shape"], columns["cells"])
-    votes = Votes(table, columns["candidate"], columns["row"], columns["confidence"], columns["loops"])
+    votes = Votes(table, columns["candidate"], columns["row"], columns["logit"], columns["loops"])
     if not _consistent(columns, len(header.questions), count):
         raise CharmError(
             f"{path}: the columns of the votes file contradict each other; delete it and evaluate again"
         )
     return header, votes
+
+
+def _logits(confidence: np.ndarray) -> np.ndarray:
+    """Log-odds of float32 probabilities; those that were stored as 0 or 1 are infinite."""
+    with np.errstate(divide="ignore"):
+        exact = confidence.astype(np.float64)
+        return (np.log(exact) - np.log1p(-exact)).astype(confidence.dtype)
 
 
 def _read_header(path: Path) -> Header | None:
@@ -136,7 +145,7 @@ def _header(path: Path, arrays: Mapping[str, np.ndarray]) -> tuple[Header, int]:
     """The header, and how many votes the file must hold."""
     fields = json.loads(arrays["header"].tobytes())
     version = fields.pop("format")
-    if version != FORMAT:
+    if version not in (SIGMOIDS, FORMAT):
         raise CharmError(
             f"{path}: the votes file has format {version} and this version reads {FORMAT}; delete it and evaluate again"
         )
@@ -271,7 +280,7 @@ def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> b
         and shape.max(initial=0) <= MAX_SIDE
         and shape.astype(np.int64).prod(axis=1).sum() == len(cells)
         and cells.max(initial=0) < COLORS
-        and all(len(columns[name]) == votes for name in ("candidate", "row", "confidence", "loops"))
+        and all(len(columns[name]) == votes for name in ("candidate", "row", "logit", "loops"))
         and _within(question, questions)
         and _within(candidate, candidates)
     )

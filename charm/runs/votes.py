@@ -50,7 +50,7 @@ class Votes:
     candidates: Candidates
     candidate_V: npt.NDArray[np.int32]  # place in `candidates`
     row_V: npt.NDArray[np.int32]  # memory row of the view; a task's rows ascend, the original view first
-    confidence_V: npt.NDArray[np.float32]
+    logit_V: npt.NDArray[np.float32]  # log-odds, in the model's opinion, that the prediction is right
     loops_V: npt.NDArray[np.uint8]  # refinement steps before the prediction was read
 
     def __len__(self) -> int:
@@ -69,9 +69,14 @@ class Votes:
             _select_candidates(self.candidates, voted_K),
             (np.cumsum(voted_K) - 1)[candidate_V].astype(np.int32),
             self.row_V[keep_V],
-            self.confidence_V[keep_V],
+            self.logit_V[keep_V],
             self.loops_V[keep_V],
         )
+
+
+def probability(logit: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """The sigmoid in float64, accurate to rounding for small results and without overflow."""
+    return np.exp(-np.logaddexp(0.0, -np.asarray(logit, np.float64)))
 
 
 def merge(parts: Sequence[Votes]) -> Votes:
@@ -93,7 +98,7 @@ def merge(parts: Sequence[Votes]) -> Votes:
             [candidate_K[start + part.candidate_V] for start, part in zip(starts, parts, strict=False)]
         ),
         np.concatenate([part.row_V for part in parts]),
-        np.concatenate([part.confidence_V for part in parts]),
+        np.concatenate([part.logit_V for part in parts]),
         np.concatenate([part.loops_V for part in parts]),
     )
 

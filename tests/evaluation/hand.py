@@ -15,7 +15,7 @@ def grid(text: str) -> np.ndarray:
 
 
 def votes(*entries: tuple[int, str, int, float], loops: int = 16) -> Votes:
-    """From (question, grid, row, confidence)."""
+    """From (question, grid, row, confidence), a probability."""
     return merge([_vote(*entry, loops) for entry in entries])
 
 
@@ -30,9 +30,15 @@ def _vote(question: int, text: str, row: int, confidence: float, loops: int) -> 
         ),
         np.array([0], np.int32),
         np.array([row], np.int32),
-        np.array([confidence], np.float32),
+        logits(confidence),
         np.array([loops], np.uint8),
     )
+
+
+def logits(*probabilities: float) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        exact = np.array(probabilities, np.float64)
+        return (np.log(exact) - np.log1p(-exact)).astype(np.float32)
 
 
 def canvas(cells: np.ndarray, side: int = 30) -> np.ndarray:
@@ -51,7 +57,7 @@ def predict(predictions: list[tuple[int, np.ndarray, View, int, float]], side: i
     tokens = [canvas(view.apply(cells), side).reshape(-1) for view, cells in zip(views, grids, strict=True)]
     return collect(
         torch.from_numpy(np.stack(tokens)),
-        torch.tensor(confidences),
+        torch.from_numpy(logits(*confidences)),
         torch.tensor(questions),
         torch.tensor([view.code for view in views]),
         torch.tensor(rows),
@@ -60,11 +66,11 @@ def predict(predictions: list[tuple[int, np.ndarray, View, int, float]], side: i
 
 
 def listed(found: Votes) -> list[tuple[int, str, int, float, int]]:
-    """The votes in a comparable form that does not depend on their order."""
+    """The votes in a comparable form that does not depend on their order: question, grid, row, logit, loops."""
     entries = []
     for v in range(len(found)):
         cells = found.candidates.grid(int(found.candidate_V[v]))
         text = "/".join("".join(map(str, row)) for row in cells)
-        entry = (found.question_V[v], text, found.row_V[v], found.confidence_V[v], found.loops_V[v])
+        entry = (found.question_V[v], text, found.row_V[v], found.logit_V[v], found.loops_V[v])
         entries.append((int(entry[0]), text, int(entry[2]), float(entry[3]), int(entry[4])))
     return sorted(entries)

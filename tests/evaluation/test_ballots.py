@@ -44,7 +44,7 @@ def test_a_protocol_reads_its_window_depths_and_views(tmp_path: Path) -> None:
     assert [len(ballot.votes) for ballot in ballots] == [3, 3, 3, 3]
     _, ballots = load_ballots(tmp_path, PROTOCOLS["none"])
     assert [(ballot.step, hand.listed(ballot.votes)) for ballot in ballots] == [
-        (300, [(0, "1", 4, 0.5, 16), (2, "3", 9, 0.5, 16)])
+        (300, [(0, "1", 4, 0.0, 16), (2, "3", 9, 0.0, 16)])
     ]
     _, ballots = load_ballots(tmp_path, PROTOCOLS["continual"], steps=[100, 200])  # as if 300 did not exist
     assert [ballot.step for ballot in ballots] == [200]

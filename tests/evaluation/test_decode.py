@@ -153,7 +153,7 @@ def test_votes_are_the_same_on_the_gpu() -> None:
         torch.arange(2000),
     )
     here, there = collect(*batch, loops=16), collect(*(part.cuda() for part in batch), loops=16)
-    for name in ("candidate_V", "row_V", "confidence_V", "loops_V", "question_V"):
+    for name in ("candidate_V", "row_V", "logit_V", "loops_V", "question_V"):
         np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
     for name in ("question_K", "hash_K", "shape_K2", "cells"):
         np.testing.assert_array_equal(getattr(here.candidates, name), getattr(there.candidates, name))

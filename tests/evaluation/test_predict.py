@@ -20,6 +20,7 @@ from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes
 from charm.model import CharmModel
+from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
 from charm.report.folder import find_evaluation
 from charm.report.page import ranked
@@ -65,6 +66,10 @@ def test_votes_equal_one_prediction_at_a_time(setting: tuple[CharmModel, Dataset
     predict_votes(Request(model, data, (2, 3), batch=5), HERE, tmp_path, 0)
     for depth in (2, 3):
         found = candidates(tmp_path, depth)
+        votes = read_pass(tmp_path, 0, depth).votes
+        logit_of = dict(
+            zip(zip(votes.question_V.tolist(), votes.row_V.tolist(), strict=True), votes.logit_V, strict=True)
+        )
         assert len(found) == sum(len(data.question_rows(question)) for question in data.questions)
         for (question, row), grid_bytes in found.items():
             puzzle, view = data.instances.key(row)
@@ -73,7 +78,8 @@ def test_votes_equal_one_prediction_at_a_time(setting: tuple[CharmModel, Dataset
             tokens = torch.from_numpy(seen).reshape(1, -1)
             with torch.no_grad():
                 task = model.task(torch.tensor([row]))
-            logits, _ = list(refine(model.reasoner, tokens, task, depth))[-1]
+            logits, halt = list(refine(model.reasoner, tokens, task, depth))[-1]
+            assert logit_of[question, row] == pytest.approx(halt_logit(halt).item(), abs=1e-4)
             answer: Grid = crop(logits.argmax(-1).reshape(11, 11).numpy().astype(np.uint8))
             grid = view.invert(answer) if answer.size else answer
             assert grid_bytes == bytes(grid.shape) + grid.tobytes()

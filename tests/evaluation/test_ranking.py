@@ -1,4 +1,6 @@
+import math
 import random
+from dataclasses import replace
 from math import fsum
 from pathlib import Path
 
@@ -13,11 +15,13 @@ from charm.evaluation.decode import hash_grid
 from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.evaluation.ranking import Ranking, Voter, rank
 from charm.runs.archive import Header, write_votes
+from charm.runs.votes import probability
 from charm.tasks.questions import Question
 
 from . import hand
 
 QUESTIONS = tuple(Question("task", index) for index in range(3))
+QUARTER, THREE_QUARTERS = probability(hand.logits(0.25, 0.75)).tolist()
 Entry = tuple[int, str, int, float]  # question, grid, row, confidence
 
 
@@ -70,7 +74,24 @@ def test_decay_lets_new_votes_win() -> None:
 def test_confidence_is_a_weighted_mean() -> None:
     new, old = hand.votes((0, "1", 0, 0.25)), hand.votes((0, "1", 0, 1.0), (0, "1", 1, 0.5))
     ranking = rank([Ballot(new, 20), Ballot(old, 10, 0.5)], QUESTIONS)
-    assert ranking.top(0, 1)[0].confidence == (0.25 + 0.5 * 1.5) / (1 + 0.5 * 2)
+    expected = (0.25 + 0.5 * 1.5) / (1 + 0.5 * 2)
+    assert ranking.top(0, 1)[0].confidence == pytest.approx(expected, rel=1e-7)
+
+
+@pytest.mark.parametrize(("low", "high"), [(16.0, 17.0), (20.0, 30.0), (60.0, 61.0), (-61.0, -60.0)])
+def test_the_surer_candidate_wins_although_both_probabilities_round_to_the_same(
+    low: float, high: float
+) -> None:
+    votes = hand.votes((0, "1", 0, 0.5), (0, "2", 1, 0.5))
+    for logits, expected in (((low, high), ["2", "1"]), ((high, low), ["1", "2"])):
+        ballot = Ballot(replace(votes, logit_V=np.array(logits, np.float32)), 1)
+        assert order(rank([ballot], QUESTIONS), 0) == expected
+
+
+def test_the_mean_is_over_probabilities_and_not_over_logits() -> None:
+    """As in the reference: 0.999 and 0.1 lose against two times 0.6, although their mean logit is higher."""
+    votes = hand.votes((0, "1", 0, 0.999), (0, "1", 1, 0.1), (0, "2", 2, 0.6), (0, "2", 3, 0.6))
+    assert order(rank([Ballot(votes, 1)], QUESTIONS), 0) == ["2", "1"]
 
 
 def test_voters_of_a_candidate() -> None:
@@ -80,12 +101,12 @@ def test_voters_of_a_candidate() -> None:
     ranking = rank([Ballot(old, 10, 0.5), Ballot(deep, 20), Ballot(shallow, 20)], QUESTIONS)
     best, second = ranking.top(0, 2)
     assert ranking.voters(best.place) == [
-        Voter(20, 16, 5, 0.25, 1.0),
+        Voter(20, 16, 5, QUARTER, 1.0),
         Voter(20, 24, 6, 0.5, 1.0),
         Voter(10, 16, 5, 1.0, 0.5),
     ]
     assert ranking.voters(second.place) == [Voter(20, 16, 6, 0.5, 1.0)]
-    assert ranking.voters(ranking.top(1, 1)[0].place) == [Voter(20, 16, 5, 0.75, 1.0)]
+    assert ranking.voters(ranking.top(1, 1)[0].place) == [Voter(20, 16, 5, THREE_QUARTERS, 1.0)]
 
 
 def test_nothing_to_rank_is_an_error() -> None:
@@ -102,7 +123,7 @@ def slow_order(
     found = []
     for text in texts:
         cast = [
-            (weight, confidence)
+            (weight, 1 / (1 + math.exp(-float(hand.logits(confidence)[0]))))
             for entries, weight in ballots
             for q, t, _, confidence in entries
             if (q, t) == (question, text)
@@ -114,13 +135,13 @@ def slow_order(
     return sorted(found, key=lambda entry: (-entry[2], -entry[3], hash_grid(hand.grid(entry[0]))))
 
 
-# Confidences and weights are dyadic, so that the slow sums are exact and ties are real ties.
+# Weights are dyadic and no two sums of confidences are nearly equal: ties are real ties.
 ENTRIES = st.lists(
     st.tuples(
         st.integers(0, 2),
         st.sampled_from(["", "0", "1", "00", "0/0", "12/34", "21/43"]),
         st.integers(0, 5),
-        st.sampled_from([0.25, 0.5, 0.75]),
+        st.sampled_from([0.2, 0.5, 0.9]),
     ),
     max_size=14,
 )
@@ -136,7 +157,7 @@ def test_ranking_equals_the_slow_one(ballots: list[tuple[list[Entry], float]]) -
         assert order(ranking, question) == [text for text, *_ in expected]
         found = [(c.votes, c.weight, c.confidence) for c in ranking.top(question, 1000)]
         assert [votes for votes, *_ in found] == [votes for _, votes, *_ in expected]
-        np.testing.assert_allclose([f[1:] for f in found], [e[2:] for e in expected], rtol=1e-15)
+        np.testing.assert_allclose([f[1:] for f in found], [e[2:] for e in expected], rtol=1e-14)
         empty = sum(q == question and not text for entries, _ in ballots for q, text, *_ in entries)
         assert ranking.no_answer[question] == empty
 
@@ -189,8 +210,8 @@ def test_ties_between_depths_are_real_ties() -> None:
 
 
 def test_confidences_add_up_the_same_in_any_order() -> None:
-    """2^-53 is lost when it is added to 1 and counts when two of them come first."""
-    confidences = [1.0, 2.0**-53, 2.0**-53]
+    """A little less than 2^-53 is lost when it is added to 1 and counts when two of them come first."""
+    confidences = [1.0, 1e-16, 1e-16]
     assert sum(confidences) != sum(reversed(confidences))
     entries = [(0, "1", row, confidence) for row, confidence in enumerate(confidences)]
     straight, turned = (rank([Ballot(hand.votes(*e), 1)], QUESTIONS) for e in (entries, entries[::-1]))

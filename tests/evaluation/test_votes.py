@@ -28,7 +28,13 @@ def test_collect_recovers_what_was_drawn(side: int) -> None:
     predictions = random_predictions(seed=side, count=120)
     found = hand.predict(predictions, side)
     expected = [
-        (question, "/".join("".join(map(str, row)) for row in cells), row, confidence, 16)
+        (
+            question,
+            "/".join("".join(map(str, row)) for row in cells),
+            row,
+            float(hand.logits(confidence)[0]),
+            16,
+        )
         for question, cells, _, row, confidence in predictions
     ]
     assert hand.listed(found) == sorted(expected)

@@ -57,4 +57,5 @@ def test_a_writer_that_copies_its_question_answers_with_the_input_under_the_view
     canvas_NT, sure_N = write_answers(model.reasoner, bank, keys, question_N, row_N, model.task(row_N))
     inputs_NT, _ = view_tokens(bank, keys, question_N, row_N, origin_N, origin_N, 30, outputs=False)
     assert torch.equal(canvas_NT, torch.where(inputs_NT == BOUNDARY, PAD, inputs_NT))
-    assert sure_N.tolist() == pytest.approx([math.exp(-n) for n in range(len(row_N))])
+    odds = [math.exp(-n) / (1 - math.exp(-n)) if n else math.inf for n in range(len(row_N))]
+    assert sure_N.exp().tolist() == pytest.approx(odds)

@@ -1,4 +1,5 @@
 import json
+import math
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.runs.archive import Header, is_finished, passes, read_pass, read_votes, write_votes
+from charm.runs.votes import probability
 from charm.tasks.questions import Question
 from tests.evaluation import hand
 from tests.evaluation.test_votes import random_predictions
@@ -141,7 +143,7 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path) -> None:
         ("cells", np.array([1, 1], np.uint8)),
         ("shape", np.array([[1, 31]], np.uint8)),
         ("row", np.array([1, 2], np.int32)),
-        ("confidence", np.array([0.5], np.float64)),
+        ("logit", np.array([0.5], np.float64)),
         ("hash", np.array([], np.uint64)),
     ],
 )
@@ -152,6 +154,22 @@ def test_columns_that_contradict_each_other_are_refused(tmp_path: Path, name: st
     np.savez_compressed(path, **columns)
     with pytest.raises(CharmError, match="contradict each other"):
         read_votes(path)
+
+
+def test_votes_with_probabilities_are_still_read(tmp_path: Path) -> None:
+    """Format 2 had float32 probabilities, 1 for every logit above 17."""
+    path = write_votes(tmp_path, HEADER, hand.votes((0, "1", 0, 0.5), (0, "1", 1, 0.9), (0, "1", 2, 1.0)))
+    with np.load(path) as arrays:
+        columns = dict(arrays)
+    del columns["logit"]
+    fields = json.loads(columns["header"].tobytes()) | {"format": 2}
+    columns |= {"header": np.frombuffer(json.dumps(fields).encode(), np.uint8)}
+    np.savez_compressed(path, **columns, confidence=np.array([0.5, 0.9, 1.0], np.float32))
+    header, votes = read_votes(path)
+    assert header == HEADER
+    assert votes.logit_V.dtype == np.float32
+    assert votes.logit_V.tolist() == [0.0, pytest.approx(math.log(9), rel=1e-6), math.inf]
+    np.testing.assert_allclose(probability(votes.logit_V), [0.5, 0.9, 1.0], rtol=1e-7)
 
 
 def test_another_format_is_named(tmp_path: Path) -> None:
