@@ -9,11 +9,13 @@ Shapes: N questions, L tokens of the longest question, A tokens of an answer, R 
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from charm.reasoner.layers import Linear
 from charm.reasoner.writer import Writer
 from charm.tasks.canvas import BOUNDARY
 from charm.tasks.sequences import END, LONGEST_ANSWER, Pack
@@ -47,17 +49,7 @@ def write(
 ) -> tuple[Tensor, Tensor]:
     """Answers [N, A] to questions START, input, ANSWER of these lengths, END after the last token; and their
     log-probabilities, minus infinity for an answer that had not ended after `limit` tokens."""
-    was_training = writer.training
-    writer.eval()  # nothing is dropped, whoever asks
-    try:
-        return _write(writer, token_NL, place_NL3, length_N, task_ND, limit)
-    finally:
-        writer.train(was_training)
-
-
-def _write(
-    writer: Writer, token_NL: Tensor, place_NL3: Tensor, length_N: Tensor, task_ND: Tensor, limit: int
-) -> tuple[Tensor, Tensor]:
+    writer = _to_ask(writer)
     (count, longest), device = token_NL.shape, token_NL.device
     past = _Past(writer, count, longest, longest - length_N)
     logits_NV = writer(token_NL, place_NL3, task_ND[:, None], past.read)[:, -1]
@@ -93,6 +85,15 @@ def _write(
     return answer_NA, torch.where(ended_N, sure_N, -math.inf)
 
 
+def _to_ask(writer: Writer) -> Writer:
+    """A copy that drops nothing and whose maps have the type they are used in: they are not cast for every token."""
+    copied = deepcopy(writer).eval()
+    for part in copied.modules():
+        if isinstance(part, Linear):
+            part.weight.data = part.weight.data.to(writer.compute_dtype)
+    return copied
+
+
 class _Past:
     """Keys and values of every layer application for all tokens so far; nothing before a question is seen."""
 
@@ -104,17 +105,15 @@ class _Past:
         self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
         at_L = torch.arange(longest, device=device)
         # A pad at the left sees itself, so that no row of the mask is empty.
-        self.sees_N1LL = (
-            ((at_L >= before_N[:, None])[:, None] & (at_L[:, None] >= at_L)) | (at_L[:, None] == at_L)
-        )[:, None]
-        self.sees_N11R = self.sees_N1LL[:, :, :1]
+        sees_NLL = ((at_L >= before_N[:, None])[:, None] & (at_L[:, None] >= at_L)) | (at_L[:, None] == at_L)
+        self.mask = self._hiding(sees_NLL[:, None])
 
     def read(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
         """Attention within the questions, [N, L, H, K]."""
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         self.kept[0, index, :, :, : self.longest] = k
         self.kept[1, index, :, :, : self.longest] = v
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=self.sees_N1LL).transpose(1, 2)
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask).transpose(1, 2)
 
     def advance(self) -> None:
         """Make room for one more token."""
@@ -125,16 +124,20 @@ class _Past:
             self.kept = F.pad(self.kept, (0, 0, 0, max(more - have, ROOM)))
         at_R = torch.arange(_rounded(self.length), device=self.before_N.device)
         seen_NR = (at_R >= self.before_N[:, None]) & (at_R < self.length)
-        self.sees_N11R = seen_NR[:, None, None]
+        self.mask = self._hiding(seen_NR[:, None, None])
 
     def read_one(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
         """Attention of one new token to all before it and to itself, [N, 1, H, K]."""
         self.kept[0, index, :, :, self.length - 1] = k[:, 0]
         self.kept[1, index, :, :, self.length - 1] = v[:, 0]
-        keys, values = self.kept[:, index, :, :, : self.sees_N11R.shape[-1]]
-        return F.scaled_dot_product_attention(
-            q.transpose(1, 2), keys, values, attn_mask=self.sees_N11R
-        ).transpose(1, 2)
+        keys, values = self.kept[:, index, :, :, : self.mask.shape[-1]]
+        return F.scaled_dot_product_attention(q.transpose(1, 2), keys, values, attn_mask=self.mask).transpose(
+            1, 2
+        )
+
+    def _hiding(self, sees: Tensor) -> Tensor:
+        """What attention adds to its scores, made once for all layers."""
+        return torch.zeros_like(sees, dtype=self.kept.dtype).masked_fill_(~sees, -math.inf)
 
     def keep(self, open_N: Tensor) -> None:
         """Forget all questions but these."""
