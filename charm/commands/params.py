@@ -41,7 +41,7 @@ def params(
     if bool(preset) == paper:
         raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")
     if paper and (data_rows or all):
-        raise CharmError("--data-rows, like --all, belongs to a preset; --paper counts everything anyway")
+        raise CharmError("--data-rows and --all belong to a preset; --paper counts everything anyway")
     if paper:
         _paper(json, data)
     elif all:
