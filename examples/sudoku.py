@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -65,16 +65,13 @@ def make_puzzle(box: int, rng: random.Random, givens: int = 0) -> tuple[Board, B
         if sum(map(bool, puzzle)) > givens and len(list(islice(solutions(without, box), 2))) == 1:
             puzzle = without
     # Named by first appearance, so that renaming digits gives no new puzzle.
-    names = {0: 0}
-    for digit in (*puzzle, *solution):
-        names.setdefault(digit, len(names))
+    names = {digit: number for number, digit in enumerate(dict.fromkeys((0, *puzzle, *solution)))}
     return [names[digit] for digit in puzzle], [names[digit] for digit in solution]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SudokuConfig(EngineConfig):
     domain: ClassVar[str] = "sudoku"
-
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     box: int = 2
     """Rows and columns of a box; a board has its square."""
@@ -92,18 +89,21 @@ class SudokuConfig(EngineConfig):
 
 def boards(config: SudokuConfig) -> tuple[np.ndarray, np.ndarray]:
     """Training and held-out puzzles with their solutions [N, 2, cells]; all are different."""
-    rng, found = random.Random(config.seed), dict[tuple[int, ...], Board]()
-    while len(found) < config.puzzles + config.held_out:
-        puzzle, solution = make_puzzle(config.box, rng, config.givens)
+    rng, wanted = random.Random(config.seed), config.puzzles + config.held_out
+    found: dict[tuple[int, ...], Board] = {}
+    tries = (make_puzzle(config.box, rng, config.givens) for _ in range(20 * wanted))
+    for puzzle, solution in takewhile(lambda _: len(found) < wanted, tries):
         found[tuple(puzzle)] = solution
+    if len(found) < wanted:
+        raise CharmError(f"there seem to be fewer than {wanted} different puzzles of this kind")
     pairs = np.array(list(found.items()))
     return pairs[: config.puzzles], pairs[config.puzzles :]
 
 
 class SudokuJob(Job):
     def __init__(self, config: SudokuConfig, place: Place) -> None:
-        self.config, self.place, self.side = config, place, config.box**2
-        self.steps = config.reasoner.refinement_steps
+        self.config, self.place = config, place
+        self.side, self.steps = config.box**2, config.reasoner.refinement_steps
         self.learned, self.held_out = boards(config)
         self.manifest, self.work = {"seed": config.seed}, (config.batch, "puzzles")
         self.model = Reasoner(config.reasoner, config.seed).to(place.device)

@@ -14,6 +14,7 @@ import pytest
 
 from charm.cli import main
 from charm.domains import DOMAINS
+from charm.errors import CharmError
 from charm.runs import checkpoint
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "sudoku.py"
@@ -68,6 +69,8 @@ def test_held_out_puzzles_are_new_under_any_names(sudoku: dict[str, Any]) -> Non
         for names in permutations((1, 2, 3, 4)):
             seen.add(tuple((0, *names)[digit] for digit in puzzle))
     assert not any(tuple(puzzle) in seen for puzzle, _ in held_out.tolist())
+    with pytest.raises(CharmError, match="fewer than 10 different puzzles"):
+        sudoku["boards"](sudoku["SudokuConfig"](puzzles=5, held_out=5, box=1))
 
 
 def test_every_command_serves_it(
