@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 
@@ -30,7 +30,8 @@ from charm.paths import data_dir
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-BUFFER = 1000  # documents among which the packer chooses
+BUFFER = 1000  # documents among which the packer chooses at least
+REFILL = 128  # documents that join them at a time
 ENCODE_AT_ONCE = 1024  # documents
 
 TokenIds = npt.NDArray[np.uint16]
@@ -218,12 +219,13 @@ class Piece(NamedTuple):
 
 
 def pack(
-    lengths: Iterable[tuple[int, int]], room: int, tails: Tails, buffer: int = BUFFER
+    lengths: Iterable[tuple[int, int]], room: int, tails: Tails, buffer: int = BUFFER, refill: int = REFILL
 ) -> Iterator[list[Piece]]:
     """Fill rows of `room` tokens, without padding, from documents given as (number, length).
 
-    The largest document that fits goes in; where none fits, the shortest is cropped to fill the row. Ties go to the
-    one that came first. With tails "drop" what was cropped off is lost. With "keep" it is packed like a document of its
+    Whenever fewer than `buffer` documents wait, `refill` more join them. The largest document that fits goes in; where
+    none fits, the shortest is cropped to fill the row. Ties go to the one that came first.
+    With tails "drop" what was cropped off is lost. With "keep" it is packed like a document of its
     own, and documents longer than a row come in pieces: else they would wait until nothing shorter is left. When
     documents end, so do rows; what then waits cannot fill another.
     """
@@ -242,11 +244,11 @@ def pack(
         row: list[Piece] = []
         left = room
         while left:
-            while (len(waiting) < buffer or places < left) and (one := next(coming, None)) is not None:
-                number, size = one
-                most = room - 1 if tails == "keep" else size
-                for first in range(0, size, most):
-                    put(Piece(number, first, min(most, size - first)))
+            while (len(waiting) < buffer or places < left) and (joining := list(islice(coming, refill))):
+                for number, size in joining:
+                    most = room - 1 if tails == "keep" else size
+                    for first in range(0, size, most):
+                        put(Piece(number, first, min(most, size - first)))
             if places < left:
                 return
             fits = bisect_right(waiting, (left, 1)) - 1

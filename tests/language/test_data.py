@@ -16,16 +16,18 @@ from charm.language.data import Documents, Piece, Prepared, pack, prepare, train
 from tests.language.toy import VOCAB
 
 
-def slow_pack(lengths: list[int], room: int, tails: str, buffer: int) -> list[list[Piece]]:
-    """The rule, by looking at every waiting document."""
-    coming, waiting, rows = [Piece(n, 0, size) for n, size in enumerate(lengths)], [], []
+def slow_pack(lengths: list[int], room: int, tails: str, buffer: int, refill: int) -> list[list[Piece]]:
+    """The rule, by looking at every waiting document; they come in batches, as from nanochat's reader."""
+    numbered = [Piece(n, 0, size) for n, size in enumerate(lengths)]
+    batches = [numbered[at : at + refill] for at in range(0, len(numbered), refill)]
+    waiting, rows = [], []
     while True:
         row, left = [], room
         while left:
-            while coming and (len(waiting) < buffer or sum(piece.size + 1 for piece in waiting) < left):
-                number, _, size = coming.pop(0)
-                most = room - 1 if tails == "keep" else size
-                waiting += [Piece(number, at, min(most, size - at)) for at in range(0, size, most)]
+            while batches and (len(waiting) < buffer or sum(piece.size + 1 for piece in waiting) < left):
+                for number, _, size in batches.pop(0):
+                    most = room - 1 if tails == "keep" else size
+                    waiting += [Piece(number, at, min(most, size - at)) for at in range(0, size, most)]
             if sum(piece.size + 1 for piece in waiting) < left:
                 return rows
             fitting = [piece for piece in waiting if piece.size + 1 <= left]
@@ -50,19 +52,65 @@ lengths_and_room = (
     st.integers(2, 25),
     st.sampled_from(["drop", "keep"]),
     st.integers(1, 12),
+    st.integers(1, 9),
 )
 
 
 @settings(max_examples=150, deadline=None)
 @given(*lengths_and_room)
-def test_packing_is_the_slow_rule(lengths: list[int], room: int, tails: str, buffer: int) -> None:
-    assert list(pack(enumerate(lengths), room, tails, buffer)) == slow_pack(lengths, room, tails, buffer)
+def test_packing_is_the_slow_rule(
+    lengths: list[int], room: int, tails: str, buffer: int, refill: int
+) -> None:
+    found = list(pack(enumerate(lengths), room, tails, buffer, refill))
+    assert found == slow_pack(lengths, room, tails, buffer, refill)
+
+
+def nanochats_rows(lengths: list[int], room: int) -> list[list[Piece]]:
+    """nanochat's loader line by line, numbers of documents in place of tokens, until documents run out."""
+    batches = iter([list(enumerate(lengths))[at : at + 128] for at in range(0, len(lengths), 128)])
+    buffer: list[tuple[int, int]] = []
+    rows: list[list[Piece]] = []
+    while True:
+        row, position = [], 0
+        while position < room:
+            while len(buffer) < 1000:
+                batch = next(batches, None)
+                if batch is None:
+                    return rows
+                buffer.extend((number, size + 1) for number, size in batch)  # with BOS
+            remaining = room - position
+            best_index, best_length = -1, 0
+            for index, (_, size) in enumerate(buffer):
+                if best_length < size <= remaining:
+                    best_index, best_length = index, size
+            if best_index >= 0:
+                number, size = buffer.pop(best_index)
+            else:
+                number, size = buffer.pop(min(range(len(buffer)), key=lambda index: buffer[index][1]))
+            size = min(size, remaining)
+            row.append(Piece(number, 0, size - 1))
+            position += size
+        rows.append(row)
+
+
+def test_rows_are_nanochats() -> None:
+    """Long documents would clog a buffer that takes one at a time: almost none of these rows would be the same."""
+    rng = np.random.default_rng(0)
+    lengths = np.maximum(rng.lognormal(4.0, 1.2, 3000), 1).astype(int).tolist()
+    expected = nanochats_rows(lengths, 129)
+    found = list(pack(enumerate(lengths), 129, "drop"))
+    assert len(expected) > 500
+    assert found[: len(expected)] == expected
+    one_by_one = list(pack(enumerate(lengths), 129, "drop", refill=1))
+    assert sum(a == b for a, b in zip(one_by_one, expected, strict=False)) < len(expected) / 2
 
 
 @settings(max_examples=150, deadline=None)
 @given(*lengths_and_room)
-def test_packing_covers_every_token_once(lengths: list[int], room: int, tails: str, buffer: int) -> None:
-    rows = list(pack(enumerate(lengths), room, tails, buffer))
+def test_packing_covers_every_token_once(
+    lengths: list[int], room: int, tails: str, buffer: int, refill: int
+) -> None:
+    rows = list(pack(enumerate(lengths), room, tails, buffer, refill))
     assert all(sum(piece.size + 1 for piece in row) == room for row in rows)  # no padding
     seen = [np.zeros(length, dtype=int) for length in lengths]
     for piece in (piece for row in rows for piece in row):
@@ -75,10 +123,10 @@ def test_packing_covers_every_token_once(lengths: list[int], room: int, tails: s
         assert all(piece.first == 0 for row in rows for piece in row)
 
 
-def test_the_packer_chooses_among_a_thousand_documents() -> None:
-    row = next(pack(enumerate([3] * 999 + [9, 9]), 10, "drop"))
-    assert row == [Piece(999, 0, 9)]
-    row = next(pack(enumerate([3] * 1000 + [9, 9]), 10, "drop"))
+def test_the_packer_chooses_among_the_first_multiple_of_128_above_a_thousand() -> None:
+    row = next(pack(enumerate([3] * 1023 + [9, 9]), 10, "drop"))
+    assert row == [Piece(1023, 0, 9)]
+    row = next(pack(enumerate([3] * 1024 + [9, 9]), 10, "drop"))
     assert row[0] == Piece(0, 0, 3)
 
 
