@@ -17,6 +17,7 @@ from charm.training.config import OptimizerConfig, TrainConfig
 
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 ADAMW = OptimizerConfig(dense="adamw", factors="adamw")
+ADAM_ATAN2 = OptimizerConfig(dense="adam-atan2", factors="adamw")  # HRM's, TRM's and URM's own
 ALL_DEPTHS = (16, 24)  # every protocol can then be ranked from the votes: one pass of 24 steps serves both
 
 
@@ -55,11 +56,11 @@ def arc1_train() -> TrainConfig:
 
 
 def urm_arc1() -> TrainConfig:
-    """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data."""
+    """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; its own optimizer."""
     return TrainConfig(
         reasoner=ReasonerConfig(prefix=1, halt_outputs=2),
         memory=FULL_TABLE,
-        optimizer=ADAMW,
+        optimizer=ADAM_ATAN2,
         steps=600_000,
         evaluate_loops=ALL_DEPTHS,
     )
@@ -72,7 +73,7 @@ def trm_arc1() -> TrainConfig:
 
 def hrm_arc1() -> TrainConfig:
     """HRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; it has no moving average."""
-    return replace(urm_arc1(), reasoner=hrm(), optimizer=replace(ADAMW, ema=0.0))
+    return replace(urm_arc1(), reasoner=hrm(), optimizer=replace(ADAM_ATAN2, ema=0.0))
 
 
 def scaling(unique: int, recurrences: int, learning: int, steps: int) -> TrainConfig:

@@ -21,14 +21,14 @@ from charm.tasks.keys import MemoryConfig
 class OptimizerConfig:
     """Which optimizer moves which weights, and how fast."""
 
-    dense: Literal["muon", "adamw"] = "muon"
-    """For 2-D dense tensors; everything else dense is AdamW's."""
+    dense: Literal["muon", "adamw", "adam-atan2", "urm-muon"] = "muon"
+    """For 2-D dense tensors, the others are AdamW's; "adam-atan2" takes them all, "urm-muon" is URM's own Muon."""
     lr: float = 1e-4
     """Learning rate of all dense weights."""
     weight_decay: float = 0.1
     """Decoupled weight decay of all dense weights."""
     betas: tuple[float, float] = (0.9, 0.95)
-    """AdamW's averages."""
+    """AdamW's and Adam-atan2's averages."""
     momentum: float = 0.95
     """Muon's Nesterov momentum."""
     factors: Literal["muon", "adamw", "rows"] = "muon"

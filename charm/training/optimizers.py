@@ -15,12 +15,13 @@ from charm.memory import RowAdamW, RowSignSGD, dense_parameters, grouped_paramet
 from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
+from charm.training.atan2 import AdamAtan2
 from charm.training.config import OptimizerConfig
 from charm.training.muon import Muon
 
 
 class Optimizers:
-    """Muon for dense matrices, AdamW for the other dense tensors, row-wise optimizers for tables."""
+    """Muon for dense matrices, AdamW for the other dense tensors (or one for both), row-wise optimizers for tables."""
 
     def __init__(
         self, model: CharmModel, config: OptimizerConfig, steps: int, rates_on_device: bool = False
@@ -38,16 +39,21 @@ class Optimizers:
         )
         muon: list[dict[str, object]] = []
         adamw: list[dict[str, object]] = []
+        atan2: list[dict[str, object]] = []
         for parameters, lr, decay, choice in (
             (others, config.lr, config.weight_decay, config.dense),
             (factors, config.factor_lr, config.factor_weight_decay, config.factors),
         ):
-            matrices = [p for p in parameters if p.dim() == 2 and choice == "muon" and id(p) not in tokens]
+            by_muon = choice in ("muon", "urm-muon")
+            matrices = [p for p in parameters if p.dim() == 2 and by_muon and id(p) not in tokens]
             chosen = {id(p) for p in matrices}
             rest = [p for p in parameters if id(p) not in chosen]
-            muon.append({"params": matrices, "lr": lr, "weight_decay": decay})
-            adamw.append({"params": rest, "lr": lr, "weight_decay": decay})
-        muon, adamw = ([group for group in groups if group["params"]] for groups in (muon, adamw))
+            muon.append({"params": matrices, "lr": lr, "weight_decay": decay, "urm": choice == "urm-muon"})
+            elementwise = atan2 if choice == "adam-atan2" else adamw
+            elementwise.append({"params": rest, "lr": lr, "weight_decay": decay})
+        muon, adamw, atan2 = (
+            [group for group in groups if group["params"]] for groups in (muon, adamw, atan2)
+        )
         self.all: list[Optimizer] = []
         if muon:
             self.all.append(Muon(muon, momentum=config.momentum))
@@ -56,6 +62,8 @@ class Optimizers:
             self.all.append(
                 AdamW(adamw, betas=config.betas, eps=1e-8, fused=fused, capturable=rates_on_device)
             )
+        if atan2:
+            self.all.append(AdamAtan2(atan2, betas=config.betas))
         if instance_rows:
             gather = not sharded_tables(model)  # which have the entries of all processes already
             self.all.append(RowSignSGD(instance_rows, config.row_lr, config.row_weight_decay, gather))

@@ -84,3 +84,16 @@ def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
         shape = config.reasoner
         depth = shape.layers * shape.recurrences
         assert (depth, shape.layers, shape.recurrences, shape.learning_layers, config.steps) == row
+
+
+def test_baselines_have_the_optimizer_of_their_own_code() -> None:
+    """HRM's, TRM's and URM's: Adam-atan2 at 1e-4, betas 0.9 and 0.95, decay 0.1, 2,000 updates of warm-up."""
+    for name, ema in (("hrm-arc1", 0.0), ("trm-arc1", 0.999), ("urm-arc1", 0.999)):
+        found = preset(name).optimizer
+        assert (found.dense, found.lr, found.betas, found.weight_decay) == (
+            "adam-atan2",
+            1e-4,
+            (0.9, 0.95),
+            0.1,
+        )
+        assert (found.row_lr, found.row_weight_decay, found.warmup, found.ema) == (1e-2, 0.1, 2000, ema)

@@ -1,12 +1,16 @@
+import math
+
 import pytest
 import torch
 from torch.optim import AdamW
 
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
+from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks.keys import ArcKey, MemoryConfig
+from charm.training.atan2 import AdamAtan2
 from charm.training.config import OptimizerConfig
-from charm.training.muon import Muon
+from charm.training.muon import URM_STAGES, Muon, orthogonalized
 from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
 from tests.test_model import REASONER, some_instances
 
@@ -50,6 +54,14 @@ def test_factor_tables_can_have_their_own_optimizer() -> None:
 def test_adamw_alone_is_a_choice() -> None:
     found = groups(MemoryConfig(design="table", rank=64), OptimizerConfig(dense="adamw", factors="adamw"))
     assert set(found) == {"AdamW", "RowSignSGD"}
+
+
+def test_adam_atan2_takes_every_dense_weight() -> None:
+    found = groups(
+        MemoryConfig(design="table", rank=64), OptimizerConfig(dense="adam-atan2", factors="adamw")
+    )
+    assert set(found) == {"AdamAtan2", "RowSignSGD"}
+    assert {"reasoner.tokens", "reasoner.halt_bias"} <= set(found["AdamAtan2"])
 
 
 def test_a_writers_token_vectors_are_left_to_adamw() -> None:
@@ -122,6 +134,76 @@ def test_muon_makes_the_updates_of_torchs_own(on_device: bool) -> None:
         torch.testing.assert_close(
             one, other, rtol=0, atol=2e-4
         )  # bfloat16 sums in another order; changes are 0.02
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_adam_atan2_is_its_formula(on_device: bool) -> None:
+    """One weight at a time in plain Python; stopped, saved and resumed on the way."""
+    generator = torch.Generator().manual_seed(0)
+    gradients = torch.randn(6, 5, generator=generator)
+    gradients[:, 4] = 0.0  # decay only
+    start = torch.randn(5, generator=generator)
+    weight = torch.nn.Parameter(start.clone())
+    optimizer = AdamAtan2([weight], lr=0.02, betas=(0.9, 0.95), weight_decay=0.3)
+    for step, gradient in enumerate(gradients):
+        if step == 3:
+            saved = optimizer_tensors([optimizer])
+            optimizer = AdamAtan2([weight], lr=0.02, betas=(0.9, 0.95), weight_decay=0.3)
+            restore_optimizers([optimizer], saved)
+        if on_device:
+            optimizer.param_groups[0]["lr"] = torch.tensor(0.02)
+        weight.grad = gradient.clone()
+        optimizer.step()
+    for number, value in enumerate(start.tolist()):
+        average = square = 0.0
+        for count, gradient in enumerate(gradients[:, number].tolist(), start=1):
+            average = 0.9 * average + 0.1 * gradient
+            square = 0.95 * square + 0.05 * gradient**2
+            angle = math.atan2(average, math.sqrt(square / (1 - 0.95**count)))
+            value = value * (1 - 0.02 * 0.3) - 0.02 / (1 - 0.9**count) * angle
+        assert weight[number].item() == pytest.approx(value, abs=1e-6)
+
+
+def test_adam_atan2_steps_are_bounded_whatever_the_gradients_size() -> None:
+    for size in (1e-12, 1.0, 1e12):
+        weight = torch.nn.Parameter(torch.zeros(1))
+        optimizer = AdamAtan2([weight], lr=1.0, weight_decay=0.0)
+        for _ in range(200):
+            before = weight.item()
+            weight.grad = torch.full((1,), size)
+            optimizer.step()
+        assert before - weight.item() == pytest.approx(math.pi / 4, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(6, 24), (24, 6), (8, 8)])
+def test_urms_muon_is_its_formula(shape: tuple[int, int]) -> None:
+    """By the singular value decomposition, in float64, from two gradients."""
+    generator = torch.Generator().manual_seed(0)
+    weight = torch.nn.Parameter(torch.randn(shape, generator=generator))
+    expected, buffer = weight.detach().double(), torch.zeros(shape, dtype=torch.float64)
+    optimizer = Muon([weight], lr=0.02, weight_decay=0.3, momentum=0.95, urm=True)
+    for _ in range(2):
+        gradient = torch.randn(shape, generator=generator)
+        weight.grad = gradient.clone()
+        optimizer.step()
+        buffer = 0.95 * buffer + gradient.double()
+        u, values, v = torch.linalg.svd(gradient.double() + 0.95 * buffer, full_matrices=False)
+        values = values / values.norm()
+        for a, b, c in [(7.2086, -15.5131, 9.0178), (3.9623, -2.5813, 0.4542), (3.9466, -2.5765, 0.4544),
+                        (3.8991, -2.5671, 0.4566), (3.7186, -2.5308, 0.4653)]:  # fmt: skip
+            values = a * values + b * values**3 + c * values**5
+        expected = expected * (1 - 0.02 * 0.3) - 0.02 * 0.2 * max(shape) ** 0.5 * (u * values) @ v
+    torch.testing.assert_close(weight.detach().double(), expected, rtol=0, atol=3e-4)
+
+
+def test_urms_muon_makes_larger_updates_than_ours() -> None:
+    """The ratio that docs/train.md gives, for singular values that span up to four decades."""
+    generator = torch.Generator().manual_seed(0)
+    u, v = (torch.linalg.qr(torch.randn(size, 64, generator=generator)).Q for size in (64, 192))
+    for decades in (1, 2, 4):
+        matrix_K = ((u * torch.logspace(0, -decades, 64)) @ v.mT)[None]
+        ratio = orthogonalized(matrix_K, URM_STAGES, torch.float32).norm() / orthogonalized(matrix_K).norm()
+        assert 1.3 < ratio < 1.6, (decades, ratio)
 
 
 def test_moving_average_is_the_formula_and_swaps_back() -> None:
