@@ -336,6 +336,13 @@ class _Unpublished(BaseException):
         self.error = error
 
 
+def _is_writer(run: Path) -> bool:
+    """Whether the model writes its answers; one that cannot be read is refused where it is loaded."""
+    with suppress(OSError, ValueError, CharmError):
+        return read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner.kind == "writer"
+    return False
+
+
 def solve(
     tasks: Sequence[Task],
     run: Path,
@@ -354,7 +361,7 @@ def solve(
     `say(share of the budget used, text)` is told of progress, `publish` of every better answer, and `ended` of the end
     of every task, with the reason if it failed. It is an error if no task has an answer.
     """
-    if read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner.kind == "writer":
+    if _is_writer(run):
         raise CharmError(
             f"{run}: a writer cannot be adapted to new tasks yet; name a model that refines canvases"
         )
