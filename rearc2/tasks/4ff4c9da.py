@@ -31,7 +31,12 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     if not repeated or not (after == 0).any():
         raise Retry
     before = after.copy()
-    for figures in rng.sample(repeated, min(len(repeated), rng.randint(1, 3))):
+    # Marked figures turned by half are marked too, or there are none: officially they would not show.
+    chosen = rng.sample(repeated, min(len(repeated), rng.randint(1, 3)))
+    marked = {_key(figures[0]) for figures in chosen}
+    if any(_turned(figures[0]) in shapes.keys() - marked for figures in chosen):
+        raise Retry
+    for figures in chosen:
         for figure in figures:
             after[figure.slices][figure.mask] = MARK
         shown = rng.choice(figures)
@@ -54,12 +59,26 @@ def _key(figure: Thing) -> bytes:
     return bytes(figure.mask.shape) + figure.mask.tobytes()
 
 
+def _turned(figure: Thing) -> bytes:
+    return bytes(figure.mask.shape) + figure.mask[::-1, ::-1].tobytes()
+
+
 def verify(grid: Grid) -> Grid:
+    return _marked(grid, half_turns=False)
+
+
+def rival_half_turn(grid: Grid) -> Grid:
+    """Figures turned by half are of the same shape."""
+    return _marked(grid, half_turns=True)
+
+
+def _marked(grid: Grid, half_turns: bool) -> Grid:
     output = grid.copy()
     line_color = grid[splits(grid)[0][0], 0]
     (ink,) = {BLUE, RED} - {int(line_color)}
     figures = objects(grid)
     marked = [figure.mask for figure in figures if figure.color == MARK]
+    marked += [mask[::-1, ::-1] for mask in marked] if half_turns else []
     for figure in figures:
         if figure.color == ink and any(np.array_equal(figure.mask, mask) for mask in marked):
             output[figure.slices][figure.mask] = MARK

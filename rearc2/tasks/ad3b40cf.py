@@ -5,7 +5,18 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, colors, paint, place, random_shape, retrying, symmetries
+from rearc2.helpers import (
+    Grid,
+    Mask,
+    Retry,
+    colors,
+    objects,
+    paint,
+    place,
+    random_shape,
+    retrying,
+    symmetries,
+)
 
 BACKGROUND, MIRROR = 8, 1
 
@@ -29,11 +40,14 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _things(rng: Random, blocked: Mask, palette: list[int]) -> Grid:
-    """Random things of the colours in `palette`, where the first colour has fewer cells than the last."""
+    """Random things of the colours in `palette`; the first colour has fewer cells than the last, also on average."""
     shapes = [random_shape(rng, rng.randint(1, 3), rng.randint(2, 4), rng.uniform(0.5, 1)) for _ in palette]
     shapes = [shape if rng.random() < 0.5 else shape.T for shape in shapes]
-    fewer = sum(int(shape.sum()) for shape, color in zip(shapes, palette, strict=True) if color == palette[0])
-    if 2 * fewer >= sum(int(shape.sum()) for shape in shapes):
+    sizes = [int(shape.sum()) for shape in shapes]
+    count = palette.count(palette[0])
+    rare, common = sizes[:count], sizes[count:]
+    # Officially the things of that colour are the smaller ones on average, too.
+    if sum(rare) >= sum(common) or sum(rare) * len(common) >= sum(common) * len(rare):
         raise Retry
     things = np.zeros(blocked.shape, np.int64)
     places = place(
@@ -45,10 +59,24 @@ def _things(rng: Random, blocked: Mask, palette: list[int]) -> Grid:
 
 
 def verify(grid: Grid) -> Grid:
+    return _mirrored(grid, min(_things_of(grid).items(), key=lambda item: sum(item[1]))[0])
+
+
+def rival_average(grid: Grid) -> Grid:
+    """The colour whose things are smaller on average."""
+    return _mirrored(grid, min(_things_of(grid).items(), key=lambda item: sum(item[1]) / len(item[1]))[0])
+
+
+def _things_of(grid: Grid) -> dict[int, list[int]]:
+    """The sizes of the things of each colour."""
+    sizes: dict[int, list[int]] = {}
+    for thing in objects(np.where(grid == MIRROR, BACKGROUND, grid), BACKGROUND, diagonal=False):
+        sizes.setdefault(thing.color, []).append(thing.size)
+    return sizes
+
+
+def _mirrored(grid: Grid, color: int) -> Grid:
     line = grid == MIRROR
-    (color,) = sorted(set(np.unique(grid)) - {BACKGROUND, MIRROR}, key=lambda color: (grid == color).sum())[
-        :1
-    ]
     if line.any(axis=0).all() and line.any(axis=1).all():
         image = grid.T if line[0, 0] else grid[::-1, ::-1].T
     else:

@@ -11,15 +11,19 @@ BACKGROUND, FLOOR = 7, 8
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
     count = rng.randint(2, 4)
-    return retrying(lambda: _draw(rng, count), 1000)
+    least = rng.randint(2, (6, 4, 3)[count - 2])  # cells of the largest thing
+    uneven = count < 4 and least < 6 and rng.random() < 0.7  # not all things are bars
+    return retrying(lambda: _draw(rng, count, least, uneven), 1000)
 
 
-def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
+def _draw(rng: Random, count: int, least: int, uneven: bool) -> tuple[Grid, Grid]:
     before = canvas(8, 8, BACKGROUND)
     before[-1] = FLOOR
     after = before.copy()
     for color, (left, height, width) in zip(
-        colors(rng, count, (0, BACKGROUND, FLOOR)), retrying(lambda: _boxes(rng, count), 1000), strict=True
+        colors(rng, count, (0, BACKGROUND, FLOOR)),
+        retrying(lambda: _boxes(rng, count, least, uneven), 1000),
+        strict=True,
     ):
         thing = random_shape(rng, height, width, rng.uniform(0.5, 1))
         rise = int(thing.sum())
@@ -31,7 +35,7 @@ def _draw(rng: Random, count: int) -> tuple[Grid, Grid]:
     return before, after
 
 
-def _boxes(rng: Random, count: int) -> list[tuple[int, int, int]]:
+def _boxes(rng: Random, count: int, least: int, uneven: bool) -> list[tuple[int, int, int]]:
     """Left, height and width of things side by side."""
     boxes = []
     left = rng.randint(0, 1)
@@ -42,6 +46,10 @@ def _boxes(rng: Random, count: int) -> list[tuple[int, int, int]]:
             raise Retry
         boxes.append((left, height, width))
         left += width + rng.randint(1, 3)
+    if max(height + width - 1 for _, height, width in boxes) < least:
+        raise Retry
+    if uneven and not any(height > 1 and width > 1 for _, height, width in boxes):
+        raise Retry
     return boxes
 
 
