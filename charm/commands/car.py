@@ -114,3 +114,51 @@ def show(
         truth = ("truth", grid_text(one.truth))
         answer = ("answer (! marks wrong cells)", marked_text(one.answer, one.truth))
         show(str(one), side_by_side(truth, answer), "")
+
+
+@app.command
+def export(
+    *,
+    out: Annotated[Path, flag("FILE")],
+    puzzles: int = 25,
+    demonstrations: int = 8,
+    data: Data = None,
+) -> None:
+    """Write puzzles of the benchmark as prompts for a language model, one JSON object on each line.
+
+    Example: charm car export --out prompts.jsonl
+
+    Args:
+        out: the JSONL file to write.
+        puzzles: at each horizon, drawn from the combinations that are trained on.
+        demonstrations: training pairs in each prompt.
+    """
+    from charm.automata.benchmark import read_benchmark
+    from charm.automata.prompts import ATTEMPTS
+    from charm.automata.prompts import export as write_prompts
+    from charm.drawing.terminal import show
+    from charm.paths import data_dir
+
+    count = write_prompts(out, read_benchmark(data_dir(data) / "car"), puzzles, demonstrations)
+    show(f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}')
+
+
+@app.command
+def score(
+    prompts: Annotated[Positional[Path], flag("PROMPTS")],
+    answers: Annotated[Positional[Path], flag("ANSWERS")],
+    *,
+    json: Json = False,
+) -> None:
+    """Score answers to prompts of `charm car export`: pass@1 and pass@2 at each horizon.
+
+    Example: charm car score prompts.jsonl answers.jsonl
+
+    Args:
+        prompts: the file that was exported.
+        answers: a JSONL file with "id" and "answer" (a text that ends with the grids, or a list of grids) on each line.
+    """
+    from charm.automata.prompts import answers_table, score_answers
+
+    found = score_answers(prompts, answers)
+    output(json, found, answers_table(found))

@@ -77,6 +77,7 @@ SMALL = {
     "charm adapt ": "--tasks 1 --steps 2 --views 2 --batch 4 --device cpu",
     "charm view": "--port 0 --device cpu",
     "charm car build": "--rules 2 --examples 8",
+    "charm car export": "--puzzles 1",
     "charm car show .*--run ": "--device cpu",
     "charm lm prepare": "--limit 200000 --validation 0.3",
     "charm lm sample": "--tokens 5 --device cpu",

@@ -1,0 +1,219 @@
+"""CAR for language models: puzzles as prompts in a JSONL file, and the score of a file of answers.
+
+A prompt holds some training pairs of a combination and all held-out inputs; each is to be answered by independent
+attempts. The truth is in neither file: scoring runs the rule.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from charm.automata.benchmark import HELD_OUT, Benchmark
+from charm.automata.dataset import CarData, Combination, combinations_of
+from charm.automata.rules import parse_rule
+from charm.automata.simulator import evolve
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.tables import Table
+from charm.tasks import keyed
+from charm.tasks.task import COLORS, Grid
+
+ATTEMPTS = 2  # independent ones at each puzzle
+
+TEXT = """A two-dimensional cellular automaton runs on a {side} x {side} torus. All cells change at once, \
+by one rule that is the same everywhere. The digit of a cell is its state; 0 is dead. Every output below \
+is its input after {updates} of the same hidden rule.
+
+{demonstrations}
+
+{tests}
+
+Find the exact output of each test. End your answer with one line of JSON: a list of {count} grids in the order of the \
+tests, each a list of {side} strings of {side} digits."""
+
+
+class Puzzle(NamedTuple):
+    """One line of a file of prompts."""
+
+    id: str
+    horizon: int
+    truths: list[Grid]
+
+
+def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) -> int:
+    """Write prompts for this many puzzles at each horizon, drawn from the combinations that are trained ("seen")."""
+    if puzzles < 1 or not 1 <= demonstrations <= benchmark.config.examples:
+        raise CharmError(
+            f"puzzles must be >= 1 and demonstrations in 1..{benchmark.config.examples}, "
+            f"got {puzzles} and {demonstrations}"
+        )
+    seen = [one for one in combinations_of(benchmark, CarData(benchmark.config)) if one.trained]
+    lines = []
+    for horizon in benchmark.config.horizons:
+        some = [one for one in seen if one.horizon == horizon]
+        if len(some) < puzzles:
+            raise CharmError(
+                f"the benchmark has {len(some)} seen combinations at T={horizon}, {puzzles} were asked for; "
+                f"build a larger one (charm car build) or ask for fewer (--puzzles)"
+            )
+        key = keyed.key_of("car prompts", benchmark.config.seed, horizon)
+        order = keyed.permute(key, np.arange(len(some)), len(some))
+        lines += [_line(benchmark, some[place], demonstrations) for place in order[:puzzles]]
+    write_atomically(path, "".join(json.dumps(line) + "\n" for line in lines))
+    return len(lines)
+
+
+def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[str, Any]:
+    shown = slice(HELD_OUT, HELD_OUT + demonstrations)
+    pairs = zip(
+        benchmark.inputs(one.rule, shown), benchmark.outputs(one.rule, one.horizon, shown), strict=True
+    )
+    tests = [_rows(grid) for grid in benchmark.inputs(one.rule, slice(HELD_OUT))]
+    blocks = [
+        f"Example {n}, input:\n{_text(start)}\nExample {n}, output:\n{_text(end)}"
+        for n, (start, end) in enumerate(pairs, start=1)
+    ]
+    prompt = TEXT.format(
+        side=benchmark.config.side,
+        updates=f"{one.horizon} update{'s' if one.horizon > 1 else ''}",
+        demonstrations="\n\n".join(blocks),
+        tests="\n\n".join(f"Test {n}, input:\n" + "\n".join(rows) for n, rows in enumerate(tests, start=1)),
+        count=len(tests),
+    )
+    return {"id": one.id, "rule": str(one.rule), "horizon": one.horizon, "tests": tests, "prompt": prompt}
+
+
+def _rows(grid: Grid) -> list[str]:
+    return ["".join(map(str, row)) for row in grid.tolist()]
+
+
+def _text(grid: Grid) -> str:
+    return "\n".join(_rows(grid))
+
+
+def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
+    """Per horizon: pass@1, the mean over attempts, and pass@2, either of both; held-out inputs first, then puzzles.
+
+    Attempts that are missing or cannot be read are wrong, and counted.
+    """
+    puzzles = {puzzle.id: puzzle for puzzle in _puzzles(prompts)}
+    given: dict[str, list[Any]] = defaultdict(list)
+    for number, line in _lines(answers):
+        where = f"{answers}, line {number}"
+        if "id" not in line or "answer" not in line:
+            raise CharmError(
+                f'{where}: expected the fields "id" and "answer", got {", ".join(line) or "none"}'
+            )
+        if line["id"] not in puzzles:
+            raise CharmError(f"{where}: {line['id']!r} is not among the {len(puzzles)} puzzles of {prompts}")
+        given[line["id"]].append(line["answer"])
+        if len(given[line["id"]]) > ATTEMPTS:
+            raise CharmError(f"{where}: more than {ATTEMPTS} attempts at {line['id']}")
+    found: dict[str, dict[str, float]] = {}
+    for horizon in sorted({puzzle.horizon for puzzle in puzzles.values()}):
+        here = [puzzle for puzzle in puzzles.values() if puzzle.horizon == horizon]
+        read = [[_grids(answer, len(puzzle.truths)) for answer in given[puzzle.id]] for puzzle in here]
+        right_PAK = np.zeros((len(here), ATTEMPTS, max(len(puzzle.truths) for puzzle in here)))
+        shares = []
+        for p, (puzzle, attempts) in enumerate(zip(here, read, strict=True)):
+            for a, grids in enumerate(attempts):
+                for k, (grid, truth) in enumerate(zip(grids or (), puzzle.truths, strict=False)):
+                    right_PAK[p, a, k] = grid is not None and np.array_equal(grid, truth)
+            right_AK = right_PAK[p, :, : len(puzzle.truths)]
+            shares.append((right_AK.mean(), right_AK.max(axis=0).mean()))
+        found[f"T={horizon}"] = {
+            "puzzles": len(here),
+            **dict(zip(("pass@1", "pass@2"), np.mean(shares, axis=0).tolist(), strict=True)),
+            "missing": ATTEMPTS * len(here) - sum(map(len, read)),
+            "unreadable": sum(grids is None for attempts in read for grids in attempts),
+        }
+    return found
+
+
+def answers_table(found: dict[str, dict[str, float]]) -> Table:
+    rows = [
+        [
+            name,
+            f"{one['puzzles']}",
+            f"{one['pass@1']:.1%}",
+            f"{one['pass@2']:.1%}",
+            f"{one['missing']}",
+            f"{one['unreadable']}",
+        ]
+        for name, one in found.items()
+    ]
+    return Table(
+        ["", "puzzles", "pass@1", "pass@2", "missing\nattempts", "unreadable\nattempts"], rows, narrow=True
+    )
+
+
+def _puzzles(path: Path) -> Iterator[Puzzle]:
+    for number, line in _lines(path):
+        try:
+            tests = [_grid(rows) for rows in line["tests"]]
+            if not tests or any(grid is None for grid in tests):
+                raise ValueError("tests are not grids")
+            inputs = np.stack([grid for grid in tests if grid is not None])
+            horizon = int(line["horizon"])
+            yield Puzzle(line["id"], horizon, list(evolve(inputs, parse_rule(line["rule"]), [horizon])[0]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CharmError(f"{path}, line {number}: not a prompt of `charm car export` ({error})") from None
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CharmError(f"{path}: cannot be read ({error})") from None
+    for number, text in enumerate(lines, start=1):
+        if not text.strip():
+            continue
+        try:
+            line = json.loads(text)
+        except ValueError as error:
+            raise CharmError(f"{path}, line {number}: not JSON ({error})") from None
+        if not isinstance(line, dict):
+            raise CharmError(f"{path}, line {number}: expected a JSON object, got {type(line).__name__}")
+        yield number, line
+
+
+def _grids(answer: Any, count: int) -> list[Grid | None] | None:
+    """The grids of an answer: `count` of them as they are, or the last such list in a text; None if there is none."""
+    lists: Iterable[Any] = _lists(answer) if isinstance(answer, str) else [answer]
+    found = None
+    for one in lists:
+        if isinstance(one, list) and len(one) == count:
+            grids = [_grid(rows) for rows in one]
+            found = grids if any(grid is not None for grid in grids) else found
+    return found
+
+
+def _lists(text: str) -> Iterator[Any]:
+    """The JSON lists in a text, one after the other."""
+    decoder, at = json.JSONDecoder(), 0
+    while (at := text.find("[", at)) >= 0:
+        try:
+            value, at = decoder.raw_decode(text, at)
+            yield value
+        except (ValueError, RecursionError):
+            at += 1
+
+
+def _grid(rows: Any) -> Grid | None:
+    """A grid from strings of digits or lists of numbers; None if it is none."""
+    if not isinstance(rows, list) or not rows:
+        return None
+    cells: list[Sequence[Any]] = [list(row) if isinstance(row, str) else row for row in rows]
+    if not all(isinstance(row, list) and len(row) == len(cells[0]) > 0 for row in cells):
+        return None
+    digits = {str(color): color for color in range(COLORS)}
+    numbers = [[digits.get(str(cell)) for cell in row] for row in cells]
+    if any(cell is None for row in numbers for cell in row):
+        return None
+    return np.array(numbers, np.uint8)
