@@ -90,9 +90,14 @@ def scaling(unique: int, recurrences: int, learning: int, steps: int) -> TrainCo
         ),
         memory=FULL_TABLE,
         steps=steps,
+        checkpoint_every=SWEEP_EVERY,
+        evaluate_every=SWEEP_EVERY,
+        log_every=1,  # the paper's loss is a mean over the updates around a step: `charm.runs.metrics.mean_around`
     )
 
 
+# Every step that the paper reports of its sweeps is a multiple of this.
+SWEEP_EVERY = 16_897
 # Total depth L -> (updates, U of each run); R = L / U, and half of the layers carry gradients.
 ISO_FLOP = {
     12: (67_588, (2, 3, 4, 6)),

@@ -7,6 +7,7 @@ All numbers of ours come from the records in benchmarks/results, so that the pag
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,7 +166,7 @@ class Speed:
         forward, training = flops(config.reasoner, MAX_SIDE)
         base_forward, base_training = flops(arc1().reasoner, MAX_SIDE)
         updates = steps * config.batch / self.training * training / base_training
-        evaluations = steps // config.evaluate_every if config.evaluate_every else 0
+        evaluations = math.ceil(steps / config.evaluate_every) if config.evaluate_every else 0
         depth = max(config.evaluate_loops)  # one pass serves all depths
         asked = evaluations * predictions * depth / self.forward * forward / base_forward
         return updates / 3600, asked / 3600
@@ -195,10 +196,10 @@ class Speed:
         scaled = "" if all(config.reasoner == arc1().reasoner for config in configs) else "≈ "
         if len(parts) > 1:
             totals = [sum(part) for part in parts]
-            span = f"{min(totals):,.0f} to {max(totals):,.0f}"
+            span = " to ".join(dict.fromkeys(f"{total:,.0f}" for total in (min(totals), max(totals))))
             return f"{scaled}{span} for each of {len(parts)} variants, {sum(totals):,.0f} in all"
         updates = steps or configs[0].steps
-        evaluations = updates // configs[0].evaluate_every
+        evaluations = math.ceil(updates / configs[0].evaluate_every)
         (learning, asking) = parts[0]
         formula = (
             f"{updates:,} x {3600 * learning / updates:.2f} s + {evaluations} x {asking / evaluations:.2f} h"

@@ -20,7 +20,7 @@ class EngineConfig:
     )
     """Fields that may change when a run goes on: they do not change what is computed."""
     evaluates_ends: ClassVar[bool] = False
-    """Whether there is also an evaluation after the last update and, if there are any before, ahead of the first."""
+    """Whether there is always an evaluation after the last update and, if there are any before, ahead of the first."""
 
     steps: int = 1000
     """Updates in all."""
@@ -31,7 +31,7 @@ class EngineConfig:
     keep_checkpoints: int = 2
     """Checkpoints kept; 0 keeps all."""
     evaluate_every: int = 0
-    """Updates between evaluations; 0 is never."""
+    """Updates between evaluations; there is one at the end too. 0 is never."""
     log_every: int = 10
     """Updates between lines of metrics.jsonl."""
     device: str = "auto"
@@ -58,7 +58,7 @@ class EngineConfig:
         return step % self.checkpoint_every == 0 or step == self.steps
 
     def evaluates_at(self, step: int) -> bool:
-        if self.evaluates_ends and step == self.steps:
+        if step == self.steps and (self.evaluates_ends or self.evaluate_every):
             return True
         return (
             bool(self.evaluate_every)

@@ -73,6 +73,25 @@ def curve(lines: list[dict[str, Any]], name: str) -> list[tuple[float, float]]:
     return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
 
 
+def mean_around(
+    lines: list[dict[str, Any]], name: str, step: int, before: int = 50, after: int = 49
+) -> tuple[float, int]:
+    """The mean of a metric over updates step - 50 to step + 49, as the paper gives its loss, and over how many.
+
+    There are fewer of them where the run ends earlier. A line is the mean over the updates since the line before it, so
+    this is exact where lines end where the window does, as with `log_every` 1.
+    """
+    total, updates, last = 0.0, 0, 0
+    for at, value in curve(lines, name):
+        part = int(min(at, step + after) - max(last, step - before - 1))
+        if part > 0:
+            total, updates = total + part * value, updates + part
+        last = int(at)
+    if not updates:
+        raise CharmError(f"metrics.jsonl has no {name} between steps {step - before} and {step + after}")
+    return total / updates, updates
+
+
 def newest_scores(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Step and scores of the newest evaluation among the metrics; None before the first."""
     for line in reversed(lines):

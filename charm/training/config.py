@@ -115,7 +115,7 @@ class RunConfig(EngineConfig):
     keep_checkpoints: int = 2
     """Checkpoints kept; 0 keeps all. Votes are kept always."""
     evaluate_every: int = 10_000
-    """Updates between evaluations (a multiple of checkpoint_every); 0 is never."""
+    """Updates between evaluations (a multiple of checkpoint_every); there is one at the end too. 0 is never."""
     evaluate_views: int = 0
     """Views of each question in those evaluations; 0 is all."""
     evaluate_loops: tuple[int, ...] = (16,)

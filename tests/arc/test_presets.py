@@ -84,6 +84,10 @@ def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
         shape = config.reasoner
         depth = shape.layers * shape.recurrences
         assert (depth, shape.layers, shape.recurrences, shape.learning_layers, config.steps) == row
+        evaluated = [16897 * n for n in range(1, row[-1] // 16897 + 1)]  # so that families share their steps
+        assert [step for step in range(config.steps + 1) if config.evaluates_at(step)] == evaluated
+        assert config.logs_at(row[-1] - 50)  # each update around a reported step can be told from the others
+        assert config.logs_at(row[-1] - 51)
 
 
 def test_baselines_have_the_optimizer_of_their_own_code() -> None:

@@ -80,14 +80,16 @@ def lines(out: Path) -> list[dict[str, float]]:
 def test_lines_are_means_and_evaluations_keep_their_schedule(tmp_path: Path) -> None:
     engine = run(CountConfig(steps=7, log_every=3, checkpoint_every=4, evaluate_every=2), tmp_path)
     sums = [0, 1, 3, 6, 10, 15, 21]
-    evaluated = [{"step": step, "evaluation/sum": float(sums[step - 1])} for step in (2, 4, 6)]
+    evaluated = [{"step": step, "evaluation/sum": float(sums[step - 1])} for step in (2, 4, 6, 7)]
     logged = [
         {"step": last, "loss": sum(sums[first:last]) / (last - first)}
         for first, last in ((0, 3), (3, 6), (6, 7))
     ]
-    expected = [evaluated[0], logged[0], evaluated[1], logged[1], evaluated[2], logged[2]]
+    expected = [evaluated[0], logged[0], evaluated[1], logged[1], evaluated[2], logged[2], evaluated[3]]
     assert lines(tmp_path) == expected
-    assert engine.job.calls == ["begin 0", "evaluate 2", "save", "evaluate 4", "evaluate 6", "save", "close"]
+    assert engine.job.calls == [
+        *("begin 0", "evaluate 2", "save", "evaluate 4", "evaluate 6", "save", "evaluate 7", "close")
+    ]
     settings = read_sealed(tmp_path / "config.json")
     assert (settings["domain"], settings["start"]) == ("count", 0.0)
     assert read_sealed(tmp_path / "data.json") == {"numbers": "natural"}
