@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from charm.errors import CharmError
 from charm.reasoner.config import ReasonerConfig, hrm, trm
@@ -74,6 +75,23 @@ def trm_arc1() -> TrainConfig:
 def hrm_arc1() -> TrainConfig:
     """HRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; it has no moving average."""
     return replace(urm_arc1(), reasoner=hrm(), optimizer=replace(ADAM_ATAN2, ema=0.0))
+
+
+def cl_base(**memory: Any) -> TrainConfig:
+    """A base of the paper's continual learning: `arc1` with another memory, never gated."""
+    return replace(arc1(), memory=MemoryConfig(**memory))
+
+
+# Continual learning: base -> its memory; r is the rank of the rows, t the width of a task's vector where it is not 512.
+CL_BASES: dict[str, dict[str, Any]] = {
+    "cl-cose-r0-t32": {"rank": 0, "task_width": 32},
+    "cl-cose-r0": {"rank": 0},
+    "cl-cose-r32-t32": {"rank": 32, "task_width": 32},
+    "cl-cose-r32": {"rank": 32},
+    "cl-cose-r512": {"rank": 512},
+    "cl-table-r32": {"design": "table", "rank": 32},
+    "cl-table-r512": {"design": "table", "rank": 512},
+}
 
 
 def scaling(unique: int, recurrences: int, learning: int, steps: int) -> TrainConfig:
@@ -308,6 +326,7 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "speedrun-public": speedrun_public,
     "writer-train": writer_train,
     "writer-public": writer_public,
+    **{name: partial(cl_base, **memory) for name, memory in CL_BASES.items()},
     **_sweeps(),
 }
 

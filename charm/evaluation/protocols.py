@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from charm.errors import CharmError
 
-BASE_LOOPS = 16  # refinement steps of a prediction that costs 1
+BASE_LOOPS = 16  # refinement steps unless a protocol says otherwise
 
 
 def _is_count(value: object) -> bool:
@@ -53,13 +53,13 @@ class Protocol:
             for age, step in enumerate(newest_first[:size])
         }
 
-    def relative_compute(self, views: int, checkpoints: int) -> float:
-        """Inference cost against one view of one checkpoint at 16 steps; each refinement depth runs alone.
+    def relative_compute(self, views: int, checkpoints: int) -> int:
+        """Predictions for a question: the paper's relative compute, in which each refinement depth counts as one.
 
         `views` is what a puzzle has on average and `checkpoints` how many the run has saved.
         """
         used = views if self.views == "all" else min(self.views, views)
-        return used * len(self.weights(range(checkpoints))) * sum(self.loops) / BASE_LOOPS
+        return used * len(self.weights(range(checkpoints))) * len(self.loops)
 
 
 PROTOCOLS = {

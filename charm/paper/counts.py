@@ -13,6 +13,7 @@ from typing import Any
 
 from charm.accounting import Accounting, Size, account, account_car, accounting_table, drawn_size
 from charm.adaptation.streams import load_stream
+from charm.arc.presets import preset
 from charm.automata.keys import CarMemory, CarSizes
 from charm.domains import Counted
 from charm.errors import CharmError
@@ -201,6 +202,10 @@ def _arc(reasoner: ReasonerConfig | None = None, **memory: Any) -> Model:
     return lambda size: account(config, *size)
 
 
+def _preset(name: str) -> Model:
+    return lambda size: account(preset(name).model, *size)
+
+
 def _car(**memory: Any) -> Model:
     """CAR's model; its 1,500 rules and 4 horizons are the same in both splits."""
     config = ModelConfig(car(), CarMemory(**memory))
@@ -227,13 +232,13 @@ CAR = {
 }
 
 STREAM_MODELS = {
-    "CoSE (r=0, t=32)": _arc(rank=0, task_width=32),
-    "CoSE (r=0)": COMPOSITION,
-    "CoSE (r=32, t=32)": _arc(rank=32, task_width=32),
-    "CoSE (r=32)": COSE,
-    "CoSE (r=512)": COSE_512,
-    "Table (r=32)": RANK_32_TABLE,
-    "Table (r=512)": FULL_TABLE,
+    "CoSE (r=0, t=32)": _preset("cl-cose-r0-t32"),
+    "CoSE (r=0)": _preset("cl-cose-r0"),
+    "CoSE (r=32, t=32)": _preset("cl-cose-r32-t32"),
+    "CoSE (r=32)": _preset("cl-cose-r32"),
+    "CoSE (r=512)": _preset("cl-cose-r512"),
+    "Table (r=32)": _preset("cl-table-r32"),
+    "Table (r=512)": _preset("cl-table-r512"),
 }
 
 # A line of a table: label, data, model, and what the paper prints in each column.
@@ -560,7 +565,7 @@ PAPER = (
         "cose-cl-baselines",
         "A scope is what is updated beside the puzzle's vector and its rows.",
         [
-            _claim(f"{method}, {scope}", printed, TRAIN_STREAM, COSE, read)
+            _claim(f"{method}, {scope}", printed, TRAIN_STREAM, STREAM_MODELS["CoSE (r=32)"], read)
             for scope, printed, read, methods in (
                 ("full, per-task", "14.765M", _full, ("fine-tuning oracle",)),
                 ("private rows", "31.76k", _private, ("memory-only",)),
@@ -574,9 +579,9 @@ PAPER = (
         "fig:cl-baseline-param-efficiency",
         "The caption's numbers.",
         [
-            _claim("memory-only", "31.8k", TRAIN_STREAM, COSE, _private),
-            _claim("composition", "1.10M", TRAIN_STREAM, COSE, _composition),
-            _claim("full model", "14.77M", TRAIN_STREAM, COSE, _full),
+            _claim("memory-only", "31.8k", TRAIN_STREAM, STREAM_MODELS["CoSE (r=32)"], _private),
+            _claim("composition", "1.10M", TRAIN_STREAM, STREAM_MODELS["CoSE (r=32)"], _composition),
+            _claim("full model", "14.77M", TRAIN_STREAM, STREAM_MODELS["CoSE (r=32)"], _full),
         ],
     ),
 )

@@ -27,7 +27,7 @@ class TrainingCost:
 
 @dataclass(frozen=True)
 class StreamCost:
-    """Tasks learned one after the other from an `arc1` base: updates only."""
+    """Tasks learned one after the other from a base of `arc1`'s size: updates only."""
 
     tasks: int
     runs: int = 1
@@ -201,8 +201,10 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "tab:ttc-protocols",
             "charm eval RUN --protocol extra",
             "relative compute is a property of a protocol",
-            "none 1, standard about 10^4, extra about 6 x 10^4",
-            instead="the same, by a test (`tests/evaluation/test_protocols.py`)",
+            "none 1, standard about 10^4, extra about 6 x 10^4, HRM/TRM 10^4, URM 10^5",
+            instead="the same to that digit, by a test (`tests/evaluation/test_protocols.py`), if each depth counts as "
+            "one prediction and HRM's and TRM's runs have 10 checkpoints, the others 60; the paper does not say how "
+            "it counts",
         ),
         Row(
             "tab:ttc",
@@ -344,7 +346,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Unseen tasks and continual learning": (
         Row(
             "tab:cose-cl-zero",
-            "charm adapt RUN --stream arc2-training --method memory-only",
+            "charm adapt runs/cl-cose-r32 --stream arc2-training --method memory-only",
             "the first check of any stream",
             "training stream before learning: CoSE 0.86, table 1.72; base 80.00",
             (
@@ -356,7 +358,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "tab:cose-cl-core",
-            "charm adapt RUN --stream arc2-training --method memory-only",
+            "charm adapt runs/cl-cose-r32 --stream arc2-training --method memory-only",
             StreamCost(233, runs=2),
             "memory-only: CoSE 43.58 ± 0.58, table 19.73 ± 0.49 (rank 512), 7.77 ± 0.24 (rank 32); "
             "oracle 46.27 ± 1.32, 49.42 ± 1.80",
@@ -367,27 +369,27 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "fig:cose-cl",
-            "charm report --figure cl-tradeoff RUN/adapt/arc2-training",
+            "charm report --figure cl-tradeoff runs/cl-cose-r32/adapt/arc2-training",
             "the runs of tab:cose-cl-core and tab:cose-cl-baselines",
             "their numbers",
             (Ours("continual_gpu", MEMORY_ONLY),),
         ),
         Row(
             "fig:cl-param-efficiency-eval",
-            "charm report --figure cl-tradeoff RUN/adapt/arc2-evaluation",
+            "charm report --figure cl-tradeoff runs/cl-cose-r32/adapt/arc2-evaluation",
             StreamCost(114, runs=2),
             "memory-only: CoSE 12.19 ± 0.90, table 4.47 ± 0.57",
         ),
         Row(
             "tab:cose-cl-joint",
-            "charm adapt RUN --stream arc2-training --method joint",
+            "charm adapt runs/cl-cose-r32 --stream arc2-training --method joint",
             StreamCost(233),
             "CoSE 36.85 ± 2.57, below memory-only",
             (Ours("continual_gpu", "CoSE {joint:.1f}, above memory-only {CoSE memory-only:.1f}"),),
         ),
         Row(
             "tab:cose-cl-baselines",
-            "charm adapt RUN --stream arc2-training --method l2sp --scope composition",
+            "charm adapt runs/cl-cose-r32 --stream arc2-training --method l2sp --scope composition",
             StreamCost(233, runs=10),
             "memory-only 43.37 ± 0.48, base stays 80.00; L2-SP 44.13 ± 0.70; rehearsal 37.20 ± 1.25; EWC 25.94 ± 8.46; "
             "naive 10.59 ± 2.83, base after 0.00; naive, full 0.00",
@@ -403,21 +405,21 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "fig:cl-baseline-param-efficiency",
-            "charm report --figure cl-tradeoff RUN/adapt/arc2-training",
+            "charm report --figure cl-tradeoff runs/cl-cose-r32/adapt/arc2-training",
             "the runs of tab:cose-cl-baselines",
             "their numbers",
             (Ours("continual_gpu", "those of tab:cose-cl-baselines"),),
         ),
         Row(
             "fig:cl-stream-dynamics",
-            "charm report --figure cl-retained RUN/adapt/arc2-training",
+            "charm report --figure cl-retained runs/cl-cose-r32/adapt/arc2-training",
             "the runs of tab:cose-cl-baselines",
             "memory-only and L2-SP rise along the stream, the others forget",
             (Ours("continual_gpu", "the same pattern, [drawn](continual.png)"),),
         ),
         Row(
             "tab:cose-cl-token-loss",
-            f"charm adapt RUN --stream arc2-training --method oracle {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-training --method oracle {HALTING}",
             StreamCost(233, runs=4),
             "token loss without halting loss: memory-only 0.1266, oracle 0.0237",
             (
@@ -430,49 +432,49 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             "tab:cose-cl-halt-train-frozen",
-            f"charm adapt RUN --stream arc2-training --method memory-only {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-training --method memory-only {HALTING}",
             StreamCost(233, runs=14),
             "CoSE with halting loss 41.03 ± 1.92, without 43.58 ± 0.58",
         ),
         Row(
             "tab:cose-cl-halt-train-reset",
-            f"charm adapt RUN --stream arc2-training --method oracle {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-training --method oracle {HALTING}",
             StreamCost(233, runs=14),
             "CoSE with 42.54 ± 2.15, without 46.27 ± 1.32",
         ),
         Row(
             "tab:cose-cl-halt-train-joint",
-            f"charm adapt RUN --stream arc2-training --method joint {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-training --method joint {HALTING}",
             StreamCost(233, runs=14),
             "CoSE with 36.85 ± 2.57, without 33.76 ± 2.86",
         ),
         Row(
             "tab:cose-cl-halt-eval-frozen",
-            f"charm adapt RUN --stream arc2-evaluation --method memory-only {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-evaluation --method memory-only {HALTING}",
             StreamCost(114, runs=14),
             "CoSE with 10.03 ± 2.57, without 12.19 ± 0.90",
         ),
         Row(
             "tab:cose-cl-halt-eval-reset",
-            f"charm adapt RUN --stream arc2-evaluation --method oracle {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-evaluation --method oracle {HALTING}",
             StreamCost(114, runs=14),
             "CoSE with 13.01 ± 2.44, without 15.20 ± 0.88",
         ),
         Row(
             "tab:cose-cl-halt-eval-joint",
-            f"charm adapt RUN --stream arc2-evaluation --method joint {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-evaluation --method joint {HALTING}",
             StreamCost(114, runs=14),
             "CoSE with 8.24 ± 1.19, without 8.63 ± 1.16",
         ),
         Row(
             "tab:cose-cl-halt-comp",
-            f"charm adapt RUN --stream arc2-training --method ewc --scope composition {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-training --method ewc --scope composition {HALTING}",
             StreamCost(233, runs=8),
             "L2-SP with 40.68 ± 2.70, without 44.13 ± 0.70",
         ),
         Row(
             "tab:cose-cl-halt-full",
-            f"charm adapt RUN --stream arc2-training --method rehearsal --scope full {HALTING}",
+            f"charm adapt runs/cl-cose-r32 --stream arc2-training --method rehearsal --scope full {HALTING}",
             StreamCost(233, runs=8),
             "L2-SP with 2.07 ± 3.23, without 20.86 ± 2.34",
         ),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from charm.accounting import account
 from charm.arc.presets import PRESETS, preset
 from charm.arc.run import train
 from charm.cli import main
@@ -88,6 +89,33 @@ def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
         assert [step for step in range(config.steps + 1) if config.evaluates_at(step)] == evaluated
         assert config.logs_at(row[-1] - 50)  # each update around a reported step can be told from the others
         assert config.logs_at(row[-1] - 51)
+
+
+# The seven bases of continual learning with the millions that the paper updates for a task of the training stream: all
+# weights (tab:cose-cl-core), and of one base the composition alone (tab:cose-cl-baselines).
+BASES = {
+    "cl-cose-r0-t32": 14.733,
+    "cl-cose-r0": 14.717,
+    "cl-cose-r32-t32": 14.781,
+    "cl-cose-r32": 14.765,
+    "cl-cose-r512": 15.217,
+    "cl-table-r32": 13.710,
+    "cl-table-r512": 14.163,
+}
+
+
+def test_the_bases_of_continual_learning_are_the_papers() -> None:
+    assert {name for name in PRESETS if name.startswith("cl-")} == BASES.keys()
+    arc1 = preset("arc1")
+    for name, millions in BASES.items():
+        config = preset(name)
+        assert replace(config, memory=arc1.memory) == arc1
+        # Built with one task of 976.42 rows on average: 227,506 rows of 233 tasks.
+        found = account(config.model, 233, 227_506)
+        private = (found.puzzles + found.table) / 233
+        assert round((found.reasoner + found.shared + private) / 1e6, 3) == millions, name
+        if name == "cl-cose-r32":
+            assert round((found.shared + private) / 1e6, 3) == 1.102
 
 
 def test_baselines_have_the_optimizer_of_their_own_code() -> None:
