@@ -39,15 +39,18 @@ PAGE = """<!doctype html>
 <title>Re-ARC2</title>
 <style>
 body { font: 15px/1.4 system-ui, sans-serif; margin: 1.5rem auto; max-width: 90rem; padding: 0 1rem; color: #222; }
-section { border-top: 1px solid #ccc; min-height: 14rem; }
+section { border-top: 1px solid #ccc; }
+section[data-grids] { min-height: 24rem; } /* until it is drawn */
 h2 { font: bold 1rem monospace; margin-bottom: 0; }
 h2 a { color: inherit; text-decoration: none; }
 p { margin: .2rem 0 .6rem; max-width: 60rem; }
-.pair { display: inline-flex; align-items: center; gap: .4rem; margin: 0 1.5rem 1rem 0; }
+.pairs { display: flex; flex-wrap: wrap; gap: 1rem 1.5rem; margin-bottom: 1rem; }
+.pair { display: flex; align-items: center; gap: .4rem; max-width: 100%; }
+canvas { min-width: 0; image-rendering: pixelated; } /* narrower where a pair does not fit */
 input { font: inherit; width: 20rem; max-width: 100%; padding: .3rem; }
 </style>
 <h1>Re-ARC2</h1>
-<p>COUNT tasks, the rule of each and some generated pairs.</p>
+<p><output>COUNT</output> tasks, the rule of each and some generated pairs.</p>
 <p><input type="search" placeholder="id or words of the rule" aria-label="id or words of the rule"></p>
 SECTIONS
 <script>
@@ -68,18 +71,23 @@ function canvas(text) {
 }
 const seen = new IntersectionObserver(entries => entries.filter(entry => entry.isIntersecting).forEach(entry => {
   seen.unobserve(entry.target);
+  const pairs = document.createElement("div");
+  pairs.className = "pairs";
   for (const grids of JSON.parse(entry.target.dataset.grids)) {
-    const pair = document.createElement("span");
+    const pair = document.createElement("div");
     pair.className = "pair";
     pair.append(canvas(grids[0]), "\\u2192", canvas(grids[1]));
-    entry.target.append(pair);
+    pairs.append(pair);
   }
+  entry.target.append(pairs);
+  delete entry.target.dataset.grids;
 }), {rootMargin: "600px"});
 const sections = [...document.querySelectorAll("section")];
 sections.forEach(section => seen.observe(section));
 document.querySelector("input").oninput = event => {
   const wanted = event.target.value.toLowerCase();
   sections.forEach(section => section.hidden = !section.textContent.toLowerCase().includes(wanted));
+  document.querySelector("output").value = sections.filter(section => !section.hidden).length;
 };
 </script>
 </html>

@@ -6,6 +6,7 @@ import json
 import re
 from html import unescape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import pytest
 from charm.commands import rearc2 as commands
 from charm.errors import CharmError
 from charm.synthesis.export import export_pairs
-from charm.synthesis.workbench import load_package
+from charm.synthesis.workbench import load_package, package_ids
 from charm.tasks.pairs_file import (
     Manifest,
     Plan,
@@ -24,6 +25,10 @@ from charm.tasks.pairs_file import (
     write_manifest,
 )
 from charm.tasks.task import Pair, as_grid
+from tests.browser import open_file, overflow
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 PAIRS = {
     "00576224": [([[1, 2]], [[2], [1]]), ([[0, 0, 3], [9, 0, 0]], [[3]])],
@@ -103,3 +108,23 @@ def test_the_gallery_shows_each_rule_and_its_pairs(
     for before, after in first:
         grids = [np.array([list(map(int, row)) for row in grid.split()]) for grid in (before, after)]
         assert np.array_equal(package.verify(grids[0]), grids[1])
+
+
+def test_the_gallery_fits_a_narrow_screen_and_draws_what_comes_into_view(phone: Page, tmp_path: Path) -> None:
+    tasks = [*package_ids()[10:18], "05a7bcf2"]  # the last has the widest pairs
+    commands.gallery(tmp_path / "gallery.html", tasks=tuple(tasks), pairs=6)
+    phone.set_viewport_size({"width": 320, "height": 640})
+    open_file(phone, tmp_path / "gallery.html")
+    phone.wait_for_selector("canvas")
+    assert phone.locator(f"[id='{tasks[0]}'] canvas").count() == 12
+    last = phone.locator("[id='05a7bcf2']")
+    assert last.locator("canvas").count() == 0
+    last.scroll_into_view_if_needed()
+    last.locator("canvas").first.wait_for()
+    edges = last.locator("canvas").evaluate_all("all => all.map(one => one.getBoundingClientRect().right)")
+    assert len(edges) == 12
+    assert max(edges) <= 320 - 16
+    assert overflow(phone) == 0
+    phone.fill("input", "05a7")
+    assert phone.locator("section:visible").count() == 1
+    assert phone.locator("output").inner_text() == "1"
