@@ -2,13 +2,14 @@
 
 from random import Random
 
+import numpy as np
+
 from rearc2.helpers import (
     Grid,
     Mask,
     Retry,
     canvas,
     crop,
-    frame,
     holes,
     label,
     objects,
@@ -40,28 +41,49 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _figure(rng: Random, count: int) -> Mask:
     """`count` frames; each but the first shares some wall with those before it and leaves their insides free."""
-    wall, inside = canvas(ROOM, ROOM), canvas(ROOM, ROOM)
+    wall, inside = 0, 0  # sets of cells: one bit for each
     for number in range(count):
         for _ in range(50):
             height, width = rng.choice([3, 3, 3, 3, 4, 5]), rng.choice([3, 3, 3, 3, 4, 5, 6])
             top, left = ROOM // 2 + rng.randint(-7, 7), ROOM // 2 + rng.randint(-7, 7)
-            rim, room = canvas(ROOM, ROOM), canvas(ROOM, ROOM)
-            room[top + 1 : top + height - 1, left + 1 : left + width - 1] = 1
-            frame(rim, top, left, height, width, 1)
-            if (
-                not (rim & inside).any()
-                and not (room & wall).any()
-                and (number == 0 or (rim & wall).sum() >= 2)
-            ):
+            room = _block(top + 1, left + 1, height - 2, width - 2)
+            rim = _block(top, left, height, width) & ~room
+            if not rim & inside and not room & wall and (number == 0 or (rim & wall).bit_count() >= 2):
                 wall, inside = wall | rim, inside | room
                 break
         else:
             raise Retry
-    figure = crop(wall) > 0
     # No holes by accident between the frames, and no two that meet in a corner.
-    if label(holes(figure), diagonal=True)[1] != count or label(holes(figure), diagonal=False)[1] != count:
+    free = (1 << ROOM * ROOM) - 1 & ~wall
+    holes = free & ~_flood(1, free, diagonal=False)
+    if _count(holes, diagonal=True) != count or _count(holes, diagonal=False) != count:
         raise Retry
-    return figure
+    cells = [wall >> place & 1 for place in range(ROOM * ROOM)]
+    return crop(np.array(cells).reshape(ROOM, ROOM)) > 0
+
+
+def _block(top: int, left: int, height: int, width: int) -> int:
+    return sum(((1 << width) - 1) << row * ROOM + left for row in range(top, top + height))
+
+
+def _flood(seen: int, free: int, diagonal: bool) -> int:
+    """The free cells that can be reached; the figure keeps off the room's border."""
+    while True:
+        across = seen | seen << 1 | seen >> 1
+        tall = across if diagonal else seen
+        more = (across | tall << ROOM | tall >> ROOM) & free
+        if more == seen:
+            return seen
+        seen = more
+
+
+def _count(cells: int, diagonal: bool) -> int:
+    """How many connected parts there are."""
+    count = 0
+    while cells:
+        count += 1
+        cells &= ~_flood(cells & -cells, cells, diagonal)
+    return count
 
 
 def verify(grid: Grid) -> Grid:

@@ -4,7 +4,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, colors, grow, holes, label, outside
+from rearc2.helpers import Grid, Mask, Retry, canvas, colors, grow, outside
 
 OUTWARD, INWARD = 4, 2
 
@@ -33,22 +33,42 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _area(rng: Random, free: Mask) -> Mask:
     """A union of rectangles in free space that a single line of cells encloses: nowhere too thin for that."""
+    # Sets of cells are numbers with one bit per cell. No area reaches the border, so rows need nothing between them.
+    stride = free.shape[1]
+    full = (1 << free.size) - 1
+    allowed = int("".join("01"[cell] for cell in reversed(free.ravel().tolist())), 2)
     for _ in range(200):
         height, width = (min(rng.randint(3, 13), side - 2) for side in free.shape)
         top, left = rng.randint(1, free.shape[0] - height - 1), rng.randint(1, free.shape[1] - width - 1)
-        area = np.zeros(free.shape, bool)
+        area = 0
         for _ in range(rng.choice([1, 3, 5, 7, 9])):
             h, w = rng.randint(3, max(3, height // 2 + 1)), rng.randint(3, max(3, width // 2 + 1))
             row, column = top + rng.randint(0, height - h), left + rng.randint(0, width - w)
-            area[row : row + h, column : column + w] = True
-        if not free[area].all():
+            for r in range(row, row + h):
+                area |= (1 << w) - 1 << r * stride + column
+        if area & ~allowed:
             continue
-        rim = np.pad(area & grow(~area), 1).astype(int)
-        neighbours = rim[:-2, 1:-1] + rim[2:, 1:-1] + rim[1:-1, :-2] + rim[1:-1, 2:]
-        single = (neighbours[rim[1:-1, 1:-1] > 0] == 2).all()
-        if single and not holes(area).any() and label(area, diagonal=False)[1] == 1:
-            return area
+        others = full & ~area
+        across = others | others << 1 | others >> 1
+        rim = area & (across | across << stride | across >> stride)
+        below, above, right, left = rim << stride, rim >> stride, rim << 1, rim >> 1
+        two = below & above | right & left | (below | above) & (right | left)  # neighbours, or more
+        three = below & above & (right | left) | right & left & (below | above)
+        single = not rim & (three | ~two)
+        # No holes, and in one piece.
+        if single and _flood(1, others, stride) == others and _flood(area & -area, area, stride) == area:
+            cells = [area >> place & 1 > 0 for place in range(free.size)]
+            return np.array(cells).reshape(free.shape)
     raise Retry
+
+
+def _flood(seen: int, free: int, stride: int) -> int:
+    """The free cells that can be reached over edges."""
+    while True:
+        more = (seen | seen << 1 | seen >> 1 | seen << stride | seen >> stride) & free
+        if more == seen:
+            return seen
+        seen = more
 
 
 def verify(grid: Grid) -> Grid:

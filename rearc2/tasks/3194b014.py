@@ -2,7 +2,20 @@
 
 from random import Random
 
-from rearc2.helpers import Grid, Retry, canvas, colors, objects, paint, place, random_cells, random_shape
+import numpy as np
+
+from rearc2.helpers import (
+    Grid,
+    Retry,
+    canvas,
+    colors,
+    label,
+    objects,
+    paint,
+    place,
+    random_cells,
+    random_shape,
+)
 
 SIDE = 20
 
@@ -11,7 +24,8 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     first, second, stray, *blob_colors = colors(rng, 3 + rng.choice([3, 3, 4]))
     noise = [0] * rng.randint(8, 10) + [first] * rng.randint(4, 5) + [second] * rng.randint(3, 5)
     grid = random_cells(rng, (SIDE, SIDE), noise)
-    if max(thing.size for thing in objects(grid, diagonal=False)) > 14:
+    pieces = (label(grid == color, diagonal=False)[0] for color in (first, second))
+    if any(np.bincount(numbers.ravel())[1:].max(initial=0) > 14 for numbers in pieces):
         raise Retry
     shapes = [
         random_shape(rng, rng.randint(3, 8), rng.randint(3, 8), rng.choice([1.0, rng.uniform(0.7, 0.95)]))

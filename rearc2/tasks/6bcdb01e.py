@@ -24,18 +24,23 @@ def _draw(rng: Random, side: int, turns: int) -> tuple[Grid, Grid]:
         return 0 <= r < side and 0 <= c < side
 
     for turn in range(turns):
-        for _ in range(rng.randint(1 + (turn == 0), side - 2)):
-            row, column = row + down, column + right
-            way.append((row, column))
+        length = rng.randint(1 + (turn == 0), side - 2)
+        start = row, column
+        row, column = row + down * length, column + right * length
         ahead = row + down, column + right
+        steps = range(1, length + 1)
+        way += [(start[0] + down * step, start[1] + right * step) for step in steps]
         down, right = rng.choice([(right, down), (-right, -down)])
-        blocks |= {ahead, (row - down, column - right)}  # only one side stays free
-        if not inside(row, column) or not all(inside(*block) for block in blocks) or blocks & set(way):
+        aside = row - down, column - right
+        if not (inside(row, column) and inside(*ahead) and inside(*aside)):
+            raise Retry
+        blocks |= {ahead, aside}  # only one side stays free
+        if not blocks.isdisjoint(way):
             raise Retry
     while inside(row + down, column + right):
         row, column = row + down, column + right
         way.append((row, column))
-    if blocks & set(way) or len(way) < 1.5 * side:
+    if not blocks.isdisjoint(way) or len(way) < 1.5 * side:
         raise Retry
     before = canvas(side, side, FIELD)
     before[scatter(rng, before.shape, rng.uniform(0.1, 0.4))] = BLOCK

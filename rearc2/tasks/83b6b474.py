@@ -47,35 +47,31 @@ def _pieces(rng: Random, side: int, count: int) -> list[Places]:
 
 
 def _assemblies(pieces: list[Places], ring: Places) -> int:
-    """In how many ways the pieces cover the ring, at most 2; a set of ring cells is the bits of a number."""
-    bit = {place: 1 << number for number, place in enumerate(ring)}
-    covers = []
-    for piece in pieces:
-        row, column = piece[0]
-        found = []
-        for a, b in ring:
-            cover = 0
-            for r, c in piece:
-                place = bit.get((r + a - row, c + b - column))
-                if place is None:
-                    break
-                cover |= place
-            else:
-                found.append(cover)
-        covers.append(found)
+    """In how many ways the pieces cover the ring, 2 or more if not one; a set of cells is the bits of a number."""
+    stride = max(ring)[1] + 2  # a free column between the rows
+    places = [row * stride + column for row, column in ring]
+    whole = sum(1 << place for place in places)
+    covers: dict[int, list[tuple[int, int]]] = {1 << place: [] for place in places}  # by their lowest bit
+    for number, piece in enumerate(pieces):
+        bits = [row * stride + column for row, column in piece]
+        first = min(bits)
+        shape = sum(1 << bit - first for bit in bits)
+        for place in places:
+            if not shape << place & ~whole:
+                covers[1 << place].append((1 << number, shape << place))
 
-    def ways(covered: int, left: frozenset[int]) -> int:
+    def ways(uncovered: int, left: int) -> int:
         if not left:
             return 1
-        free = ~covered & (covered + 1)  # the lowest bit that is not set
         found = 0
-        for number in left:
-            for cover in covers[number]:
-                if cover & free and not cover & covered and found < 2:
-                    found += ways(covered | cover, left - {number})
+        for number, cover in covers[uncovered & -uncovered]:
+            if number & left and not cover & ~uncovered:
+                found += ways(uncovered & ~cover, left & ~number)
+                if found > 1:
+                    break
         return found
 
-    return ways(0, frozenset(range(len(pieces))))
+    return ways(whole, (1 << len(pieces)) - 1)
 
 
 def verify(grid: Grid) -> Grid:

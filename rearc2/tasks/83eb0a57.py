@@ -12,7 +12,6 @@ from rearc2.helpers import (
     background,
     canvas,
     colors,
-    grow,
     objects,
     place,
     retrying,
@@ -57,38 +56,40 @@ def _marks(rng: Random, height: int, width: int) -> Mask:
 
 def _windows(rng: Random, marks: Mask, count: int) -> list[Box]:
     """Parts of the rectangle, each within the ones before or apart from them: it is clear which covers which."""
+    # Sets of cells are numbers with one bit per cell and a free column between the rows.
+    stride = marks.shape[1] + 1
+    bits = sum(1 << row * stride + column for row, column in np.argwhere(marks).tolist())
     boxes: list[Box] = []
-    covers: list[Mask] = []
+    covers: list[int] = []
     for _ in range(count):
-        top, left, tall, wide = retrying(lambda: _window(rng, marks))
-        cover = np.zeros_like(marks)
-        cover[top : top + tall, left : left + wide] = True
-        if any(
-            (cover & other).any() and ((cover & ~other).any() or (cover == other).all()) for other in covers
-        ):
+        cover, window = retrying(lambda: _window(rng, marks.shape, bits))
+        if any(cover & other and (cover & ~other or cover == other) for other in covers):
             raise Retry
-        boxes.append((top, left, tall, wide))
+        boxes.append(window)
         covers.append(cover)
     return boxes
 
 
-def _window(rng: Random, marks: Mask) -> Box:
-    """A part of the rectangle that cuts no mark and whose marks occur in no other place."""
-    height, width = marks.shape
+def _window(rng: Random, shape: tuple[int, int], marks: int) -> tuple[int, Box]:
+    """A part of the rectangle that cuts no mark and whose marks occur in no other place: its cells and its box."""
+    height, width = shape
+    stride = width + 1
     tall, wide = rng.randint(3, height - 1), rng.randint(3, width - 1)
     top, left = rng.randint(0, height - tall), rng.randint(0, width - wide)
-    window = marks[top : top + tall, left : left + wide]
-    if not window.any() or window.all():
+    column = ((1 << tall * stride) - 1) // ((1 << stride) - 1)
+    corner = column * ((1 << wide) - 1)  # the window, moved to the upper left
+    cover = corner << top * stride + left
+    within = marks & cover
+    if not within or within == cover:
         raise Retry
-    within = np.zeros_like(marks)
-    within[top : top + tall, left : left + wide] = True
-    cut = grow(marks & within) & marks & ~within
-    if cut.any():
+    across = within | within << 1 | within >> 1
+    if (across | across << stride | across >> stride) & marks & ~within:
+        raise Retry  # a mark is cut
+    window = within >> top * stride + left
+    places = [r * stride + c for r in range(height - tall + 1) for c in range(width - wide + 1)]
+    if [marks >> place & corner for place in places].count(window) != 1:
         raise Retry
-    images = np.lib.stride_tricks.sliding_window_view(marks, window.shape)
-    if (images == window).all(axis=(2, 3)).sum() != 1:
-        raise Retry
-    return top, left, tall, wide
+    return cover, (top, left, tall, wide)
 
 
 def verify(grid: Grid) -> Grid:

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, box, canvas, colors, fill, grow, label, place, retrying
+from rearc2.helpers import Grid, Mask, Retry, box, canvas, colors, fill, grow, label, retrying, spots
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -35,7 +35,10 @@ def _draw(rng: Random, side: int, counts: tuple[int, int]) -> tuple[Grid, Grid]:
         for _ in range(count):
             height, width = rng.randint(3, 8), rng.randint(3, 11)
             # The ring of bumps belongs to the box; beside the blocks that are there already one cell stays free.
-            ((row, column),) = place(rng, free.shape, [(height + 2, width + 2)], gap=0, taken=~free)
+            places = spots(~free, height + 2, width + 2)
+            if not len(places):
+                raise Retry
+            row, column = places[rng.randrange(len(places))].tolist()
             fill(free, row - 1, column - 1, height + 4, width + 4, False)
             spot = row + 1, column + 1, height, width
             fill(before, *spot, block)

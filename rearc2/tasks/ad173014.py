@@ -33,15 +33,12 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _draw(rng: Random, inner: int, height: int, width: int, count: int) -> tuple[Grid, Grid]:
-    before = canvas(height, width)
     top, left = rng.randint(2, 4), rng.randint(2, 4)
     bottom, right = height - 1 - rng.randint(2, 6), width - 1 - rng.randint(2, 6)
-    frame(before, top, left, bottom - top + 1, right - left + 1, LOOP)
     # Sides of the loop by turns, clockwise, and where along its side each box lies: that is the order of the boxes.
     sides = sorted(SIDES * 2, key=SIDES.index)
     sides = [sides[number] for number in sorted(rng.sample(range(8), count))]
-    taken = np.zeros(before.shape, bool)
-    boxes = []
+    boxes: list[tuple[int, int, tuple[int, int]]] = []
     for side in sides:
         level = side in ("top", "bottom")
         size = inner + 2
@@ -54,15 +51,16 @@ def _draw(rng: Random, inner: int, height: int, width: int, count: int) -> tuple
             for r, c in places
             if 0 <= r <= height - size
             and 0 <= c <= width - size
-            and not taken[r : r + size, c : c + size].any()
+            and not any(abs(r - a) <= size and abs(c - b) <= size for _, _, (a, b) in boxes)
         ]
         if not places:
             raise Retry
         place = rng.choice(places)
-        fill(taken, place[0] - 1, place[1] - 1, size + 2, size + 2, 1)
         along = place[1] if level else place[0]
         boxes.append((SIDES.index(side), along if side in ("top", "right") else -along, place))
     boxes.sort()
+    before = canvas(height, width)
+    frame(before, top, left, bottom - top + 1, right - left + 1, LOOP)
     after = before.copy()
     palette = colors(rng, count, (0, LOOP, FRAME))
     for number, (_, _, (box_top, box_left)) in enumerate(boxes):

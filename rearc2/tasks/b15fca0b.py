@@ -8,7 +8,6 @@ from rearc2.helpers import Grid, Mask, Retry, canvas, mostly, retrying, symmetri
 
 WALL, END, WAY = 1, 2, 4
 FAR = 999  # more than any way is long
-STEPS = [(-1, 0), (1, 0), (0, -1), (0, 1)]
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -48,25 +47,26 @@ def _draw(rng: Random, side: int) -> tuple[Grid, Grid]:
 
 def _only_way(free: Mask, first: tuple[int, int], final: tuple[int, int]) -> list[tuple[int, int]]:
     """The places of the shortest way; there must be one and no other of the same length."""
-    came_from: dict[tuple[int, int], list[tuple[int, int]]] = {first: []}
-    layer = [first]
-    while layer and final not in came_from:
-        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
-        for row, column in layer:
-            for down, right in STEPS:
-                place = row + down, column + right
-                inside = 0 <= place[0] < free.shape[0] and 0 <= place[1] < free.shape[1]
-                if inside and free[place] and place not in came_from:
-                    found.setdefault(place, []).append((row, column))
+    stride = free.shape[1] + 1  # a wall beside each row, and above and below
+    cells = np.pad(free, ((1, 1), (0, 1))).ravel().tolist()
+    start, end = ((row + 1) * stride + column for row, column in (first, final))
+    came_from: dict[int, list[int]] = {start: []}
+    layer = [start]
+    while layer and end not in came_from:
+        found: dict[int, list[int]] = {}
+        for here in layer:
+            for place in (here - stride, here + stride, here - 1, here + 1):
+                if cells[place] and place not in came_from:
+                    found.setdefault(place, []).append(here)
         came_from |= found
         layer = list(found)
-    way = [final]
-    while way[-1] != first:
+    way = [end]
+    while way[-1] != start:
         before = came_from.get(way[-1], [])
         if len(before) != 1:
             raise Retry
         way += before
-    return way
+    return [(place // stride - 1, place % stride) for place in way]
 
 
 def verify(grid: Grid) -> Grid:
@@ -77,14 +77,13 @@ def verify(grid: Grid) -> Grid:
 
 def _distances(free: Mask, start: tuple[int, int]) -> Grid:
     """Steps from `start` to each cell; FAR where no way leads."""
-    distance = np.full(free.shape, FAR)
+    padded = np.full((free.shape[0] + 2, free.shape[1] + 2), FAR)
+    distance = padded[1:-1, 1:-1]
     distance[start] = 0
     while True:
-        padded = np.pad(distance, 1, constant_values=FAR)
-        nearest = (
-            np.minimum.reduce([padded[:-2, 1:-1], padded[2:, 1:-1], padded[1:-1, :-2], padded[1:-1, 2:]]) + 1
-        )
+        vertical = np.minimum(padded[:-2, 1:-1], padded[2:, 1:-1])
+        nearest = np.minimum(vertical, np.minimum(padded[1:-1, :-2], padded[1:-1, 2:])) + 1
         closer = np.where(free, np.minimum(distance, nearest), distance)
         if (closer == distance).all():
-            return distance
-        distance = closer
+            return closer
+        distance[:] = closer

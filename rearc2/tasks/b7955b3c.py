@@ -21,7 +21,6 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 def _draw(rng: Random, height: int, width: int, count: int, stains: int) -> tuple[Grid, Grid]:
     ground, *palette = colors(rng, 1 + count, (STAIN,))
-    after = canvas(height, width, ground)
     boxes: dict[int, tuple[int, int, int, int]] = {ground: (0, 0, height, width)}
     for color in palette:
         size = rng.randint(height // 3, height * 3 // 4), rng.randint(width // 3, width * 3 // 4)
@@ -30,14 +29,29 @@ def _draw(rng: Random, height: int, width: int, count: int, stains: int) -> tupl
             size = rng.choice([(size[0], narrow[1]), (narrow[0], size[1])])
         top, left = rng.randint(1, height - size[0] - 1), rng.randint(1, width - size[1] - 1)
         boxes[color] = top, left, *size
-        fill(after, top, left, *size, color)
-    if any(not (after == color).any() or box(after == color) != at for color, at in boxes.items()):
-        raise Retry
+    _check_that_all_sides_show(boxes, width)
+    after = canvas(height, width)
+    for color, at in boxes.items():
+        fill(after, *at, color)
     before = after.copy()
     for top, left in place(rng, (height, width), [(3, 3)] * stains, gap=0):
         paint(before, PLUS, top, left, STAIN)
     _check_that_it_shows(before, after, boxes)
     return before, after
+
+
+def _check_that_all_sides_show(boxes: dict[int, tuple[int, int, int, int]], stride: int) -> None:
+    """Raises Retry if a side of a box lies wholly below later boxes."""
+    # A set of cells is a number with one bit per cell.
+    covered = 0
+    for top, left, height, width in reversed(boxes.values()):
+        row = (1 << width) - 1 << top * stride + left
+        column = sum(1 << r * stride + left for r in range(top, top + height))
+        if not (row & ~covered and row << (height - 1) * stride & ~covered):
+            raise Retry
+        if not (column & ~covered and column << width - 1 & ~covered):
+            raise Retry
+        covered |= column * ((1 << width) - 1)
 
 
 def _check_that_it_shows(before: Grid, after: Grid, boxes: dict[int, tuple[int, int, int, int]]) -> None:

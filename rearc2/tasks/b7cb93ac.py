@@ -9,7 +9,6 @@ import numpy as np
 from rearc2.helpers import (
     Grid,
     Retry,
-    Thing,
     canvas,
     colors,
     objects,
@@ -41,56 +40,89 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def _puzzle(rng: Random, count: int) -> Grid:
     """`count` pieces of three colours, which can be put together in only one way."""
     largest_color, *others = colors(rng, 3)
-    after = canvas(*SHAPE)
+    after = [0] * 12  # in reading order
     if count == 5:  # hardly anything but a cross leaves four pieces
-        after[1] = after[:, rng.randint(1, 2)] = largest_color
+        middle = rng.randint(1, 2)
+        largest = [4, 5, 6, 7, middle, 8 + middle]
     else:
         height, width = rng.randint(2, 3), rng.randint(3, 4)
-        largest = random_shape(rng, height, width, rng.uniform(0.5, 0.8))
-        paint(after, largest, rng.randint(0, 3 - height), rng.randint(0, 4 - width), largest_color)
-    for rest in objects(np.where(after == 0, 1, 0), diagonal=False):
+        rows, columns = np.nonzero(random_shape(rng, height, width, rng.uniform(0.5, 0.8)))
+        corner = 4 * rng.randint(0, 3 - height) + rng.randint(0, 4 - width)
+        largest = (rows * 4 + columns + corner).tolist()
+    for cell in largest:
+        after[cell] = largest_color
+    for rest in _parts([0 if color else 1 for color in after]):
+        if after[rest[0]]:
+            continue
         first, second = rng.sample(others, 2)
-        paint(after, rest.mask, rest.top, rest.left, first)
-        if rest.size >= 3 and rng.random() < 0.6:
-            row, column = rng.choice(rest.cells)
-            part = abs(np.arange(3)[:, None] - row) + abs(np.arange(4) - column) <= rng.randint(0, 2)
-            after[part & (after == first)] = second
-    pieces = sorted(objects(after, None, diagonal=False), key=lambda piece: -piece.size)
-    if len(np.unique(after)) < 3 or len(pieces) != count or pieces[0].size == pieces[1].size:
+        for cell in rest:
+            after[cell] = first
+        if len(rest) >= 3 and rng.random() < 0.6:
+            row, column = divmod(rng.choice(rest), 4)
+            reach = rng.randint(0, 2)
+            for cell in range(12):
+                if after[cell] == first and abs(cell // 4 - row) + abs(cell % 4 - column) <= reach:
+                    after[cell] = second
+    pieces = sorted(_parts(after), key=lambda piece: -len(piece))
+    if len(set(after)) < 3 or len(pieces) != count or len(pieces[0]) == len(pieces[1]):
         raise Retry
-    if pieces[0].color != largest_color or not _unique(pieces):
+    if after[pieces[0][0]] != largest_color or not _unique(pieces, after):
         raise Retry
-    return after
+    return np.array(after).reshape(SHAPE)
 
 
-def _unique(pieces: list[Thing]) -> bool:
+def _parts(colored: list[int]) -> list[list[int]]:
+    """The connected cells of one colour, in reading order."""
+    parts = []
+    left = set(range(12))
+    while left:
+        first = min(left)
+        left.remove(first)
+        part = [first]
+        for cell in part:
+            column = cell % 4
+            for near in (cell - 4, cell + 4, cell - 1 if column else -1, cell + 1 if column < 3 else -1):
+                if near in left and colored[near] == colored[first]:
+                    left.remove(near)
+                    part.append(near)
+        parts.append(sorted(part))
+    return parts
+
+
+def _unique(pieces: list[list[int]], colored: list[int]) -> bool:
     """Whether only one picture comes from the pieces, if all but the first may be turned and mirrored."""
-    ways: list[set[int]] = []  # for each piece what it can cover, as numbers with one bit per cell
+    ways = []  # for each piece what it can cover, as numbers with one bit per cell
     for number, piece in enumerate(pieces):
         covers = set()
-        images = [piece.mask] if number == 0 else symmetries(piece.mask)
-        for image in {(image.shape, image.tobytes()): image for image in images}.values():
-            rows, columns = np.nonzero(image)
-            corner = sum(1 << bit for bit in (rows * 4 + columns).tolist())
-            for top in range(4 - image.shape[0]):
-                covers.update(corner << 4 * top + left for left in range(5 - image.shape[1]))
+        places = [divmod(cell, 4) for cell in piece]
+        turned = [(column, row) for row, column in places]
+        for image in [places] if number == 0 else [places, turned]:
+            rows, columns = zip(*image, strict=True)
+            top, left = min(rows), min(columns)
+            height, width = max(rows) - top, max(columns) - left
+            if height > 2:
+                continue
+            for down, right in (
+                ((0, 0),) if number == 0 else ((0, 0), (0, width), (height, 0), (height, width))
+            ):
+                # Counted from the other side, the rows or columns are mirrored.
+                corner = sum(1 << 4 * abs(r - top - down) + abs(c - left - right) for r, c in image)
+                covers.update(corner << 4 * y + x for y in range(3 - height) for x in range(4 - width))
         ways.append(covers)
     pictures = set()
-    nothing: frozenset[tuple[int, int]] = frozenset()
-    open_cases = [(0, frozenset(range(len(pieces))), nothing)]
+    open_cases = [(0, (1 << len(pieces)) - 1, 0)]
     while open_cases and len(pictures) < 2:
-        filled, unused, colored = open_cases.pop()
+        filled, unused, picture = open_cases.pop()
         if not unused:
-            pictures.add(
-                frozenset((color, bit) for color, cover in colored for bit in range(12) if cover >> bit & 1)
-            )
+            pictures.add(picture)
             continue
         gap = ~filled & (filled + 1)  # the first free cell
-        for number in sorted(unused):
-            for cover in ways[number]:
-                if cover & gap and not cover & filled:
-                    case = filled | cover, unused - {number}, colored | {(pieces[number].color, cover)}
-                    open_cases.append(case)
+        for number, covers in enumerate(ways):
+            if unused >> number & 1:
+                shift = 12 * colored[pieces[number][0]]
+                for cover in covers:
+                    if cover & gap and not cover & filled:
+                        open_cases.append((filled | cover, unused & ~(1 << number), picture | cover << shift))
     return len(pictures) == 1
 
 

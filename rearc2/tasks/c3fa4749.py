@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, colors, grow, label, objects, random_cells
+from rearc2.helpers import Grid, Mask, Retry, colors, grow, label, random_cells
 
 BLOCK = 12  # cells; noise of one colour does not make as large an object
 
@@ -68,11 +68,8 @@ def verify(grid: Grid) -> Grid:
     output = grid.copy()
     border = np.ones(grid.shape, bool)
     border[1:-1, 1:-1] = False
-    for block in objects(grid, background=None, diagonal=False):
-        if block.size < BLOCK:
-            continue
-        free = np.ones(grid.shape, bool)
-        free[block.slices][block.mask] = False
+    for block in _blocks(grid):
+        free = ~block
         regions, count = label(free, diagonal=False)
         sizes = np.bincount(regions.ravel(), minlength=count + 1)
         surroundings = int(sizes[1:].argmax()) + 1
@@ -82,3 +79,13 @@ def verify(grid: Grid) -> Grid:
             if number != surroundings and mouth.any():
                 output[hollow] = grid[mouth][0]
     return output
+
+
+def _blocks(grid: Grid) -> list[Mask]:
+    """The large pieces of one colour, by first cell in reading order."""
+    blocks = []
+    for color in range(10):
+        numbers, count = label(grid == color, diagonal=False)
+        sizes = np.bincount(numbers.ravel(), minlength=count + 1)
+        blocks += [numbers == number for number in range(1, count + 1) if sizes[number] >= BLOCK]
+    return sorted(blocks, key=lambda block: int(block.argmax()))

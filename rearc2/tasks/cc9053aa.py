@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, grow, label, retrying
+from rearc2.helpers import Grid, Retry, canvas, grow, retrying
 
 NET, END, DANGER = 8, 9, 7
 
@@ -15,96 +15,107 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _pair(rng: Random) -> tuple[Grid, Grid]:
+    # Sets of cells are numbers with one bit per cell and a free column between the rows: floods are fast on them.
     height, width = 2 * rng.randint(3, 5) + 1, 2 * rng.randint(3, 6) + 1
-    net = np.zeros((height, width), bool)
-    net[1:-1:2, 1:-1:2] = True  # knots
+    stride = width + 1
+    net = sum(
+        1 << row * stride + column for row in range(1, height, 2) for column in range(1, width, 2)
+    )  # knots
     density = rng.uniform(0.5, 0.95)
     for row in range(1, height - 1):
-        for column in range(1, width - 1):
-            if (row + column) % 2:  # a thread between two knots
-                rim = row in (1, height - 2) or column in (1, width - 2)
-                net[row, column] = rng.random() < (max(density, 0.95) if rim else density)
-    doors = [(edge, column) for edge, row in ((0, 1), (-1, -2)) for column in np.flatnonzero(net[row])]
-    doors += [(row, edge) for edge, column in ((0, 1), (-1, -2)) for row in np.flatnonzero(net[:, column])]
-    ends = [(int(row) % height, int(column) % width) for row, column in rng.sample(doors, 2)]
+        for column in range(1 + row % 2, width - 1, 2):  # a thread between two knots
+            rim = row in (1, height - 2) or column in (1, width - 2)
+            if rng.random() < (max(density, 0.95) if rim else density):
+                net |= 1 << row * stride + column
+    rows, columns = range(height), range(width)
+    doors = [
+        (edge, c)
+        for edge, r in ((0, 1), (height - 1, height - 2))
+        for c in columns
+        if net >> r * stride + c & 1
+    ]
+    doors += [
+        (r, edge) for edge, c in ((0, 1), (width - 1, width - 2)) for r in rows if net >> r * stride + c & 1
+    ]
+    ends = rng.sample(doors, 2)
     if sum(abs(a - b) for a, b in zip(*ends, strict=True)) < rng.randint(4, (height + width) // 2):
         raise Retry  # the way should be long
-    if label(net, diagonal=False)[1] > 1:
+    start, end = (1 << row * stride + column for row, column in ends)
+    if _flood(net & -net, net, stride) != net:
         raise Retry
-    dangers = np.zeros_like(net)
-    free = {(row, column) for row, column in np.argwhere(net).tolist()}
-    choices = (np.argwhere(~net[1:-1, 1:-1]) + 1).tolist()
+    dangers, free = 0, net
+    inner = [(row, column) for row in rows[1:-1] for column in columns[1:-1]]
+    choices = [place for place in inner if not net >> place[0] * stride + place[1] & 1]
     for row, column in rng.sample(choices, min(6, len(choices))):
-        dangers[row, column] = True
-        free -= {(r, c) for r in range(row - 1, row + 2) for c in range(column - 1, column + 2)}
-        found = _only_way(free, ends)
-        if found is not None:
+        danger = 1 << row * stride + column
+        dangers |= danger
+        across = danger | danger << 1 | danger >> 1
+        free &= ~(across | across << stride | across >> stride)
+        way = _only_way(free, start, end, stride)
+        if way:
             break
     else:
         raise Retry
-    way = np.zeros_like(net)
-    for place in found:
-        way[place] = True
     # The orange cells matter, and it does not depend on whether corners count as touching.
-    if way.sum() < rng.randint(5, 18) or (_steps(net, ends) == way.sum() + 2 and rng.random() < 0.9):
+    steps = way.bit_count() + 2
+    if steps - 2 < rng.randint(5, 18) or (_steps(net, start, end, stride) == steps and rng.random() < 0.9):
         raise Retry
-    if _steps(net & ~grow(dangers, diagonal=False), ends) != way.sum() + 2:
+    if _steps(net & ~(dangers | _beside(dangers, stride)), start, end, stride) != steps:
         raise Retry
     before = canvas(height, width)
-    before[net] = NET
-    before[dangers] = DANGER
-    for place in ends:
-        before[place] = END
+    for cells, color in ((net, NET), (dangers, DANGER), (start | end, END)):
+        _color(before, cells, color)
     after = before.copy()
-    after[way] = END
+    _color(after, way, END)
     return before, after
 
 
-def _at(like: Mask, place: tuple[int, int]) -> Mask:
-    mask = np.zeros_like(like)
-    mask[place] = True
-    return mask
+def _beside(cells: int, stride: int) -> int:
+    return cells << 1 | cells >> 1 | cells << stride | cells >> stride
 
 
-def _only_way(free: set[tuple[int, int]], ends: list[tuple[int, int]]) -> set[tuple[int, int]] | None:
-    """The free cells between the ends, if they form one way without forks."""
-    cells = free | set(ends)
-    found = {ends[0]}
-    waiting = [ends[0]]
-    while waiting:
-        new = [place for place in _beside(waiting.pop()) if place in cells and place not in found]
-        found.update(new)
-        waiting += new
-    if ends[1] not in found:
-        return None
-    near = {place: sum(other in found for other in _beside(place)) + (place in ends) for place in found}
-    waiting = [place for place in found if near[place] < 2]
-    while waiting:  # blind alleys, cell by cell from their ends
-        place = waiting.pop()
-        if near.pop(place, None) is not None:
-            for other in _beside(place):
-                if other in near:
-                    near[other] -= 1
-                    waiting += [other] if near[other] < 2 else []
-    if any(count != 2 for count in near.values()):
-        return None
-    return near.keys() - set(ends)
+def _flood(seen: int, free: int, stride: int) -> int:
+    """The free cells that can be reached."""
+    while True:
+        more = seen | _beside(seen, stride) & free
+        if more == seen:
+            return seen
+        seen = more
 
 
-def _beside(place: tuple[int, int]) -> list[tuple[int, int]]:
-    row, column = place
-    return [(row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)]
+def _only_way(free: int, start: int, end: int, stride: int) -> int:
+    """The free cells between the ends, if they form one way without forks; else 0."""
+    ends = start | end
+    cells = _flood(start, free | ends, stride)
+    if not cells & end:
+        return 0
+    while True:  # without the ends of blind alleys, again and again
+        below, above, right, left = cells << stride, cells >> stride, cells << 1, cells >> 1
+        one = below | above | right | left
+        two = below & above | right & left | (below | above) & (right | left)  # neighbours, or more
+        kept = cells & (two | one & ends)
+        if kept == cells:
+            break
+        cells = kept
+    three = below & above & (right | left) | right & left & (below | above)
+    return 0 if cells & (three | two & ends) else cells & ~ends
 
 
-def _steps(free: Mask, ends: list[tuple[int, int]]) -> int:
+def _steps(free: int, start: int, end: int, stride: int) -> int:
     """How many cells the shortest way has, both ends included."""
-    seen = _at(free, ends[0])
-    free = free | _at(free, ends[1])
-    for count in range(1, free.size):
-        if seen[ends[1]]:
-            return count
-        seen |= grow(seen, diagonal=False) & free
-    raise Retry
+    seen, count = start, 1
+    while not seen & end:
+        more = seen | _beside(seen, stride) & (free | end)
+        if more == seen:
+            raise Retry
+        seen, count = more, count + 1
+    return count
+
+
+def _color(grid: Grid, cells: int, color: int) -> None:
+    for row, column in np.ndindex(grid.shape):
+        if cells >> row * (grid.shape[1] + 1) + column & 1:
+            grid[row, column] = color
 
 
 def verify(grid: Grid) -> Grid:

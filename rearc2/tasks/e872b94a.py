@@ -1,14 +1,15 @@
 """Grey lines run from border to border and cut the grid into areas. The output is a column of as many black cells as
 there are areas, one more than lines."""
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
 
-from rearc2.helpers import Grid, Mask, Retry, canvas, grow, label, objects, retrying
+from rearc2.helpers import Grid, Mask, Retry, canvas, label, objects, retrying
 
 GREY = 5
-STEPS = ((-1, 0), (0, 1), (1, 0), (0, -1))
+INNER, RIM, BLOCKED, OUTSIDE = range(4)  # kinds of cells
 
 
 def generate(rng: Random) -> tuple[Grid, Grid]:
@@ -20,47 +21,71 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 
 
 def _lines(rng: Random, shape: tuple[int, int], count: int) -> Mask:
-    lines = np.zeros(shape, bool)
+    # Plain lists and bits of chance, since most of the many tries fail.
+    stride = shape[1] + 2
+    inner = [OUTSIDE, RIM, *[INNER] * (shape[1] - 2), RIM, OUTSIDE]
+    rim = [OUTSIDE, *[RIM] * shape[1], OUTSIDE]
+    cells = [OUTSIDE] * stride + rim + inner * (shape[0] - 2) + rim + [OUTSIDE] * stride
+    drawn: list[int] = []
     for _ in range(count):
-        blocked = grow(lines)
-        lines |= retrying(lambda blocked=blocked: _line(rng, blocked), 20)
+        for _ in range(20):
+            way = _line(rng.getrandbits, rng.random, shape, cells)
+            if way:
+                break
+        else:
+            raise Retry
+        drawn += way
+        for here in way:
+            for row in (here - stride, here, here + stride):
+                for near in (row - 1, row, row + 1):
+                    if cells[near] != OUTSIDE:
+                        cells[near] = BLOCKED
+    lines = np.zeros((shape[0] + 2, stride), bool)
+    lines.ravel()[drawn] = True
+    lines = lines[1:-1, 1:-1]
     if label(~lines, diagonal=False)[1] != count + 1:
         raise Retry
     return lines
 
 
-def _line(rng: Random, blocked: Mask) -> Mask:
-    """A way from border to border that goes straight or turns, and does not come near itself."""
-    height, width = blocked.shape
-    side = rng.randrange(4)
-    row = (height - 1, rng.randrange(height), 0, rng.randrange(height))[side]
-    column = (rng.randrange(width), 0, rng.randrange(width), width - 1)[side]
+def _line(
+    bits: Callable[[int], int], chance: Callable[[], float], shape: tuple[int, int], cells: list[int]
+) -> list[int]:
+    """A way from border to border that goes straight or turns, and does not come near itself; empty if it fails.
+
+    The cells come row after row, with a frame; the way is a list of positions in it.
+    """
+    height, width = shape
+    side = _below(bits, 4)  # where it goes first: up, right, down, left
+    row = (height - 1, _below(bits, height), 0, _below(bits, height))[side]
+    column = (_below(bits, width), 0, _below(bits, width), width - 1)[side]
+    stride = width + 2
+    steps = (-stride, 1, stride, -1)
+    here = (row + 1) * stride + column + 1
     turn = side
-    way: dict[tuple[int, int], None] = {}  # in order
-    while True:
-        if blocked[row, column] or (row, column) in way:
-            raise Retry
-        near = (
-            (row - 1, column) in way,
-            (row + 1, column) in way,
-            (row, column - 1) in way,
-            (row, column + 1) in way,
-        )
-        if sum(near) > 1:
-            raise Retry
-        way[row, column] = None
-        if len(way) > 1 and (row in (0, height - 1) or column in (0, width - 1)) and rng.random() < 0.7:
-            break
-        if len(way) > 1 and rng.random() < 0.65:
-            turn = (side + rng.choice((-1, 0, 1))) % 4  # never straight back
-        row, column = row + STEPS[turn][0], column + STEPS[turn][1]
-        if not (0 <= row < height and 0 <= column < width):
-            break
-    if len(way) <= min(height, width) // 2 + 1:
-        raise Retry
-    mask = np.zeros(blocked.shape, bool)
-    mask[tuple(np.transpose(list(way)))] = True
-    return mask
+    way: dict[int, None] = {}  # in order
+    while cells[here] != OUTSIDE:
+        if cells[here] == BLOCKED or here in way:
+            return []
+        if (here - stride in way) + (here + stride in way) + (here - 1 in way) + (here + 1 in way) > 1:
+            return []
+        way[here] = None
+        if len(way) > 1:
+            if cells[here] == RIM and chance() < 0.7:
+                break
+            if chance() < 0.65:
+                turn = (side + _below(bits, 3) - 1) % 4  # never straight back
+        here += steps[turn]
+    return list(way) if len(way) > min(height, width) // 2 + 1 else []
+
+
+def _below(bits: Callable[[int], int], count: int) -> int:
+    """A number from 0 to count - 1."""
+    length = count.bit_length()
+    number = bits(length)
+    while number >= count:
+        number = bits(length)
+    return number
 
 
 def verify(grid: Grid) -> Grid:
