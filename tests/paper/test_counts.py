@@ -28,16 +28,19 @@ from charm.paper.counts import (
     TRAIN_STREAM,
     Claim,
     PaperTable,
+    Tally,
     as_printed,
     check_paper,
     drawn_sizes,
     paper_dataset,
     paper_tables,
 )
+from charm.paper.records import read_records
 from charm.reasoner.config import ReasonerConfig, hrm
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 
+ROOT = Path(__file__).parents[2]
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 
 
@@ -70,6 +73,26 @@ def test_every_claim_of_the_paper_is_counted_again() -> None:
         "cose-cl-baselines": 10,
         "fig:cl-baseline-param-efficiency": 3,
     }
+
+
+def test_only_what_is_checked_is_counted_as_agreeing() -> None:
+    """Six numbers of rows and two means of them are the paper's own; HRM's total is not what the paper prints."""
+    checks = check_paper({})
+    given = [(check.table, check.claim.label) for check in checks if check.claim.standing == "given"]
+    assert [label for table, label in given if table != "embedding-params"] == ["rows of a puzzle"] * 2
+    assert sum(label.endswith(": rows") for _, label in given) == 6
+    assert len(given) == 8
+    differing = [check for check in checks if not check.agrees]
+    assert [(one.claim.label, one.claim.printed, one.ours) for one in differing] == [
+        ("HRM: ARC-1 all", "475M", "476M")
+    ]
+    tally = Tally.of(checks)
+    assert (tally.checked, tally.agree, tally.given) == (len(checks) - 8, len(checks) - 9, 8)
+    record = read_records(ROOT / "benchmarks" / "results")["parameters"]
+    assert (record.number("counts"), record.number("agree")) == (tally.checked, tally.agree)
+    readme = (ROOT / "README.md").read_text()
+    assert f"{tally.agree} of {tally.checked} agree" in readme
+    assert f"{tally.agree} of the paper's {tally.checked} parameter counts" in readme
 
 
 def test_the_numbers_in_notes_and_readings() -> None:
@@ -186,7 +209,8 @@ def test_params_paper(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     assert "✗" not in text
     params(paper=True, json=True)
     found = json.loads(capsys.readouterr().out)
-    assert (found["failed"], found["counts"]) == (0, len(found["checks"]))
+    assert (found["failed"], found["counts"] + found["given"]) == (0, len(found["checks"]))
+    assert f"{found['agree']} of {found['counts']} counts agree" in " ".join(text.split())
     assert found["checks"][0]["drawn"] == 875_616
 
 

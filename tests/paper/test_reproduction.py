@@ -24,6 +24,7 @@ from charm.paper.records import ResultRecord, read_record, read_records
 from charm.paper.reproduction import BEGIN, END, Speed, render, tell, updated
 from charm.paper.tables import ARC1, SECTIONS, Row, StreamCost, TrainingCost
 from charm.report.measurements import FIGURES
+from charm.training.config import TrainConfig
 
 ROOT = Path(__file__).parents[2]
 ROWS = [row for rows in SECTIONS.values() for row in rows]
@@ -102,6 +103,31 @@ def test_commands_are_ones_that_exist(row: Row) -> None:
         tyro.cli(idle, args=words[1 + len(name) :], config=(tyro.conf.FlagCreatePairsOff,))
     if "--figure" in words:
         assert words[words.index("--figure") + 1] in FIGURES
+
+
+# What the commands of these tables must train, by the equal numbers in the paper's tables: (gate, optimizer of dense
+# matrices, of factor tables, evaluation repeats, views of Re-ARC, number of the run).
+TRAINED = {
+    "tab:arc1-rearc-data-ablations": (False, "adamw", "adamw", 1, 10, "CoSE 76.38"),
+    "tab:data-ratio": (False, "adamw", "adamw", 5, 100, "5 74.75"),
+    "tab:optimizer-ablations": (False, "adamw", "adamw", 2, 100, "AdamW 79.50"),
+    "tab:component-grid": (False, "muon", "muon", 2, 100, "CoSE 80.71"),
+    "tab:overall-arc-performance": (True, "muon", "muon", 2, 100, "84.0"),
+}
+
+
+@pytest.mark.parametrize("label", TRAINED)
+def test_commands_train_what_the_papers_numbers_belong_to(label: str) -> None:
+    (row,) = [row for row in ROWS if row.label == label]
+    words = shlex.split(row.command)
+    base = domain_of_preset(words[2]).configuration(words[2])
+    found = parse_preset("charm train", words[2], base, words[3:]).config
+    assert isinstance(found, TrainConfig)
+    *expected, number = TRAINED[label]
+    data, optimizer = found.data, found.optimizer
+    settings = [found.memory.gate, optimizer.dense, optimizer.factors]
+    assert [*settings, data.evaluate_repeats, data.synthetic_view_count] == expected
+    assert number in row.paper
 
 
 def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
