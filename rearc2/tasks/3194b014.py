@@ -35,6 +35,10 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
     largest, next_largest = sorted(sizes)[:-3:-1]
     if min(sizes) < 9 or largest < 20 or largest - next_largest < 4:
         raise Retry
+    # The largest blob has the largest box, too: of all blobs, and of noise (14 cells that fill 60 % of a box of 23).
+    boxes = [shape.size for shape in shapes]
+    if boxes.count(max(boxes)) > 1 or boxes[sizes.index(largest)] != max(boxes) or max(boxes) <= 23:
+        raise Retry
     if rng.random() < 0.2:
         grid[rng.randrange(SIDE), rng.randrange(SIDE)] = stray
     for shape, color, (top, left) in zip(
@@ -47,3 +51,9 @@ def generate(rng: Random) -> tuple[Grid, Grid]:
 def verify(grid: Grid) -> Grid:
     largest = max(objects(grid, diagonal=False), key=lambda thing: thing.size)
     return canvas(3, 3, largest.color)
+
+
+def rival_box(grid: Grid) -> Grid:
+    """The blob with the largest bounding box."""
+    blobs = [thing for thing in objects(grid, diagonal=False) if thing.size >= 9 and thing.mask.mean() >= 0.6]
+    return canvas(3, 3, max(blobs, key=lambda thing: thing.mask.size).color)
