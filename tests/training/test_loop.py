@@ -395,6 +395,7 @@ def test_every_preset_takes_a_step_at_reduced_size(name: str, tmp_path: Path) ->
         memory=replace(config.memory, rank=rank),
         steps=2,
         batch=4,
+        tokens=2048,
         device="cpu",
         log_every=1,
         checkpoint_every=2,
