@@ -238,16 +238,10 @@ def speedrun_public() -> TrainConfig:
 
 def writer_train() -> TrainConfig:
     """A writer on the training tasks' demonstrations: minutes on one GPU; see docs/speedrun.md."""
-    return TrainConfig(
-        data=DataConfig(
-            train=(),
-            evaluate=("arc1/training",),
-            auxiliary=(),
-            views=256,
-            evaluate_repeats=1,
-            balanced=True,
-            fixed_colors="output-only",
-        ),
+    base = speedrun()
+    return replace(
+        base,
+        data=replace(base.data, canvas="full", balanced=True, fixed_colors="output-only"),
         reasoner=ReasonerConfig(
             kind="writer",
             layers=8,
@@ -259,18 +253,9 @@ def writer_train() -> TrainConfig:
         ),
         # The rule does not change when colours do, so a puzzle and a symmetry are all that needs a name.
         memory=MemoryConfig(rank=0, colors="free", composer="add"),
-        optimizer=OptimizerConfig(
-            lr=1e-3,
-            factors="adamw",
-            factor_lr=1e-2,
-            factor_weight_decay=0.01,
-            warmup=100,
-            cooldown=0.4,
-        ),
+        optimizer=replace(base.optimizer, lr=1e-3, factor_weight_decay=0.01, cooldown=0.4),
         steps=10_000,
         checkpoint_every=2_500,
-        evaluate_every=0,
-        evaluate_views=64,
         evaluate_loops=(1,),
     )
 

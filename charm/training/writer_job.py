@@ -32,7 +32,6 @@ class WriterJob(ReasonerJob):
 
     def compile(self) -> None:
         """Compile the loss with its gradient where that is asked for, and say so if it fails."""
-
         taken = self.packs.taken
         self.packs.prepare()  # real sequences to compile with, which are not learned from yet
         self.packs.taken = taken
