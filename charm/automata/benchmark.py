@@ -59,16 +59,17 @@ class BenchmarkConfig:
     def __post_init__(self) -> None:
         if self.rules < 1 or self.examples < 1:
             raise CharmError(
-                "a benchmark needs at least one rule of each family and one example of each rule"
+                f"a benchmark needs at least 1 rule per family and 1 example per rule; "
+                f"got {self.rules} and {self.examples}"
             )
         if not self.families or list(self.families) != [one for one in FAMILIES if one in self.families]:
             raise CharmError(
-                f"families are some of {', '.join(FAMILIES)}, in this order, not {self.families}"
+                f"families must be a subset of {', '.join(FAMILIES)}, in this order; got {self.families}"
             )
         if not 5 <= self.side <= MAX_SIDE:
-            raise CharmError(f"the torus has a side of 5 to {MAX_SIDE}, not {self.side}")
+            raise CharmError(f"the torus side must be in 5..{MAX_SIDE}, got {self.side}")
         if not self.horizons or min(self.horizons) < 1 or sorted(set(self.horizons)) != list(self.horizons):
-            raise CharmError(f"horizons are rising numbers from 1 on, not {self.horizons}")
+            raise CharmError(f"horizons must be increasing numbers >= 1, got {self.horizons}")
 
     def described(self) -> str:
         return (
@@ -147,7 +148,7 @@ class Benchmark:
     def outputs(self, rule: Rule, horizon: int, examples: slice) -> Grids:
         """The same grids `horizon` updates later."""
         if horizon not in self.config.horizons:
-            raise CharmError(f"the benchmark has the horizons {self.config.horizons}, not {horizon}")
+            raise CharmError(f"horizon must be one of {self.config.horizons}, got {horizon}")
         bits = BITS[rule.family]
         at = 1 + bits * self.config.horizons.index(horizon)
         return unpack(self._planes(rule)[examples, at : at + bits], self.config.side)
@@ -161,7 +162,7 @@ class Benchmark:
         same = (have.seed, have.side, have.horizons) == (config.seed, config.side, config.horizons)
         enough = have.rules >= config.rules and have.examples >= config.examples
         if not (same and enough and set(config.families) <= set(have.families)):
-            raise CharmError(f"the benchmark has {have.described()}; asked for is {config.described()}")
+            raise CharmError(f"the benchmark has {have.described()}, but {config.described()} was requested")
         rules = {family: self.of_family(family)[: config.rules] for family in config.families}
         examples = slice(HELD_OUT + config.examples)
         arrays = {family: self.arrays[family][: config.rules, examples] for family in config.families}
@@ -200,7 +201,7 @@ def build(
             if len(kept) == config.rules:
                 break
         else:
-            raise CharmError(f"only {len(kept)} of {config.rules} {family} rules keep alive on this torus")
+            raise CharmError(f"only {len(kept)} of {config.rules} {family} rules stay alive on this torus")
         rules[family], arrays[family] = tuple(kept), np.stack(list(kept.values()))
     return Benchmark(config, rules, arrays)
 
@@ -213,7 +214,7 @@ def build_in(
         found = read_benchmark(folder)
         if found.config != config:
             raise CharmError(
-                f"{folder} holds another benchmark ({found.config.described()}); --replace replaces it"
+                f"{folder} contains another benchmark ({found.config.described()}); use --replace to overwrite it"
             )
         return found
     made = build(config, advance)
@@ -237,7 +238,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         data = json.loads(path.read_text("utf-8"))
         if data["format"] != FORMAT:
             raise CharmError(
-                f"{path}: the benchmark has format {data['format']}; this version reads {FORMAT}"
+                f"{path}: expected format {FORMAT}, got {data['format']}; build the benchmark again"
             )
         config = from_json(BenchmarkConfig, data["config"], str(path))
         rules = {family: tuple(map(parse_rule, data["rules"][family])) for family in config.families}
@@ -253,9 +254,7 @@ def read_benchmark(folder: Path) -> Benchmark:
     except (ValueError, TypeError, KeyError, EOFError) as error:
         raise CharmError(f"{folder}: not a CAR benchmark ({error})") from None
     if damaged:
-        raise CharmError(
-            f"{folder / damaged[0]}.npy: differs from what the manifest lists (SHA-256 mismatch)"
-        )
+        raise CharmError(f"{folder / damaged[0]}.npy: does not match the manifest (SHA-256 differs)")
     return Benchmark(config, rules, arrays)
 
 

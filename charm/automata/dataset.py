@@ -51,10 +51,12 @@ class CarData:
 
     def __post_init__(self) -> None:
         if not self.benchmark.side <= self.canvas <= FULL_SIDE:
-            raise CharmError(f"a canvas of side {self.canvas} is outside {self.benchmark.side}..{FULL_SIDE}")
+            raise CharmError(
+                f"the canvas side must be in {self.benchmark.side}..{FULL_SIDE}, got {self.canvas}"
+            )
         for horizon in self.horizons:
             if horizon not in self.benchmark.horizons:
-                raise CharmError(f"the benchmark has the horizons {self.benchmark.horizons}, not {horizon}")
+                raise CharmError(f"horizon must be one of {self.benchmark.horizons}, got {horizon}")
 
     @property
     def asked_horizons(self) -> tuple[int, ...]:
@@ -87,7 +89,7 @@ def load_benchmark(config: CarData) -> Benchmark:
     try:
         return read_benchmark(folder).part(config.benchmark)
     except CharmError as error:
-        raise CharmError(f"{error}; `{build_command(config.benchmark)}` makes it") from None
+        raise CharmError(f"{error}; run `{build_command(config.benchmark)}` to build it") from None
 
 
 def build_command(config: BenchmarkConfig) -> str:

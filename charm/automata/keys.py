@@ -90,10 +90,10 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
         puzzle_R = keys.puzzle.numpy()
         if len(self.instances.puzzles) != len(self.rule_P):
             raise CharmError(
-                f"{len(self.instances.puzzles)} puzzles do not match {len(self.rule_P)} combinations"
+                f"expected {len(self.rule_P)} puzzles, one per combination; got {len(self.instances.puzzles)}"
             )
         if (np.diff(puzzle_R) < 0).any():
-            raise CharmError("the rows of CAR's combinations must follow one another in order")
+            raise CharmError("the rows of CAR's combinations must be consecutive and in order")
         own_R = np.maximum(puzzle_R, 0).astype(np.int64)
         return {
             "rule": self.rule_P[own_R],
@@ -119,7 +119,7 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
             rule, horizon = (np.array(data[name], np.int64) for name in ("rule", "horizon"))
             trained = int(data["trained"])
             if not rule.ndim == horizon.ndim == 1 or len(rule) != len(horizon):
-                raise ValueError("rules and horizons are not two lists of one length")
+                raise ValueError("rules and horizons must be two lists of equal length")
             if not 0 < trained <= len(rule) or not all(0 <= n < 2**31 for n in (*rule, *horizon)):
                 raise ValueError("a number is out of range")
         except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:

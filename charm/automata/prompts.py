@@ -59,7 +59,7 @@ def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) 
         some = [one for one in seen if one.horizon == horizon]
         if len(some) < puzzles:
             raise CharmError(
-                f"the benchmark has {len(some)} seen combinations at T={horizon}, {puzzles} were asked for; "
+                f"the benchmark has {len(some)} seen combinations at T={horizon}, but {puzzles} were requested; "
                 f"build a larger one (charm car build) or ask for fewer (--puzzles)"
             )
         key = keyed.key_of("car prompts", benchmark.config.seed, horizon)

@@ -40,18 +40,20 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not 1 <= self.radius <= MAX_RADIUS:
-            raise CharmError(f"a rule's radius lies in 1..{MAX_RADIUS}, not at {self.radius}")
+            raise CharmError(f"a rule's radius must be in 1..{MAX_RADIUS}, got {self.radius}")
         if not 2 <= self.states <= COLORS:
-            raise CharmError(f"a rule has 2 to {COLORS} states, since states are colours, not {self.states}")
+            raise CharmError(f"a rule must have 2 to {COLORS} states (states are colours), got {self.states}")
         if self.family == "larger" and self.states > 2:
-            raise CharmError("a Larger-than-Life rule has two states here")
+            raise CharmError(f"a Larger-than-Life rule must have 2 states, got {self.states}")
         if self.radius == 1 and self.middle:
-            raise CharmError("a rule of radius 1 does not count the cell itself")
+            raise CharmError("a rule of radius 1 must not count the cell itself")
         for name, counts in (("births", self.births), ("survivals", self.survivals)):
             if list(counts) != sorted(set(counts)) or not set(counts) <= set(range(self.counts)):
-                raise CharmError(f"a rule's {name} are rising numbers in 0..{self.counts - 1}, not {counts}")
+                raise CharmError(
+                    f"a rule's {name} must be increasing numbers in 0..{self.counts - 1}, got {counts}"
+                )
             if self.family == "larger" and (not counts or counts[-1] - counts[0] != len(counts) - 1):
-                raise CharmError(f"the {name} of a Larger-than-Life rule are one interval, not {counts}")
+                raise CharmError(f"the {name} of a Larger-than-Life rule must be one interval, got {counts}")
 
     @property
     def family(self) -> Family:
@@ -93,7 +95,7 @@ def parse_rule(text: str) -> Rule:
     if far:
         radius, middle, s, t, b, c = map(int, far.groups())
         return Rule(tuple(range(b, c + 1)), tuple(range(s, t + 1)), 2, radius, bool(middle))
-    raise CharmError(f"{text!r} is no rule; rules are written B3/S23, B2/S/C3 or R5,C0,M1,S33..57,B34..45")
+    raise CharmError(f"{text!r} is not a rule; write rules as B3/S23, B2/S/C3 or R5,C0,M1,S33..57,B34..45")
 
 
 def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
@@ -109,9 +111,7 @@ def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
         return Rule(births, survivals, 2 if family == "life" else STATES[int(u[17] * len(STATES))])
     radii = [radius for radius in RADII if 2 * radius + 1 <= side]
     if not radii:
-        raise CharmError(
-            f"a torus of side {side} is too small for Larger-than-Life: it needs {2 * RADII[0] + 1}"
-        )
+        raise CharmError(f"Larger-than-Life needs a torus side >= {2 * RADII[0] + 1}, got {side}")
     radius, middle = radii[int(u[0] * len(radii))], bool(u[1] < 0.5)
     size = (2 * radius + 1) ** 2 - 1 + middle
     # Where lively rules lie: births from a tenth to under a half of the neighbourhood, survivals around them.

@@ -59,12 +59,12 @@ def predictions(
 ) -> list[Prediction]:
     """The first answer of a run's newest checkpoint at every horizon, voted by the eight views."""
     if not 0 <= example < HELD_OUT:
-        raise CharmError(f"held-out examples are numbered 0..{HELD_OUT - 1}, not {example}")
+        raise CharmError(f"the example must be in 0..{HELD_OUT - 1}, got {example}")
     config = read_car_config(run, data_folder)
     benchmark, asked = asked_of(config)
     chosen = [one for one in asked if one.rule == rule]
     if not chosen:
-        raise CharmError(f"rule {rule} is not among the {len(benchmark.rules)} of {run}")
+        raise CharmError(f"rule {rule} is not one of the {len(benchmark.rules)} rules of {run}")
     model = CharmModel.from_pretrained(newest_checkpoint(run), place.device)
     examples = range(example, example + 1)
     data = question_set(benchmark, chosen, model.instances, config.data.canvas, examples)

@@ -21,13 +21,13 @@ Grids = npt.NDArray[np.uint8]
 def evolve(grids_NHW: Grids, rule: Rule, horizons: Sequence[int]) -> Grids:
     """The grids after each number of updates in `horizons` (rising), as [T, N, H, W]."""
     if any(later <= earlier for earlier, later in pairwise(horizons)):
-        raise CharmError(f"horizons must rise, not run {tuple(horizons)}")
+        raise CharmError(f"horizons must be increasing, got {tuple(horizons)}")
     cells_HWN = np.ascontiguousarray(grids_NHW.transpose(1, 2, 0))
     if min(cells_HWN.shape[:2]) < 2 * rule.radius + 1:
         height, width = cells_HWN.shape[:2]
         raise CharmError(f"a {height}x{width} torus is smaller than the neighbourhood of {rule}")
     if cells_HWN.size and cells_HWN.max() >= rule.states:
-        raise CharmError(f"state {cells_HWN.max()} is none of the {rule.states} of {rule}")
+        raise CharmError(f"states of {rule} must be in 0..{rule.states - 1}, got {cells_HWN.max()}")
     reached, time = [], 0
     for horizon in horizons:
         while time < horizon:

@@ -37,13 +37,13 @@ class GPTConfig:
     def __post_init__(self) -> None:
         for name in ("depth", "head_width", "vocab", "length", "short_window"):
             if getattr(self, name) < 1:
-                raise CharmError(f"gpt.{name} must be at least 1, not {getattr(self, name)}")
+                raise CharmError(f"gpt.{name} must be >= 1, got {getattr(self, name)}")
         if self.width < 0 or self.model_width % self.head_width or self.head_width % 2:
             raise CharmError(
-                f"gpt: width {self.model_width} is not a multiple of the head width {self.head_width}, or that is odd"
+                f"gpt: width must be a multiple of an even head width; got {self.model_width} and {self.head_width}"
             )
         if self.model_width < 24:
-            raise CharmError(f"gpt: width {self.model_width} is under 24, which the smear gate reads")
+            raise CharmError(f"gpt: width must be >= 24, which the smear gate reads; got {self.model_width}")
 
     @property
     def model_width(self) -> int:
@@ -74,13 +74,13 @@ class NgramConfig:
     def __post_init__(self) -> None:
         if self.rows < 0 or self.heads < 1 or self.width < 1 or self.width % self.heads:
             raise CharmError(
-                f"ngram: {self.rows} rows, width {self.width} and {self.heads} heads are not a table; rows must not "
-                f"be negative and heads must divide the width"
+                f"ngram: rows must be >= 0 and heads must divide the width; got rows {self.rows}, "
+                f"heads {self.heads} and width {self.width}"
             )
         if self.seed < 0:
-            raise CharmError(f"ngram.seed must not be negative, as {self.seed} is")
+            raise CharmError(f"ngram.seed must be >= 0, got {self.seed}")
         if self.variant == "mixture" and not self.rows:
-            raise CharmError("ngram: a mixture without tables mixes nothing; rows must be at least 1")
+            raise CharmError("ngram: a mixture needs tables; rows must be >= 1, got 0")
 
     @property
     def active(self) -> bool:
@@ -93,7 +93,7 @@ class NgramConfig:
             return ()
         chosen = self.layers or tuple(sorted({min(1, depth - 1), max(depth // 2 - 1, 0)}))
         if sorted(set(chosen)) != list(chosen) or chosen[0] < 0 or chosen[-1] >= depth:
-            raise CharmError(f"ngram.layers {list(chosen)} must rise within 0..{depth - 1}")
+            raise CharmError(f"ngram.layers must be increasing numbers in 0..{depth - 1}, got {list(chosen)}")
         return chosen
 
 
@@ -135,9 +135,11 @@ class LMOptimizerConfig:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if isinstance(value, int | float) and not value >= 0:
-                raise CharmError(f"optimizer.{name} must not be negative, as {value} is")
+                raise CharmError(f"optimizer.{name} must be >= 0, got {value}")
         if self.warmdown > 1 or self.final_lr > 1:
-            raise CharmError("optimizer: warmdown and final_lr lie in 0..1")
+            raise CharmError(
+                f"optimizer: warmdown and final_lr must be in 0..1, got {self.warmdown} and {self.final_lr}"
+            )
 
 
 @dataclass(frozen=True)
@@ -186,18 +188,18 @@ class LMConfig(EngineConfig):
         super().__post_init__()
         for name in ("batch", "device_rows"):
             if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
         for name in ("batch", "evaluate_tokens"):
             if getattr(self, name) % self.gpt.length or getattr(self, name) < self.gpt.length:
                 raise CharmError(
-                    f"{name} of {getattr(self, name)} tokens is not a whole number of rows of {self.gpt.length}"
+                    f"{name} must be a multiple of the row length {self.gpt.length}, got {getattr(self, name)} tokens"
                 )
         if self.optimizer.table_update == "rows" and self.gpt.table_dtype != "float32":
             # Row by row, step counts are kept in the table's own type; bfloat16 cannot count beyond 256.
             raise CharmError("optimizer.table_update 'rows' needs gpt.table_dtype float32")
         if self.optimizer.table_update == "rows" and self.shard_tables:
             raise CharmError(
-                "tables that are sharded are updated densely: shard_tables and 'rows' exclude each other"
+                "shard_tables cannot be combined with optimizer.table_update 'rows': sharded tables are updated densely"
             )
         self.ngram.layers_in(self.gpt.depth)
 

@@ -48,7 +48,7 @@ class ParquetText:
             raise CharmError(f"{path} has no column 'text', only {', '.join(schema.names)}")
         kind = schema.field("text").type
         if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
-            raise CharmError(f"the column 'text' of {path} holds {kind}, not strings")
+            raise CharmError(f"{path}: column 'text' must hold strings, got {kind}")
 
     def __len__(self) -> int:
         return int(self.rows)
@@ -129,11 +129,11 @@ def mixed(documents: Iterable[str]) -> list[str]:
 def split_validation(documents: Sequence[str], share: float) -> tuple[list[str], list[str]]:
     """Documents to train on, and the last ones, at least one, that hold `share` of all characters."""
     if not 0 < share < 1:
-        raise CharmError(f"the share that validates must lie between 0 and 1, not {share}")
+        raise CharmError(f"the validation share must be between 0 and 1, got {share}")
     if len(documents) < 2:
         raise CharmError(
-            f"there is text for {len(documents)} of at least 2 documents, one to train on and one to validate; a file "
-            f"is one document, if it has {SHORTEST} characters or more"
+            f"at least 2 documents are needed, one for training and one for validation; got {len(documents)} "
+            f"(a file of {SHORTEST} characters or more is one document)"
         )
     wanted, held, first = share * sum(map(len, documents)), 0, len(documents)
     while held < wanted and first > 1:
@@ -155,25 +155,25 @@ def gather(
     """
     for source in sources:
         if not source.exists():
-            raise CharmError(f"there is no folder or file {source}")
+            raise CharmError(f"{source}: no such file or folder")
     if limit is not None and limit < 1:
-        raise CharmError(f"the limit must be at least 1 character, not {limit}")
+        raise CharmError(f"limit must be >= 1 character, got {limit}")
     by_source = [_parquet_files(source) for source in sources]
     parquet = [path for found in by_source for path in found]
     if parquet:
         if len(parquet) < 2 or python or not all(by_source):
             raise CharmError(
-                "parquet shards come two or more and alone: all train but the last, which validates"
+                "give at least 2 parquet shards and nothing else: the last is for validation, the others for training"
             )
         if limit is not None:
-            raise CharmError("a limit is for text files; of parquet shards, give fewer")
+            raise CharmError("--limit is for text files; to use less parquet data, give fewer shards")
         if len({path.resolve() for path in parquet}) < len(parquet):
-            raise CharmError("a parquet file is given twice: what validates must not be trained on")
+            raise CharmError("a parquet file is given twice; the validation shard must not be trained on")
         shards = [Shard(path.stem, ParquetText(path)) for path in parquet]
         return shards, {"kind": "parquet", "files": [path.name for path in parquet]}
     if not sources and not python:
         raise CharmError(
-            "name parquet files, text files or folders, or ask for Python's own documentation with --python"
+            "name parquet files, text files or folders, or use Python's own documentation with --python"
         )
     documents, counts = folder_documents(sources, suffixes)
     if python:
@@ -184,8 +184,8 @@ def gather(
     if len(documents) < 2 and any(counts[name] for name in LEFT_OUT):
         reasons = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in LEFT_OUT if counts[name])
         raise CharmError(
-            f"of {counts['files']} files {len(documents)} could be taken, of at least 2; left out: {reasons} (text is "
-            f"UTF-8, of {SHORTEST} characters or more)"
+            f"at least 2 text files are needed, but only {len(documents)} of {counts['files']} could be used; left "
+            f"out: {reasons} (text must be UTF-8, with {SHORTEST} characters or more)"
         )
     training, held_out = split_validation(documents, validation)
     record = {

@@ -113,7 +113,7 @@ def write_prepared(
             name = f"shard_{number:05d}.bin"
             put(name, partial(_write_documents, documents, bos, token_bytes, counts))
             if not counts["documents"]:
-                raise CharmError(f"the shard {source} has no text in it")
+                raise CharmError(f"{source}: the shard is empty")
             described.append({"name": name, "source": source, **counts})
         manifest = {
             "format": FORMAT,
@@ -156,7 +156,7 @@ class Prepared:
     def read(cls, folder: Path | None) -> Prepared:
         folder = folder or default_folder()
         if not (folder / MANIFEST).is_file():
-            raise CharmError(f"{folder} holds no prepared text; `charm lm prepare` makes some")
+            raise CharmError(f"{folder}: no prepared text here; run `charm lm prepare` first")
         try:
             manifest = json.loads((folder / MANIFEST).read_text())
         except (OSError, ValueError) as error:

@@ -46,14 +46,16 @@ class LMJob(Job):
         self.work = (config.batch, "tokens")
         if self.data.vocab != config.gpt.vocab:
             raise CharmError(
-                f"{self.data.folder} has {self.data.vocab} tokens and the model {config.gpt.vocab}; "
+                f"{self.data.folder} has a vocabulary of {self.data.vocab}, but the model has {config.gpt.vocab}; "
                 f"give --gpt.vocab {self.data.vocab}"
             )
         self.rows = config.batch // config.gpt.length  # of an update
         first, last = place.share(self.rows)
         self.part = min(config.device_rows, last - first)
         if (last - first) % self.part:
-            raise CharmError(f"{last - first} rows of a process cannot be split into parts of {self.part}")
+            raise CharmError(
+                f"the {last - first} rows of a process cannot be split into equal parts of {self.part}"
+            )
         self.model = GPT(config.gpt, config.ngram, config.seed, self.data.canonical, self.data.bos)
         if config.optimizer.table_update == "rows":
             for rows in self.model.ngram_tables():
@@ -67,7 +69,7 @@ class LMJob(Job):
 
     def check(self, out: Path) -> None:
         if read_manifest(out) != self.manifest:
-            raise CharmError(f"{out} was started with other data than {self.data.folder} holds now")
+            raise CharmError(f"{out} was started with different data than {self.data.folder} has now")
 
     def begin(self, out: Path, step: int) -> None:
         """Find the place in the text, and compile the model where that is asked for."""
@@ -205,7 +207,7 @@ def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
     config = read_lm_config(run)
     found = checkpoint.last_good(run, lambda text: print(text, file=sys.stderr))
     if found is None:
-        raise CharmError(f"{run} holds no whole checkpoint")
+        raise CharmError(f"{run} has no intact checkpoint")
     weights = read_part(checkpoint.folder_of(run, found[0]), "model")
     canonical = next((v.numpy() for name, v in weights.items() if name.endswith(".canonical")), None)
     model = GPT(config.gpt, config.ngram, None, canonical, read_manifest(run)["bos"])
@@ -226,7 +228,7 @@ class LMEvaluation:
 
     def __post_init__(self) -> None:
         if self.rows < 1 or (self.tokens is not None and self.tokens < 1):
-            raise CharmError("rows and tokens must be at least 1")
+            raise CharmError(f"rows and tokens must be >= 1, got {self.rows} and {self.tokens}")
 
 
 def evaluate(run: Path, options: LMEvaluation, place: Place) -> tuple[dict[str, Any], str] | None:
@@ -242,16 +244,18 @@ def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None,
     model, step = load_model(run, place.device)
     prepared = Prepared.read(data or config.data)
     if prepared.vocab != config.gpt.vocab:
-        raise CharmError(f"{prepared.folder} has {prepared.vocab} tokens and the model {config.gpt.vocab}")
+        raise CharmError(
+            f"{prepared.folder} has a vocabulary of {prepared.vocab}, but the model has {config.gpt.vocab}"
+        )
     learned, read = (one["sha256"]["tokenizer.json"] for one in (read_manifest(run), prepared.manifest))
     if learned != read:
         raise CharmError(
-            f"{prepared.folder} has another tokenizer than {run} learned with; prepare the text with --tokenizer "
+            f"{prepared.folder} was prepared with another tokenizer than {run}; prepare it again with --tokenizer "
             f"{run / 'tokenizer.json'}"
         )
     tokens = tokens or config.evaluate_tokens
     if tokens % config.gpt.length:
-        raise CharmError(f"{tokens} tokens are not a whole number of rows of {config.gpt.length}")
+        raise CharmError(f"tokens must be a multiple of the row length {config.gpt.length}, got {tokens}")
     text = validation_rows(prepared.documents("validation"), config.gpt.length, config.tails, tokens)
     scores = bits_per_byte(model, text, prepared.token_bytes, place, rows, show=place.is_main)
     found = {"step": step, "tokens": tokens, **scores}

@@ -37,7 +37,7 @@ def train_tokenizer(documents: Iterable[str], vocab: int, characters: int = MOST
     from tokenizers.trainers import BpeTrainer
 
     if not 256 + len(SPECIALS) <= vocab <= MOST_TOKENS:
-        raise CharmError(f"a vocabulary of {vocab} is outside {256 + len(SPECIALS)}..{MOST_TOKENS}")
+        raise CharmError(f"the vocabulary must be in {256 + len(SPECIALS)}..{MOST_TOKENS}, got {vocab}")
     tokenizer = Tokenizer(BPE())
     tokenizer.pre_tokenizer = Sequence(
         [Split(Regex(SPLIT), "isolated"), ByteLevel(add_prefix_space=False, use_regex=False)]
@@ -56,7 +56,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
     from tokenizers import Tokenizer
 
     if not path.is_file():
-        raise CharmError(f"there is no tokenizer {path}")
+        raise CharmError(f"{path}: no such tokenizer file")
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing narrower
@@ -78,7 +78,7 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     specials = set(SPECIALS)
     vocabulary = tokenizer.get_vocab()
     if sorted(vocabulary.values()) != list(range(len(vocabulary))) or len(vocabulary) > MOST_TOKENS:
-        raise CharmError(f"the tokenizer's ids must be 0, 1, 2, ..., at most {MOST_TOKENS:,} of them")
+        raise CharmError(f"token ids must be 0, 1, 2, ... without gaps, and at most {MOST_TOKENS:,} of them")
     found = [b""] * len(vocabulary)
     for token, number in vocabulary.items():
         if token not in specials:

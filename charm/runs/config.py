@@ -46,10 +46,10 @@ class EngineConfig:
     def __post_init__(self) -> None:
         for name in ("steps", "checkpoint_every", "log_every"):
             if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
         for name in ("evaluate_every", "keep_checkpoints"):
             if getattr(self, name) < 0:
-                raise CharmError(f"{name} must not be negative, as {getattr(self, name)} is")
+                raise CharmError(f"{name} must be >= 0, got {getattr(self, name)}")
 
     def logs_at(self, step: int) -> bool:
         return step % self.log_every == 0 or step == self.steps

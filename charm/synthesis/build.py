@@ -122,14 +122,16 @@ def build_pairs(
     """
     versions, caps = versions or {}, caps or {}
     if sys.platform == "win32":
-        raise CharmError("synthetic pairs can be built on Linux and macOS only; copy the folder from there")
+        raise CharmError(
+            "synthetic pairs can only be built on Linux and macOS; build them there and copy the folder"
+        )
     if workers < 1 or plan.pairs < 1 or plan.time_limit <= 0:
-        raise CharmError("the numbers of workers and pairs and the time limit must be positive")
+        raise CharmError("workers, pairs and the time limit must be positive")
     began = time.monotonic()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise CharmError(f"{folder}: the folder cannot be made ({error.strerror})") from None
+        raise CharmError(f"{folder}: cannot create the folder ({error.strerror})") from None
     with locked(folder, "build"):
         manifest = _resume(folder, plan, say)
         for task in tasks:
@@ -172,7 +174,7 @@ def _fill(
                 line.update(done)
         except BrokenProcessPool:
             raise CharmError(
-                "a worker process died (out of memory?); run the same command again to go on"
+                "a worker process died (out of memory?); run the same command again to continue"
             ) from None
 
 
@@ -256,12 +258,14 @@ def _resume(folder: Path, plan: Plan, say: Callable[[str], None]) -> Manifest:
     for name, asked in asdict(plan).items():
         found = getattr(manifest.plan, name)
         if found != asked:
-            raise CharmError(f"{folder}: holds pairs with {name} {found}, not {asked}; choose another folder")
+            raise CharmError(
+                f"{folder}: contains pairs with {name} {found}, but {asked} was requested; choose another folder"
+            )
     for task, record in list(manifest.tasks.items()):
         try:
             read_block(folder, task, record.sha256)
         except CharmError as error:
-            say(f"{error}; it will be made again")
+            say(f"{error}; rebuilding it")
             del manifest.tasks[task]
             manifest.unfinished.append(task)
     return manifest

@@ -31,7 +31,7 @@ def export_pairs(source: Path, target: Path, form: str) -> Manifest:
     if form not in FORMATS:
         raise CharmError(f"format must be one of {', '.join(FORMATS)}; got {form}")
     if target.exists() and any(target.iterdir()):
-        raise CharmError(f"{target}: is not empty; choose another folder")
+        raise CharmError(f"{target}: folder is not empty; choose another")
     manifest = read_manifest(source)
     blocks = load_pairs(source)
     target.parent.mkdir(parents=True, exist_ok=True)

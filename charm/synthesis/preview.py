@@ -32,7 +32,9 @@ def generated_pairs(
         if len(found) == count:
             break
     if not found:
-        raise CharmError(f"{task}: no pair came out; `charm rearc2 check {task}` tells why")
+        raise CharmError(
+            f"{task}: the generator produced no pair; run `charm rearc2 check {task}` to see why"
+        )
     return found
 
 

@@ -35,7 +35,7 @@ def quarantine(
     official = {task.id: task for task in load_source("arc1/training").tasks}
     chosen = list(tasks) or sorted(manifest.tasks)
     if unknown := [task for task in chosen if task not in manifest.tasks or task not in official]:
-        raise CharmError(f"{folder}: there are no pairs of a task {unknown[0]} of ARC-AGI-1's training set")
+        raise CharmError(f"{folder}: task {unknown[0]} has no pairs or is not in ARC-AGI-1's training set")
     jobs = [(rearc, folder, official[task], manifest.tasks[task]) for task in chosen]
     with process_pool(workers) as pool:
         found = track(pool.map(_reasons, jobs), "Re-ARC", len(jobs))

@@ -103,7 +103,9 @@ def build_rearc(
     chosen = sorted(known) if tasks is None else list(tasks)
     unknown = sorted(set(chosen) - known)
     if unknown:
-        raise CharmError(f"Re-ARC has no task {unknown[0]}; its {len(known)} are ARC-AGI-1's training tasks")
+        raise CharmError(
+            f"Re-ARC has no task {unknown[0]}; it covers the {len(known)} training tasks of ARC-AGI-1"
+        )
     slow_first = sorted(chosen, key=lambda task: SLOWEST.index(task) if task in SLOWEST else len(SLOWEST))
     plan = Plan("rearc", REQUIREMENT, seed, pairs, time_limit)
     return build_pairs(folder, plan, rearc.make, slow_first, workers, say)
@@ -176,7 +178,7 @@ def _functions(package: Path) -> tuple[dict[str, Callable[..., Any]], dict[str, 
     generators = _by_task(importlib.import_module(f"{name}.generators"), "generate_")
     verifiers = _by_task(importlib.import_module(f"{name}.verifiers"), "verify_")
     if generators.keys() != verifiers.keys():
-        raise CharmError(f"{package}: the generators and the verifiers are not of the same tasks")
+        raise CharmError(f"{package}: generators and verifiers cover different tasks")
     return generators, verifiers
 
 

@@ -87,10 +87,10 @@ def record_judgement(task: str, regularity: str, verdict: str, note: str, root: 
     if verdict not in JUDGEMENTS:
         raise CharmError(f"a judgement must be one of {', '.join(JUDGEMENTS)}; got {verdict}")
     if not note:
-        raise CharmError(f"{task}: the judgement needs a note that says why")
+        raise CharmError(f"{task}: a judgement needs a note with the reason")
     if regularity not in old.judged():
         known = ", ".join(map(repr, old.judged())) or "none"
-        raise CharmError(f"{task}: no broken regularity is called {regularity!r}; recorded: {known}")
+        raise CharmError(f"{task}: no broken regularity named {regularity!r}; recorded: {known}")
     _write(task, replace(old, judgements={**old.judgements, regularity: f"{verdict}: {note}"}), root)
 
 
@@ -99,12 +99,12 @@ def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> Non
     if task not in listed_ids(root):
         raise CharmError(f"{task} is not a task of Re-ARC2")
     if verdict not in VERDICTS:
-        raise CharmError(f"a verdict is one of {', '.join(VERDICTS)}, not {verdict}")
+        raise CharmError(f"a verdict must be one of {', '.join(VERDICTS)}; got {verdict}")
     if verdict != "agreed" and not note:
-        raise CharmError(f"{task}: the verdict {verdict} needs a note that says why")
+        raise CharmError(f"{task}: verdict {verdict} needs a note with the reason")
     package = root / "tasks" / f"{task}.py"
     if not package.is_file() and verdict != "open":
-        raise CharmError(f"{package}: there is no package yet, so the verdict can only be open")
+        raise CharmError(f"{package}: the package does not exist yet, so the verdict must be open")
     sha256 = file_sha256(package) if package.is_file() else None
     _write(task, replace(read_record(task, root), reading=Reading(verdict, note, sha256)), root)
 

@@ -81,7 +81,9 @@ def load_package(task: str, root: Path = ROOT) -> Package:
     path = root / "tasks" / f"{task}.py"
     if not path.is_file():
         known = task in listed_ids(root)
-        raise CharmError(f"{path}: there is no package yet" if known else f"{task} is not a task of Re-ARC2")
+        raise CharmError(
+            f"{path}: the package does not exist yet" if known else f"{task} is not a task of Re-ARC2"
+        )
     spec = importlib.util.spec_from_file_location(f"rearc2.tasks.{task}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -92,7 +94,7 @@ def load_package(task: str, root: Path = ROOT) -> Package:
         raise CharmError(f"{path}: cannot be imported ({describe(error, path)})") from error
     for name in ("generate", "verify"):
         if not callable(getattr(module, name, None)):
-            raise CharmError(f"{path}: there is no function {name}")
+            raise CharmError(f"{path}: function {name} is missing")
     if not (module.__doc__ or "").strip():
         raise CharmError(f"{path}: the docstring that states the rule is missing")
     names = (name for name in vars(module) if name.startswith("rival"))
@@ -214,7 +216,9 @@ def build_rearc2(
         held = read_manifest(folder)
         if held.plan != plan:
             if not replace:
-                raise CharmError(f"{folder}: holds other pairs ({held.plan.version}); --replace drops them")
+                raise CharmError(
+                    f"{folder}: contains other pairs ({held.plan.version}); use --replace to overwrite them"
+                )
             # The manifest goes first: without it the files of pairs do not count.
             (folder / MANIFEST).unlink()
             for task in held.tasks:
@@ -244,7 +248,7 @@ def _grid(value: Any, what: str) -> Cells:
     """The value if it is an array of rows; legality is the builder's business."""
     if not isinstance(value, np.ndarray) or value.ndim != 2:
         shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
-        raise TypeError(f"{what} is not a grid but {type(value).__name__}{shape}")
+        raise TypeError(f"{what} must be a grid, got {type(value).__name__}{shape}")
     return value
 
 
@@ -259,5 +263,5 @@ def _declared(module: ModuleType, path: Path, name: str, kind: type, default: An
     if isinstance(value, dict) and not all(
         isinstance(text, str) and text for text in [*value, *value.values()]
     ):
-        raise CharmError(f"{path}: {name} must name each finding with the reason for it")
+        raise CharmError(f"{path}: {name} must map each finding to its reason")
     return value

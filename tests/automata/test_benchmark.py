@@ -64,7 +64,7 @@ def test_a_smaller_benchmark_is_part_of_a_larger_one(tiny: Benchmark) -> None:
     wanted = BenchmarkConfig(families=("life", "larger"), rules=2, examples=5)
     assert tiny.part(wanted).manifest == build(wanted).manifest
     for change in ({"rules": 5}, {"examples": 13}, {"seed": 1}, {"horizons": (1, 2)}):
-        with pytest.raises(CharmError, match="asked for is"):
+        with pytest.raises(CharmError, match="was requested"):
             tiny.part(replace(TINY, **change))
 
 
@@ -86,7 +86,7 @@ def test_damage_is_told_in_one_sentence(tiny: Benchmark, tmp_path: Path) -> None
     content = bytearray((tmp_path / "life.npy").read_bytes())
     content[-1] ^= 1
     (tmp_path / "life.npy").write_bytes(content)
-    with pytest.raises(CharmError, match=r"life\.npy: differs"):
+    with pytest.raises(CharmError, match=r"life\.npy: does not match the manifest"):
         read_benchmark(tmp_path)
     (tmp_path / "life.npy").write_bytes(content[:500])
     with pytest.raises(CharmError, match="not a CAR benchmark"):
@@ -96,7 +96,7 @@ def test_damage_is_told_in_one_sentence(tiny: Benchmark, tmp_path: Path) -> None
         read_benchmark(tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "format": 9}))
-    with pytest.raises(CharmError, match="has format 9"):
+    with pytest.raises(CharmError, match="expected format 1, got 9"):
         read_benchmark(tmp_path)
 
 
@@ -141,9 +141,9 @@ def test_packing_has_an_inverse(side: int) -> None:
 
 def test_impossible_benchmarks_are_refused() -> None:
     for change, complaint in (
-        ({"rules": 0}, "at least one rule"),
-        ({"side": 4}, "side of 5 to 30"),
-        ({"horizons": (2, 1)}, "rising numbers"),
+        ({"rules": 0}, "at least 1 rule"),
+        ({"side": 4}, "side must be in 5..30, got 4"),
+        ({"horizons": (2, 1)}, "increasing numbers"),
         ({"families": ("larger", "life")}, "in this order"),
     ):
         with pytest.raises(CharmError, match=complaint):
@@ -151,5 +151,5 @@ def test_impossible_benchmarks_are_refused() -> None:
     benchmark = build(BenchmarkConfig(families=("life",), rules=1, examples=1))
     with pytest.raises(CharmError, match=r"B3/S23 is not in the benchmark"):
         benchmark.inputs(parse_rule("B3/S23"), slice(None))
-    with pytest.raises(CharmError, match="not 3"):
+    with pytest.raises(CharmError, match="got 3"):
         benchmark.outputs(benchmark.rules[0], 3, slice(None))

@@ -118,7 +118,7 @@ def test_bad_combinations_and_memories_are_refused(home: Path, tmp_path: Path) -
         CharmModel(model.config.reasoner, model.config.memory, ArcKey(data.instances))
     with pytest.raises(CharmError, match=r"must be one of rule-horizon, rule\+horizon; got 'puzzle'"):
         CharmModel(model.config.reasoner, MemoryConfig(), model.schema)
-    with pytest.raises(CharmError, match="12 puzzles do not match 1 combinations"):
+    with pytest.raises(CharmError, match="expected 1 puzzles, one per combination; got 12"):
         CarKey(data.instances, np.zeros(1, np.int64), np.zeros(1, np.int64), 1).columns(CarMemory())
     mixed = Instances()
     mixed.add("a", np.arange(2, dtype=np.uint32))

@@ -117,7 +117,7 @@ def test_more_attempts_or_puzzles_than_there_are(home: Path, capsys: pytest.Capt
     assert "more than 2 attempts" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         exported(home, "--puzzles", "4")
-    assert "3 seen combinations at T=1, 4 were asked for" in capsys.readouterr().err
+    assert "3 seen combinations at T=1, but 4 were requested" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         exported(home, "--demonstrations", "9")
     assert "demonstrations in 1..8" in capsys.readouterr().err

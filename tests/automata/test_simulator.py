@@ -124,9 +124,9 @@ def test_counting_the_cell_itself_shifts_survivals_by_one() -> None:
 def test_what_cannot_be_simulated_is_refused() -> None:
     with pytest.raises(CharmError, match="smaller than the neighbourhood"):
         evolve(np.zeros((1, 9, 16), np.uint8), parse_rule("R5,C0,M1,S33..57,B34..45"), (1,))
-    with pytest.raises(CharmError, match="state 2 is none of the 2"):
+    with pytest.raises(CharmError, match=r"must be in 0\.\.1, got 2"):
         evolve(np.full((1, 9, 9), 2, np.uint8), parse_rule("B3/S23"), (1,))
-    with pytest.raises(CharmError, match="horizons must rise"):
+    with pytest.raises(CharmError, match="horizons must be increasing"):
         evolve(np.zeros((1, 9, 9), np.uint8), parse_rule("B3/S23"), (2, 2))
 
 

@@ -49,7 +49,7 @@ def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch, tmp
         ("engram", "dense"),
         ("engram", "rows"),
     ]
-    with pytest.raises(CharmError, match="holds no prepared text"):
+    with pytest.raises(CharmError, match="no prepared text here"):
         bench_lm.measure_lm(["stock"], here, data=tmp_path / "nowhere", seconds=0.05)
     for one in found:
         assert one.cost == pytest.approx(one.update_seconds / found[0].update_seconds)

@@ -70,7 +70,7 @@ def test_params(capsys: pytest.CaptureFixture[str]) -> None:
         ("params lm-nothing --all", "no preset whose name begins with lm-nothing"),
         ("train lm-nothing", "there is no preset lm-nothing"),
         ("eval nowhere", "not a run folder"),
-        ("lm sample nowhere", "no tokenizer"),
+        ("lm sample nowhere", "no such tokenizer file"),
         ("lm prepare", "name parquet files"),
         ("bench lm-tiny --seconds 0", "must be positive"),
     ],

@@ -195,7 +195,7 @@ def test_shards_of_one_name_are_all_written_and_a_failure_leaves_nothing(tmp_pat
     manifest = prepare(shards, {}, tmp_path / "whole", 280)
     assert [shard["name"] for shard in manifest["shards"]] == [f"shard_0000{n}.bin" for n in range(3)]
     assert len(Prepared.read(tmp_path / "whole").documents("train").lengths) == 2
-    with pytest.raises(CharmError, match="the shard empty has no text"):
+    with pytest.raises(CharmError, match="empty: the shard is empty"):
         prepare([*shards, Shard("empty", [])], {}, tmp_path / "failed", 280)
     assert list((tmp_path / "failed").iterdir()) == []
     (tmp_path / "file").touch()

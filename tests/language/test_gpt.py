@@ -247,13 +247,13 @@ def test_windowed_attention_on_a_gpu_is_the_masked_one() -> None:
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: GPTConfig(width=100), "not a multiple of the head width"),
-        (lambda: GPTConfig(depth=0), "at least 1"),
-        (lambda: GPTConfig(width=16, head_width=8), "under 24"),
+        (lambda: GPTConfig(width=100), "must be a multiple of an even head width"),
+        (lambda: GPTConfig(depth=0), "must be >= 1"),
+        (lambda: GPTConfig(width=16, head_width=8), "must be >= 24"),
         (lambda: NgramConfig(width=20, heads=8), "divide the width"),
-        (lambda: NgramConfig("mixture", 0), "mixes nothing"),
-        (lambda: NgramConfig("cose", layers=(3, 1)).layers_in(12), "must rise"),
-        (lambda: NgramConfig("cose", layers=(12,)).layers_in(12), r"within 0\.\.11"),
+        (lambda: NgramConfig("mixture", 0), "a mixture needs tables"),
+        (lambda: NgramConfig("cose", layers=(3, 1)).layers_in(12), "must be increasing"),
+        (lambda: NgramConfig("cose", layers=(12,)).layers_in(12), r"in 0\.\.11"),
     ],
 )
 def test_impossible_models_are_refused(make: object, sentence: str) -> None:

@@ -142,7 +142,7 @@ def test_eval_and_load_give_what_training_ended_with(data: Path, tmp_path: Path)
     found = evaluate_run(tmp_path, HERE, None, None, rows=16)
     assert found["bpb"] == pytest.approx(lines(tmp_path)[-1]["evaluation/bpb"], rel=1e-6)
     assert read_sealed(tmp_path / "eval" / "step_000000006.json") == found
-    with pytest.raises(CharmError, match="whole number of rows"):
+    with pytest.raises(CharmError, match="multiple of the row length"):
         evaluate_run(tmp_path, HERE, 25, None, rows=16)
 
 
@@ -270,11 +270,11 @@ def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path:
         ({"gpt": replace(TOY_GPT, vocab=500)}, "give --gpt.vocab 400"),
         ({"device_rows": 3}, "parts of 3"),
         ({"data": Path("nowhere")}, "charm lm prepare"),
-        ({"batch": 100}, "whole number of rows"),
-        ({"steps": 0}, "at least 1"),
+        ({"batch": 100}, "multiple of the row length"),
+        ({"steps": 0}, "must be >= 1"),
         ({"evaluate_tokens": 24 * 10**6, "evaluate_every": 0}, "ask for fewer"),
-        ({"evaluate_every": -1}, "evaluate_every must not be negative"),
-        ({"keep_checkpoints": -1}, "keep_checkpoints must not be negative"),
+        ({"evaluate_every": -1}, "evaluate_every must be >= 0"),
+        ({"keep_checkpoints": -1}, "keep_checkpoints must be >= 0"),
         (
             {
                 "gpt": replace(TOY_GPT, table_dtype="bfloat16"),
@@ -282,7 +282,7 @@ def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path:
             },
             "table_dtype float32",
         ),
-        ({"optimizer": LMOptimizerConfig(table_update="rows"), "shard_tables": True}, "exclude each other"),
+        ({"optimizer": LMOptimizerConfig(table_update="rows"), "shard_tables": True}, "cannot be combined"),
     ],
 )
 def test_impossible_runs_are_refused(
@@ -296,10 +296,10 @@ def test_impossible_runs_are_refused(
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: LMOptimizerConfig(matrix_lr=-1), "matrix_lr must not be negative"),
-        (lambda: LMOptimizerConfig(weight_decay=math.nan), "weight_decay must not be negative"),
-        (lambda: LMOptimizerConfig(warmdown=2), "lie in 0..1"),
-        (lambda: replace(MEMORIES["cose"], seed=-1), "seed must not be negative"),
+        (lambda: LMOptimizerConfig(matrix_lr=-1), "matrix_lr must be >= 0"),
+        (lambda: LMOptimizerConfig(weight_decay=math.nan), "weight_decay must be >= 0"),
+        (lambda: LMOptimizerConfig(warmdown=2), "must be in 0..1"),
+        (lambda: replace(MEMORIES["cose"], seed=-1), "seed must be >= 0"),
     ],
 )
 def test_impossible_settings_are_refused(make: Any, sentence: str) -> None:

@@ -120,9 +120,9 @@ def test_damaged_tasks_not_asked_for_stay_unfinished(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("plan", "words"),
     [
-        (Plan("toy", "1", 5, 4, 5.0), "holds pairs with seed 0, not 5"),
-        (Plan("toy", "2", 0, 4, 5.0), "holds pairs with version 1, not 2"),
-        (Plan("toy", "1", 0, 9, 5.0), "holds pairs with pairs 4, not 9"),
+        (Plan("toy", "1", 5, 4, 5.0), "contains pairs with seed 0, but 5"),
+        (Plan("toy", "2", 0, 4, 5.0), "contains pairs with version 1, but 2"),
+        (Plan("toy", "1", 0, 9, 5.0), "contains pairs with pairs 4, but 9"),
     ],
 )
 def test_a_folder_holds_one_plan(tmp_path: Path, plan: Plan, words: str) -> None:
@@ -143,7 +143,7 @@ def test_bad_requests(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="must be positive"):
         build_pairs(tmp_path, PLAN, scripted, ["a"], workers=0)
     (tmp_path / "file").touch()
-    with pytest.raises(CharmError, match="file: the folder cannot be made"):
+    with pytest.raises(CharmError, match="file: cannot create the folder"):
         build_pairs(tmp_path / "file", PLAN, scripted, ["a"])
 
 

@@ -236,10 +236,10 @@ def test_1_a_pair_declared_wrong_must_exist(root: Path) -> None:
     [
         ("def generate(:", "cannot be imported (SyntaxError"),
         ('"""Rule."""\nimport nothing_like_this', "cannot be imported (ModuleNotFoundError"),
-        ('"""Rule."""\ndef verify(grid): return grid', "there is no function generate"),
+        ('"""Rule."""\ndef verify(grid): return grid', "function generate is missing"),
         ("def generate(rng): ...\ndef verify(grid): ...", "the docstring that states the rule is missing"),
         (GOOD + "CAP = 'many'", "CAP must be of type int"),
-        (GOOD + "WRONG = {'train 1': ''}", "WRONG must name each finding with the reason"),
+        (GOOD + "WRONG = {'train 1': ''}", "WRONG must map each finding to its reason"),
     ],
 )
 def test_broken_packages_are_named(root: Path, source: str, words: str) -> None:

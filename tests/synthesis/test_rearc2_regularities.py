@@ -106,7 +106,7 @@ def test_judgements_stay_while_the_regularity_is_broken(root: Path) -> None:
     assert read_record(TASK, root).judgements == {}
     record_check(TASK, a_check({"a": "5 of 5"}), root)
     for name, verdict, note, words in (
-        ("b", "widened", "why", "no broken regularity is called 'b'; recorded: 'a'"),
+        ("b", "widened", "why", "no broken regularity named 'b'; recorded: 'a'"),
         ("a", "fine", "why", "must be one of widened, rival; got fine"),
         ("a", "rival", "", "needs a note"),
     ):

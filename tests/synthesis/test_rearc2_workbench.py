@@ -85,9 +85,9 @@ def test_check_and_reading_share_a_record(root: Path) -> None:
     ("task", "verdict", "note", "words"),
     [
         ("12345678", "agreed", "", "is not a task of Re-ARC2"),
-        (TASK, "fine", "", "a verdict is one of agreed, fixed, open"),
+        (TASK, "fine", "", "a verdict must be one of agreed, fixed, open"),
         (TASK, "open", "", "needs a note"),
-        ("05a7bcf2", "agreed", "", "there is no package yet"),
+        ("05a7bcf2", "agreed", "", "the package does not exist yet"),
     ],
 )
 def test_bad_verdicts_are_refused(root: Path, task: str, verdict: str, note: str, words: str) -> None:
@@ -260,5 +260,5 @@ def test_quarantine_reads_a_folder_of_pairs(tmp_path: Path) -> None:
     assert list(found) == ["68b16354"]
     assert "1. train 0" in found["68b16354"][0]
     assert found["68b16354"][-1].startswith("6. simple: mirror left-right explains 100%")
-    with pytest.raises(CharmError, match="no pairs of a task 007bbfb7"):
+    with pytest.raises(CharmError, match="task 007bbfb7 has no pairs"):
         quarantine(folder, package, tasks=["007bbfb7"])
