@@ -211,19 +211,27 @@ class Adaptation:
         return float(measured[:, 0].mean()), float(measured[-1, 1])
 
     def state(self) -> dict[str, Tensor]:
-        """All that going on later needs, the weights and rehearsal excepted."""
+        """All that going on later needs, the weights excepted."""
         tensors = {f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizers).items()}
-        for side, group in self.slots.items():
-            tensors |= {f"slots/{side}/{name}": value for name, value in group.state().items()}
+        for start, group in self._all_slots().items():
+            tensors |= {f"{start}/{name}": value for name, value in group.state().items()}
+        if self._measured:
+            tensors["measured"] = torch.stack(self._measured)
         return {**tensors, "updates": torch.tensor(self.updates)}
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         found = {name[10:]: value for name, value in tensors.items() if name.startswith("optimizer/")}
         restore_optimizers(self.optimizers, found)
-        for side, group in self.slots.items():
-            start = f"slots/{side}/"
-            group.restore({name[len(start) :]: v for name, v in tensors.items() if name.startswith(start)})
+        for start, group in self._all_slots().items():
+            found = {name: v for name, v in tensors.items() if name.startswith(f"{start}/")}
+            group.restore({name.rpartition("/")[2]: value for name, value in found.items()})
+        if "measured" in tensors:
+            self._measured = list(tensors["measured"].to(self.model.canvas.initial.device))
         self.updates = int(tensors["updates"])
+
+    def _all_slots(self) -> dict[str, Slots]:
+        slots = {f"slots/{side}": group for side, group in self.slots.items()}
+        return slots | {f"rehearsal/{side}": group for side, group in self.rehearsal.items()}
 
 
 def _optimizers(model: CharmModel, recipe: Recipe, scope: Scope) -> tuple[list[Optimizer], list[Optimizer]]:

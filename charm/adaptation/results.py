@@ -19,8 +19,8 @@ StreamSummary = dict[str, Any]
 
 def summarize(folder: Path) -> StreamSummary:
     """The state of a stream run as one record; measures that do not exist (yet) are None."""
-    settings = read_sealed(folder / "adapt.json")
-    options, order = settings["options"], settings["order"]
+    options, learned_from = (read_sealed(folder / name) for name in ("config.json", "data.json"))
+    order = learned_from["order"]
     stages = [read_sealed(path) for path in sorted((folder / "stages").glob("*.json"))]
     rechecks = [read_sealed(path) for path in sorted((folder / "rechecks").glob("*.json"))]
     if [one["stage"] for one in stages] != list(range(1, len(stages) + 1)):
@@ -33,13 +33,13 @@ def summarize(folder: Path) -> StreamSummary:
     summary: StreamSummary = {
         "method": options["method"],
         "scope": options["scope"],
-        "memory": memory_name(settings["base"]["model"]["memory"]),
+        "memory": memory_name(learned_from["base"]["model"]["memory"]),
         "halt_weight": options["recipe"]["halt_weight"],
         "seed": options["recipe"]["seed"],
         "stream": options["stream"],
         "tasks": len(order),
         "stages": len(stages),
-        "skipped": settings["skipped"],
+        "skipped": learned_from["skipped"],
         "updated_parameters": mean(counts) if counts else None,
         "token_loss": mean(one["token_loss"] for one in stages) if stages else None,
         "changed_values": sum(one["changed_values"] for one in stages),

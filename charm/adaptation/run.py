@@ -1,11 +1,13 @@
-"""A stream run: stage after stage, each measured, written at once, and gone on with after a kill.
+"""A stream run: stage after stage, each measured and written at once. The engine of `charm.training` drives it.
 
-OUT/ adapt.json                  the settings, the order of the stream, and what was left out of it
+OUT/ config.json                 the settings
+     data.json                   the base, the order of the stream, and what was left out of it
      stream.json                 the tasks, in order
+     metrics.jsonl               a line every few updates, and the headlines of rechecks
      stages/NNNN.json            a finished stage: immediate accuracy, loss, parameters moved, drift
      rechecks/NNNN.json          the whole stream and the base's own puzzles, after so many stages
      rows/NNNN.safetensors       the rows that a stage learned
-     shared/NNNN.safetensors     shared weights after the newest stage, where the method moves any
+     checkpoints/step_N/         what going on needs besides the rows: shared weights that moved, the stage in progress
      model/                      the model in the end, where the method keeps one
      result.json                 the summary
 """
@@ -21,7 +23,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -38,7 +40,7 @@ from charm.adaptation.loop import (
     shared_parameters,
     updated_parameters,
 )
-from charm.adaptation.methods import Base, method_named
+from charm.adaptation.methods import METHODS, Base, method_named
 from charm.adaptation.results import summarize
 from charm.adaptation.streams import left_out, load_stream
 from charm.config import to_json
@@ -49,9 +51,10 @@ from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
-from charm.files import check_files, fingerprint, locked, read_sealed, sweep, write_atomically, write_sealed
+from charm.files import check_files, fingerprint, locked, read_sealed, write_atomically, write_sealed
 from charm.model import CharmModel
-from charm.runs.checkpoint import newest_checkpoint, read_tensors, storable
+from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
+from charm.runs.config import EngineConfig
 from charm.tasks import keyed
 from charm.tasks.dataset import (
     DataConfig,
@@ -63,13 +66,24 @@ from charm.tasks.dataset import (
     load_task_set,
     load_tasks,
 )
-from charm.tasks.task import Task
 from charm.training.config import read_config
+from charm.training.engine import Exam, Job, Told, train
 
 
 @dataclass(frozen=True)
-class StreamOptions:
-    """What is learned, how, and how it is measured. The defaults are the paper's."""
+class StreamOptions(EngineConfig):
+    """What is learned, how, and how it is measured. The defaults are the paper's.
+
+    What the engine reads of it (`steps`, when to save) follows from the recipe: `run_stream` fills it in.
+    """
+
+    domain: ClassVar[str] = "stream"
+    free: ClassVar[frozenset[str]] = EngineConfig.free | {
+        "data",
+        "steps",
+        "seed",
+    }  # the last two follow from others
+    goes_on: ClassVar[str] = "the same command goes on from there"
 
     stream: str
     """arc2-training, arc2-evaluation, a source, a file or a folder of tasks."""
@@ -92,6 +106,7 @@ class StreamOptions:
     """Where downloaded and generated data lie; as in training if not given."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("evaluate_views", "base_views", "base_tasks", "recheck_every"):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
@@ -101,8 +116,15 @@ class StreamOptions:
             raise CharmError("a stage needs at least 1 update")
         method_named(self.method, self.scope)
 
+    def saves_at(self, step: int) -> bool:
+        """After every stage."""
+        return step % self.recipe.steps == 0
 
-Progressed = Callable[[int, int, str], None]
+    def evaluates_at(self, step: int) -> bool:
+        """At the start, every so many stages and at the end; the oracle keeps no model that could be asked again."""
+        if METHODS[self.method].restores:
+            return step == 0
+        return step % (self.recheck_every * self.recipe.steps) == 0 or step == self.steps
 
 
 def task_data(config: DataConfig, views: int) -> DataConfig:
@@ -130,53 +152,83 @@ def score_votes(
 
 
 def run_stream(
-    run: Path,
-    out: Path,
-    options: StreamOptions,
-    place: Place,
-    say: Callable[[str], None] = print,
-    advance: Progressed = lambda done, total, text: None,
+    run: Path, out: Path, options: StreamOptions, place: Place, say: Callable[[str], None] = print
 ) -> dict[str, Any]:
-    """Learn a stream from a trained base and return the summary; started again, it goes on where it stopped."""
+    """Learn a stream from a trained base and return the summary; started again, it goes on where it stopped.
+
+    SIGTERM and SIGINT ask for a checkpoint, in the middle of a stage as well, and a clean return.
+    """
     if place.world > 1:
         raise CharmError(
             "a stream is learned by one process; run several methods or seeds side by side instead"
         )
-    stream = StreamRun(run, out, options, place, say, advance)
-    with locked(out, "stream"):
-        sweep(out)
-        stream.go()
+    base = StreamBase(run, options, place)
+    updates = len(base.stream.ids) * options.recipe.steps
+    config = replace(
+        options,
+        scope=method_named(options.method, options.scope)[1],
+        views=options.views or base.config.data.views,
+        steps=updates,
+        seed=options.recipe.seed,
+    )
+    begun = (out / "config.json").is_file()
+    if not begun and any((out / "stages").glob("*.json")):
+        raise CharmError(f"{out}: config.json is missing: the stages in the folder may belong to another run")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CharmError(f"{out} cannot be written ({error.strerror or error})") from error
+    engine = train(config, lambda: StreamJob(base, out, config, place, say), out, place, begun, say)
+    if engine.step == updates and engine.evaluated():
+        with locked(out, "training"):
+            engine.job.finish()
     return summarize(out)
 
 
-class StreamRun:
-    """A stream run in progress. `stage` counts finished stages."""
+class StreamBase:
+    """A trained model with its configuration, and the tasks of a stream that it has never seen."""
 
-    def __init__(
-        self,
-        run: Path,
-        out: Path,
-        options: StreamOptions,
-        place: Place,
-        say: Callable[[str], None],
-        advance: Progressed,
-    ) -> None:
-        self.out, self.options, self.place, self.say, self.advance = out, options, place, say, advance
-        self.method, self.scope = method_named(options.method, options.scope)
+    def __init__(self, run: Path, options: StreamOptions, place: Place) -> None:
         config = read_config(run)
         self.config = replace(config, data=replace(config.data, data=options.data or config.data.data))
-        checkpoint = newest_checkpoint(run)
-        self.model = CharmModel.from_pretrained(checkpoint, place.device)
+        self.checkpoint = newest_checkpoint(run)
+        self.model = CharmModel.from_pretrained(self.checkpoint, place.device)
         self.model.require_canvas()
-        known = self.model.instances
         self.stream = load_stream(
-            options.stream, options.recipe.seed, known, options.tasks, self.config.data.data
+            options.stream,
+            options.recipe.seed,
+            self.model.instances,
+            options.tasks,
+            self.config.data.data,
         )
-        views = options.views or self.config.data.views
-        self._open(checkpoint, views)
+
+
+class StreamJob(Job):
+    """A stream as a job for the engine: `recipe.steps` updates are a stage, which learns one task.
+
+    The last update of a stage also scores the task and writes the stage's files; the engine then makes a checkpoint. A
+    checkpoint holds shared weights and, inside a stage, what the stage has learned so far. Rows that earlier stages
+    learned stay in their files, so a checkpoint does not grow with the stream.
+    """
+
+    def __init__(
+        self, base: StreamBase, out: Path, options: StreamOptions, place: Place, say: Callable[[str], None]
+    ) -> None:
+        self.out, self.options, self.place, self.say = out, options, place, say
+        self.method, self.scope = method_named(options.method, options.scope)
+        self.config, self.model, self.stream = base.config, base.model, base.stream
+        self.work = (options.recipe.batch, "samples")
+        with (base.checkpoint / "model.safetensors").open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        self.manifest = {
+            "base": {"sha256": sha256, "model": to_json(self.model.config)},
+            "order": list(self.stream.ids),
+            "skipped": self.stream.skipped,
+            "tasks_sha256": hashlib.sha256(self.stream.text().encode()).hexdigest(),
+        }
         # All rows of the stream are there from the start, at zero: a task not learned yet can be asked, too.
-        self.data_config = task_data(self.config.data, views)
-        instances = known.copy()
+        self.data_config = task_data(self.config.data, options.views)
+        instances = self.model.instances.copy()
         self.stream_data = assemble(TaskSet(evaluate=self.stream.tasks), self.data_config, instances)
         self.stream_answers = answers_of(self.stream.tasks)
         self.model.grow(instances)
@@ -184,77 +236,109 @@ class StreamRun:
         self.base_data, self.base_answers = self._load(base_config), answer_key(base_config)
         self.shared = shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
-        base = Base(self.model, self.config, lambda: self._load(self.config.data), place)
+        before = Base(self.model, self.config, lambda: self._load(self.config.data), place)
         make = self.method.anchor
-        self.anchor = make(base, self.scope, options.recipe.batch) if make else None
-        self.rehearsal = base.pretraining() if self.method.rehearses else None
-        self.joint = self._adaptation(self.stream_data, 0) if self.method.joint else None
-        self.stage = self._restore()
-        self.before = snapshot(self.model)  # as the last stage left everything
+        self.anchor = make(before, self.scope, options.recipe.batch) if make else None
+        self.rehearsal = before.pretraining() if self.method.rehearses else None
+        self.adaptation: Adaptation | None = (
+            None  # of the stage in progress; joint learning keeps one for all
+        )
+        self.data = self.stream_data  # what it learns
+        self.before = snapshot(self.model)  # everything as the last stage left it
+        self.made = 0  # updates
+        self.began = time.monotonic()
 
-    def go(self) -> None:
-        """Make the stages that are missing, and the rechecks that are due."""
-        ids = self.stream.ids
-        if self.stage:
-            self.say(f"goes on after {self.stage} of {len(ids)} stages")
-        while True:
-            if self._due() and not _json(self.out / "rechecks", self.stage).is_file():
-                self._recheck()
-            if self.stage == len(ids):
-                break
-            self._stage(self.stream.tasks[self.stage])
-        if not self.method.restores and not (self.out / "model").is_dir():
-            temporary = self.out / "model.tmp"
-            shutil.rmtree(temporary, ignore_errors=True)
-            self.model.save_pretrained(temporary)
-            os.replace(temporary, self.out / "model")
-        write_sealed(self.out / "result.json", summarize(self.out))
+    def check(self, out: Path) -> None:
+        found = read_sealed(out / "data.json")
+        if found != json.loads(json.dumps(self.manifest)):
+            raise CharmError(f"{out} holds a stream of another base or other tasks; use another folder")
+        if not steps_of(out) and _json(out / "stages", 2).is_file():
+            raise CharmError(f"{out} has stages but no checkpoint; restore it, or use another folder")
 
-    def _stage(self, task: Task) -> None:
-        task_id, number, recipe = task.id, self.stage + 1, self.options.recipe
-        began = time.monotonic()
-        learned = self.stream.ids if self.joint else (task_id,)
-        data = self.stream_data if self.joint else self._assemble(TaskSet(evaluate=(task,)), self.data_config)
-        adaptation = self.joint or self._adaptation(data, keyed.key_of(task_id))
-        for done in range(recipe.steps):
-            adaptation.update()
-            if done % 10 == 9:
-                self._tell(done + 1, f"stage {number}, {task_id}")
-        loss, exact = adaptation.progress()
-        if not self.joint:
-            adaptation.close()
-        if not math.isfinite(loss):
-            raise CharmError(
-                f"stage {number}, task {task_id}: the loss is {loss}; earlier stages are unharmed"
+    def begin(self, out: Path, step: int) -> None:
+        self.stream.save(out / "stream.json")  # again each time: a damaged one would change the tasks
+        for line in left_out(self.stream.skipped):
+            self.say(line)
+
+    def forget(self, out: Path, step: int) -> bool:
+        later = [
+            path
+            for kind in ("stages", "rechecks", "rows")
+            for path in (out / kind).glob("*.*")
+            if path.stem.isdecimal() and int(path.stem) > step // self.options.recipe.steps
+        ]
+        for path in later:
+            path.unlink()
+        return bool(later)
+
+    def update(self, step: int) -> dict[str, Tensor]:
+        stage, inside = divmod(step, self.options.recipe.steps)
+        if inside == 0:
+            self.began = time.monotonic()
+        if self.adaptation is None:
+            self.adaptation = self._adaptation(stage)
+        metrics = self.adaptation.update()
+        self.made = step + 1
+        if inside + 1 == self.options.recipe.steps:
+            self._finish_stage(stage + 1, self.adaptation)
+        return metrics
+
+    def line(self, step: int, means: dict[str, float]) -> Told:
+        number = -(-step // self.options.recipe.steps)
+        text = f"stage {number} of {len(self.stream.ids)}: loss {means['loss']:.3f}"
+        return Told({"loss": means["loss"], "token_loss": means["token_loss"]}, text)
+
+    def _adaptation(self, stage: int) -> Adaptation:
+        """Seeded by the task and not by its place in the stream, so that equal starts give equal ends."""
+        seed = 0
+        if not self.method.joint:
+            task = self.stream.tasks[stage]
+            self.data, seed = (
+                self._assemble(TaskSet(evaluate=(task,)), self.data_config),
+                keyed.key_of(task.id),
             )
-        scores = None if self.joint else self._score(data, answers_of([task]), self.options.evaluate_views)
-        changed = self._changed(learned, f"stage {number}, task {task_id}")
-        private, shared = updated_parameters(self.model, self.scope, task_id)
+        return Adaptation(
+            *(self.model, self.data, self.options.recipe, self.scope),
+            *(self.place, self.anchor, self.rehearsal, seed),
+        )
+
+    def _learned(self, stage: int) -> tuple[str, ...]:
+        """The tasks whose rows move in this stage (from 0)."""
+        return self.stream.ids if self.method.joint else self.stream.ids[stage : stage + 1]
+
+    def _finish_stage(self, number: int, adaptation: Adaptation) -> None:
+        """Score the task and write what the stage learned."""
+        task = self.stream.tasks[number - 1]
+        when = f"stage {number}, task {task.id}"
+        loss, exact = adaptation.progress()
+        if not math.isfinite(loss):
+            raise CharmError(f"{when}: the loss is {loss}; earlier stages are unharmed")
+        scores = None
+        if not self.method.joint:
+            self.close()
+            scores = self._score(self.data, answers_of([task]), self.options.evaluate_views)
+        private, shared = updated_parameters(self.model, self.scope, task.id)
         record: dict[str, Any] = {
             "stage": number,
-            "task": task_id,
-            "updates": recipe.steps,
+            "task": task.id,
+            "updates": self.options.recipe.steps,
             "token_loss": loss,
             "exact_accuracy": exact,
             "private_parameters": private,
             "shared_parameters": shared,
-            "views": len(self.model.instances.rows(task_id)),
-            "changed_values": changed,
+            "views": len(self.model.instances.rows(task.id)),
+            "changed_values": self._changed(self._learned(number - 1), when),
             "distance": distance(self.base, self.shared),
         }
         if scores is not None:
             record |= {"pass@1": scores.metrics.get("pass@1"), "pass@2": scores.metrics.get("pass@2")}
-        record["files"] = self._save(number, learned)
+        record["files"] = self._save_rows(number)
         self.restore_base()
         self.before = snapshot(self.model)
-        record["seconds"] = round(time.monotonic() - began, 3)
-        write_sealed(_json(self.out / "stages", number), record)  # from here on the stage counts
-        self.stage = number
-        for old in (self.out / "shared").glob("*.safetensors"):
-            if old != _tensors(self.out / "shared", number):
-                old.unlink()
+        record["seconds"] = round(time.monotonic() - self.began, 3)
+        write_sealed(_json(self.out / "stages", number), record)
         answered = "" if record.get("pass@2") is None else f", pass@2 {record['pass@2']:.0%}"
-        self.say(f"stage {number}, {task_id}: loss {loss:.3f}{answered}")
+        self.say(f"stage {number}, {task.id}: loss {loss:.3f}{answered}")
 
     def _changed(self, learned: tuple[str, ...], when: str) -> int:
         """How many shared values differ from what the last stage left; if anything else does, that is an error."""
@@ -271,44 +355,33 @@ class StreamRun:
                 for name, parameter in self.shared.items():
                     parameter.copy_(self.base[name])
 
-    def _recheck(self) -> None:
-        self._tell(0, f"recheck after {self.stage} stages")
+    def evaluate(self, exam: Exam) -> Told | None:
+        """The whole stream, tasks not learned yet included, and the base's own puzzles."""
+        stage = exam.step // self.options.recipe.steps
+        exam.tell(f"recheck after {stage} stages")
         stream = self._score(self.stream_data, self.stream_answers, self.options.evaluate_views)
+        if exam.stop():
+            return None
         base = self._score(self.base_data, self.base_answers, self.options.base_views)
-        self._changed((), f"recheck after {self.stage} stages")  # to ask must not change a thing
-        learned = set(self.stream.ids if self.joint else self.stream.ids[: self.stage])
+        self._changed((), f"recheck after {stage} stages")  # to ask must not change a thing
+        learned = set(self.stream.ids if self.method.joint else self.stream.ids[:stage])
+        solved = [task.task_id for task in stream.tasks if task.outcome == "solved"]
         record = {
-            "stage": self.stage,
+            "stage": stage,
             "stream": stream.metrics,
             "base": base.metrics,
-            "solved": [task.task_id for task in stream.tasks if task.outcome == "solved"],
-            "solved_of_learned": [
-                task.task_id for task in stream.tasks if task.outcome == "solved" and task.task_id in learned
-            ],
+            "solved": solved,
+            "solved_of_learned": [task_id for task_id in solved if task_id in learned],
         }
-        write_sealed(_json(self.out / "rechecks", self.stage), record)
-        shares = [f"{scores.metrics['pass@2']:.2%}" if scores.metrics else "-" for scores in (stream, base)]
-        self.say(
-            f"after {self.stage} stages: pass@2 {shares[0]} on the stream, {shares[1]} on the base's puzzles"
-        )
-
-    def _due(self) -> bool:
-        """At the start, every so many stages, and at the end; the oracle keeps no model that could be asked again."""
-        if self.method.restores:
-            return self.stage == 0
-        return self._is_due(self.stage)
-
-    def _is_due(self, stage: int) -> bool:
-        return stage % self.options.recheck_every == 0 or stage == len(self.stream.ids)
+        write_sealed(_json(self.out / "rechecks", stage), record)
+        shares = {"stream": stream.metrics.get("pass@2"), "base": base.metrics.get("pass@2")}
+        told = {f"{of} pass@2": value for of, value in shares.items() if value is not None}
+        words = ["-" if value is None else f"{value:.2%}" for value in shares.values()]
+        text = f"after {stage} stages: pass@2 {words[0]} on the stream, {words[1]} on the base's puzzles"
+        return Told({"stages": stage, **told}, text)
 
     def _score(self, data: Dataset, answers: AnswerKey, views: int) -> Scores:
         return score_votes(self.model, data, answers, views, self.place, 4 * self.options.recipe.batch)
-
-    def _adaptation(self, data: Dataset, seed: int) -> Adaptation:
-        """Seeded by the task and not by its place in the stream, so that equal starts give equal ends."""
-        return Adaptation(
-            self.model, data, self.options.recipe, self.scope, self.place, self.anchor, self.rehearsal, seed
-        )
 
     def _load(self, config: DataConfig) -> Dataset:
         return self._assemble(load_task_set(config), config)
@@ -321,98 +394,89 @@ class StreamRun:
             raise CharmError(f"{self.out}: the data of the base run has changed: it has views without a row")
         return data
 
-    def _tell(self, done: int, text: str) -> None:
-        steps = self.options.recipe.steps
-        self.advance(self.stage * steps + done, len(self.stream.ids) * steps, text)
+    def _rows(self, stage: int) -> dict[str, Tensor]:
+        """The rows that this stage (from 0) moves."""
+        own = private_rows(self.model, self._learned(stage))
+        return {name: table.weight[own[name]] for name, table in private_tables(self.model).items()}
 
-    def _open(self, checkpoint: Path, views: int) -> None:
-        """Write down what this run is; refuse a folder that holds another one."""
-        with (checkpoint / "model.safetensors").open("rb") as file:
-            base = hashlib.file_digest(file, "sha256").hexdigest()
-        settings = {
-            "base": {"sha256": base, "model": to_json(self.model.config)},
-            "options": {**to_json(self.options), "scope": self.scope, "views": views, "data": None},
-            "order": list(self.stream.ids),
-            "skipped": self.stream.skipped,
-            "tasks_sha256": hashlib.sha256(self.stream.text().encode()).hexdigest(),
-        }
-        path = self.out / "adapt.json"
-        if path.is_file():
-            before = {
-                "tasks_sha256": settings["tasks_sha256"],
-                **read_sealed(path),
-            }  # earlier versions had none
-            if before != json.loads(json.dumps(settings)):
-                raise CharmError(
-                    f"{self.out} holds a run with other settings, base or tasks; use another folder"
-                )
-        elif any((self.out / "stages").glob("*.json")):
-            raise CharmError(f"{path} is missing: the stages beside it may belong to another run")
-        else:
-            write_sealed(path, settings)
-        self.stream.save(self.out / "stream.json")  # again each time: a damaged one would change the tasks
-        for line in left_out(self.stream.skipped):
-            self.say(line)
-
-    def _save(self, number: int, learned: tuple[str, ...]) -> dict[str, Any]:
-        """Write what sets the model apart from the base: rows learned in this stage, and shared weights.
-
-        Returns the fingerprints of the files.
-        """
-        if self.method.restores:
+    def _save_rows(self, number: int) -> dict[str, Any]:
+        """Write the rows that a stage learned, where they stay as they are; returns the file's fingerprint."""
+        if self.method.restores or self.method.joint:
             return {}
-        own = private_rows(self.model, learned)
-        rows = {name: table.weight[own[name]] for name, table in private_tables(self.model).items()}
-        shared: dict[str, Tensor] = dict(self.shared)
-        if self.joint:  # all rows move in every stage, and the loop goes on
-            shared |= rows | {f"loop/{name}": tensor for name, tensor in self.joint.state().items()}
-        else:
-            _write(_tensors(self.out / "rows", number), rows)
-        if shared:
-            _write(_tensors(self.out / "shared", number), shared)
-        written = [] if self.joint else ["rows"]
-        names = [str(_tensors(Path(part), number)) for part in (*written, *(["shared"] if shared else []))]
-        return {name: fingerprint(self.out / name) for name in names}
+        path = _tensors(self.out / "rows", number)
+        write_atomically(path, save(storable(self._rows(number - 1))))
+        return {f"rows/{path.name}": fingerprint(path)}
+
+    def save(self, folder: Path) -> None:
+        stage, inside = divmod(self.made, self.options.recipe.steps)
+        tensors: dict[str, Tensor] = {}
+        if self.adaptation is not None or not self.method.restores:
+            tensors |= self.shared
+        if self.adaptation is not None:
+            tensors |= self._rows(stage)
+            tensors |= {f"loop/{name}": tensor for name, tensor in self.adaptation.state().items()}
+        if inside:
+            tensors |= {f"before/{name}": self.before[name] for name in self.shared}
+            tensors["seconds"] = torch.tensor(time.monotonic() - self.began)
+        write_tensors(folder / "stream.safetensors", tensors)
 
     @torch.no_grad()
-    def _restore(self) -> int:
-        """Bring the model to where the newest finished stage left it; returns that stage."""
-        stages = 0
-        while _json(self.out / "stages", stages + 1).is_file():
-            stages += 1
-        self._check_rechecks(stages)
-        for number in range(1, stages + 1):
-            listed = read_sealed(_json(self.out / "stages", number)).get("files", {})
-            # Shared weights are kept of the newest stage alone.
-            check_files(self.out, listed, [n for n in listed if number == stages or n.startswith("rows")])
-        if self.method.restores or not stages:
-            return stages
-        if not self.joint:
-            for number, task_id in enumerate(self.stream.ids[:stages], start=1):
-                self._put_rows((task_id,), read_tensors(_tensors(self.out / "rows", number)))
-        if self.shared:
-            tensors = read_tensors(_tensors(self.out / "shared", stages))
-            for name, parameter in self.shared.items():
+    def restore(self, folder: Path, step: int) -> None:
+        stage, inside = divmod(step, self.options.recipe.steps)
+        self._check_records(stage)
+        tensors = read_tensors(folder / "stream.safetensors")
+        if not (self.method.joint or self.method.restores):
+            for number in range(1, stage + 1):
+                self._put_rows(self._learned(number - 1), read_tensors(_tensors(self.out / "rows", number)))
+        for name, parameter in self.shared.items():
+            if name in tensors:
                 parameter.copy_(tensors[name])
-            if self.joint:
-                self._put_rows(self.stream.ids, tensors)
-                self.joint.restore({n[5:]: value for n, value in tensors.items() if n.startswith("loop/")})
-        return stages
+        if inside or (step and self.method.joint):
+            self.adaptation = self._adaptation(stage)
+            self._put_rows(self._learned(stage), tensors)
+            self.adaptation.restore({n[5:]: value for n, value in tensors.items() if n.startswith("loop/")})
+        self.before = snapshot(self.model)
+        if inside:
+            self.before |= {name: tensors[f"before/{name}"].to(p.device) for name, p in self.shared.items()}
+            self.began = time.monotonic() - float(tensors["seconds"])
+        self.made = step
 
-    def _check_rechecks(self, stages: int) -> None:
-        """Refuse to go on without an earlier recheck: the model that was asked then is gone."""
-        due = [n for n in range(stages) if n == 0 or (not self.method.restores and self._is_due(n))]
-        for number in due:
-            if not _json(self.out / "rechecks", number).is_file():
-                raise CharmError(
-                    f"{_json(self.out / 'rechecks', number)} is missing and cannot be made again, since the model has "
-                    f"learned more tasks since; restore the file or start the stream again in another folder"
-                )
+    def _check_records(self, stages: int) -> None:
+        """Refuse to go on without what was written of earlier stages: the model that was asked then is gone."""
+        due = [n for n in range(stages) if self.options.evaluates_at(n * self.options.recipe.steps)]
+        missing = [path for n in due if not (path := _json(self.out / "rechecks", n)).is_file()]
+        for number in range(1, stages + 1):
+            path = _json(self.out / "stages", number)
+            if path.is_file():
+                listed = read_sealed(path).get("files", {})
+                check_files(self.out, listed, listed)
+            else:
+                missing.append(path)
+        if missing:
+            raise CharmError(
+                f"{missing[0]} is missing and cannot be made again, since the model has learned more tasks since; "
+                f"restore the file or start the stream again in another folder"
+            )
 
     def _put_rows(self, puzzles: tuple[str, ...], tensors: dict[str, Tensor]) -> None:
         own = private_rows(self.model, puzzles)
         for name, table in private_tables(self.model).items():
             table.weight[own[name]] = tensors[name].to(table.weight.device)
+
+    def close(self) -> None:
+        """Free the recorded updates on the GPU."""
+        if self.adaptation is not None:
+            self.adaptation.close()
+        self.adaptation = None
+
+    def finish(self) -> None:
+        """Write the model in the end, where there is one, and the summary."""
+        if not self.method.restores and not (self.out / "model").is_dir():
+            temporary = self.out / "model.tmp"
+            shutil.rmtree(temporary, ignore_errors=True)
+            self.model.save_pretrained(temporary)
+            os.replace(temporary, self.out / "model")
+        write_sealed(self.out / "result.json", summarize(self.out))
 
 
 def _base_questions(config: DataConfig, count: int) -> DataConfig:
@@ -434,7 +498,3 @@ def _json(folder: Path, number: int) -> Path:
 
 def _tensors(folder: Path, number: int) -> Path:
     return folder / f"{number:04d}.safetensors"
-
-
-def _write(path: Path, tensors: dict[str, Tensor]) -> None:
-    write_atomically(path, save(storable(tensors)))

@@ -60,7 +60,7 @@ def adapt(
     from charm.adaptation.run import StreamOptions, run_stream
     from charm.config import to_json
     from charm.devices import place
-    from charm.progress import bar
+    from charm.progress import say
     from charm.training.config import read_config
 
     _, chosen = method_named(method, scope)
@@ -73,7 +73,9 @@ def adapt(
     memory = memory_name(to_json(read_config(run).memory)).lower().replace("=", "")
     parts = (*re.findall(r"\w+", memory), method, chosen, f"h{halt_weight:g}", f"s{seed}")
     folder = compared / "-".join(parts)
-    with place(device) as here, bar("preparing", stays=True, counts=False) as line:
-        found = run_stream(run, folder, options, here, line.say, line.update)
+    with place(device) as here:
+        found = run_stream(run, folder, options, here, say)
+    if not (folder / "result.json").is_file():
+        return  # it was stopped, and has said so
     written = write_results(runs_in(compared), compared)
     output(json, found, results_table(gather(runs_in(compared))), *map(str, written))

@@ -19,6 +19,8 @@ class EngineConfig:
         | {"tensorboard", "wandb"}
     )
     """Fields that may change when a run goes on: they do not change what is computed."""
+    goes_on: ClassVar[str] = "--resume goes on from there"
+    """What whoever stopped a run is told."""
     evaluates_ends: ClassVar[bool] = False
     """Whether there is always an evaluation after the last update and, if there are any before, ahead of the first."""
 

@@ -126,7 +126,7 @@ class Engine(Generic[J]):
                     if asked and not saved:
                         self.save()
             if asked and (self.step < config.steps or config.evaluates_at(self.step)):
-                self.say(f"stopped at step {self.step}; --resume goes on from there")
+                self.say(f"stopped at step {self.step}; {config.goes_on}")
 
     def advance(self) -> None:
         """One update, and a line of metrics where one is due."""

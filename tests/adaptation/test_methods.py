@@ -177,16 +177,16 @@ def test_joint_learning_moves_the_rows_of_all_tasks_from_the_first_stage_on(
 ) -> None:
     moved: dict[str, list[list[bool]]] = {"joint": [], "naive": []}
     for method, stages in moved.items():
-        save = run_module.StreamRun._save
+        save = run_module.StreamJob._save_rows
 
-        def look(self: Any, number: int, learned: Any, save: Any = save, stages: Any = stages) -> None:
+        def look(self: Any, number: int, save: Any = save, stages: Any = stages) -> Any:
             table = private_tables(self.model)[ROWS].weight
             own = [private_rows(self.model, (task,))[ROWS] for task in self.stream.ids]
             stages.append([bool(table[rows].any()) for rows in own])
-            save(self, number, learned)
+            return save(self, number)
 
         with monkeypatch.context() as patch:
-            patch.setattr(run_module.StreamRun, "_save", look)
+            patch.setattr(run_module.StreamJob, "_save_rows", look)
             recipe = Recipe(steps=7, batch=8, warmup=2)
             learn(base, tmp_path / method, unseen, method=method, tasks=2, recipe=recipe)
     assert moved == {"joint": [[True, True], [True, True]], "naive": [[True, False], [True, True]]}

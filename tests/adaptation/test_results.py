@@ -32,13 +32,13 @@ def write_run(folder: Path, method: str, seed: int, passes: list[float], final: 
         "recheck_every": 2,
         "recipe": {"halt_weight": 0.0, "seed": seed},
     }
-    settings: dict[str, Any] = {
-        "options": options,
+    learned_from: dict[str, Any] = {
         "order": [f"task{n}" for n in range(len(passes))],
         "skipped": {},
         "base": {"model": {"memory": MEMORY}},
     }
-    write_json(folder / "adapt.json", settings)
+    write_json(folder / "config.json", options)
+    write_json(folder / "data.json", learned_from)
     for number, value in enumerate(passes, start=1):
         stage = {
             "stage": number,

@@ -1,5 +1,7 @@
 import json
+import os
 import shutil
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import torch
 from safetensors.torch import load_file
 
 from charm.adaptation import run as run_module
-from charm.adaptation.loop import Adaptation, Recipe
+from charm.adaptation.loop import Adaptation, Recipe, shared_parameters
 from charm.adaptation.methods import METHODS
 from charm.adaptation.results import summarize
 from charm.adaptation.run import StreamOptions, run_stream
@@ -17,9 +19,9 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked, read_sealed
 from charm.model import CharmModel
-from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.checkpoint import folder_of, newest_checkpoint, steps_of
 from charm.tasks.keys import MemoryConfig
-from charm.tasks.sources import load_source
+from charm.training.engine import Engine
 from tests.adaptation.conftest import HERE, toy_run
 
 RECIPE = Recipe(steps=3, batch=4, warmup=2, shared_lr=1e-2)
@@ -30,18 +32,29 @@ class Killed(Exception):
     pass
 
 
-def learn(base: Path, out: Path, unseen: Path, kill_at: int = 0, **changes: Any) -> dict[str, Any]:
-    """A stream run; with `kill_at` it dies when it says something for that time."""
-    options = replace(OPTIONS, stream=str(unseen), **changes)
-    said: list[str] = []
+def learn(base: Path, out: Path, unseen: Path, **changes: Any) -> dict[str, Any]:
+    return run_stream(base, out, replace(OPTIONS, stream=str(unseen), **changes), HERE, lambda text: None)
 
-    def say(text: str) -> None:
-        if not text.startswith("goes on"):
-            said.append(text)
-            if len(said) == kill_at:
+
+def learn_killed(base: Path, out: Path, unseen: Path, kill_at: int = 1, **changes: Any) -> None:
+    """A stream run that dies after its n-th checkpoint or recheck."""
+    made = 0
+
+    def dying(method: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            nonlocal made
+            found = method(*arguments)
+            made += 1
+            if made == kill_at:
                 raise Killed
+            return found
 
-    return run_stream(base, out, options, HERE, say)
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Engine, "save", dying(Engine.save))
+        patch.setattr(Engine, "evaluate", dying(Engine.evaluate))
+        learn(base, out, unseen, **changes)
 
 
 def test_memory_only_changes_nothing_but_new_rows(base: Path, unseen: Path, tmp_path: Path) -> None:
@@ -62,12 +75,12 @@ def test_memory_only_changes_nothing_but_new_rows(base: Path, unseen: Path, tmp_
     views = [one["views"] for one in stages(tmp_path / "out")]
     assert found["updated_parameters"] == sum(32 + 8 * count for count in views) / 3
     model = CharmModel.from_pretrained(tmp_path / "out" / "model")
-    assert model.instances.puzzles[-3:] == read_sealed(tmp_path / "out" / "adapt.json")["order"]
+    assert model.instances.puzzles[-3:] == read_sealed(tmp_path / "out" / "data.json")["order"]
 
 
 def test_a_folder_takes_one_stream_at_a_time(base: Path, unseen: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with locked(tmp_path / "out", "stream"), pytest.raises(CharmError, match="another stream is at work"):
+    with locked(tmp_path / "out", "training"), pytest.raises(CharmError, match="another training is at work"):
         learn(base, tmp_path / "out", unseen)
     assert not (tmp_path / "out" / "stages").exists()
     assert learn(base, tmp_path / "out", unseen)["final pass@2"] is not None
@@ -105,12 +118,17 @@ def test_methods_that_move_shared_weights(
     once = shared if method == "joint" else 2 * shared
     assert found["updated_parameters"] == (once + sum(private)) / 2
     assert (out / "model").is_dir() == (method != "oracle")
-    assert len(list((out / "shared").glob("*.safetensors"))) == (0 if method == "oracle" else 1)
+    stored = load_file(newest_state(out))
+    assert set(stored) >= (set() if method == "oracle" else set(shared_parameters(model, found["scope"])))
     if method == "oracle":
         assert found["base after"] is None
         assert found["final pass@2"] == found["immediate pass@2"]
     else:
         assert found["base after"] is not None
+
+
+def newest_state(out: Path) -> Path:
+    return folder_of(out, steps_of(out)[-1]) / "stream.safetensors"
 
 
 def test_every_method_is_tested_above() -> None:
@@ -119,19 +137,46 @@ def test_every_method_is_tested_above() -> None:
 
 @pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", "rehearsal"])
 def test_a_killed_run_goes_on_to_the_same_end(base: Path, unseen: Path, tmp_path: Path, method: str) -> None:
-    """Killed after each thing that it says, that is between all stages and rechecks."""
+    """Killed after each checkpoint and each recheck."""
     learn(base, tmp_path / "whole", unseen, method=method)
     kills = 0
     while True:
-        kills += 1
         try:
-            learn(base, tmp_path / "killed", unseen, kill_at=1, method=method)
+            learn_killed(base, tmp_path / "killed", unseen, 2 if kills == 0 else 1, method=method)
         except Killed:
+            kills += 1
             continue
         break
-    # Three stages, three rechecks (of the oracle there is one only), and the one that ends.
-    assert kills == (5 if method == "oracle" else 7)
+    # Three stages and three rechecks (of the oracle there is one only), but for the first: without a checkpoint a run
+    # begins again.
+    assert kills == (3 if method == "oracle" else 5)
     assert_same(tmp_path / "whole", tmp_path / "killed")
+
+
+@pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", "rehearsal"])
+@pytest.mark.parametrize("updates", [1, 5])
+def test_a_signal_in_the_middle_of_a_stage_is_answered_with_a_checkpoint(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, updates: int
+) -> None:
+    """What was learned of the stage is kept, and the rest ends in the same bits."""
+    learn(base, tmp_path / "whole", unseen, method=method)
+    made = 0
+    update = Adaptation.update
+
+    def counted(self: Adaptation) -> Any:
+        nonlocal made
+        made += 1
+        if made == updates:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return update(self)
+
+    monkeypatch.setattr(Adaptation, "update", counted)
+    learn(base, tmp_path / "stopped", unseen, method=method)
+    assert steps_of(tmp_path / "stopped")[-1] == updates
+    assert not (tmp_path / "stopped" / "result.json").exists()
+    learn(base, tmp_path / "stopped", unseen, method=method)
+    assert made == 3 * RECIPE.steps
+    assert_same(tmp_path / "whole", tmp_path / "stopped")
 
 
 def test_a_run_killed_inside_a_stage_goes_on(
@@ -166,7 +211,7 @@ def test_a_run_killed_inside_a_stage_goes_on(
         patch.setattr(run_module, "write_sealed", write)
         with pytest.raises(Killed):
             learn(base, tmp_path / "killed", unseen, method="naive")
-    assert (tmp_path / "killed" / "shared" / "0002.safetensors").is_file()
+    assert (tmp_path / "killed" / "rows" / "0002.safetensors").is_file()
     assert len(stages(tmp_path / "killed")) == 1
     learn(base, tmp_path / "killed", unseen, method="naive")
     assert_same(tmp_path / "whole", tmp_path / "killed")
@@ -174,8 +219,13 @@ def test_a_run_killed_inside_a_stage_goes_on(
 
 def assert_same(one: Path, other: Path) -> None:
     """The same files; equal to the bit where they are weights, and but for the time where they are records."""
-    files = sorted(path.relative_to(one) for path in one.rglob("*") if path.is_file())
-    assert files == sorted(path.relative_to(other) for path in other.rglob("*") if path.is_file())
+
+    def files_of(run: Path) -> list[Path]:
+        files = (path.relative_to(run) for path in run.rglob("*") if path.is_file())
+        return sorted(file for file in files if file.parts[0] not in ("checkpoints", "metrics.jsonl"))
+
+    files = files_of(one)
+    assert files == files_of(other)
     for file in files:
         if file.suffix == ".json":
             first, second = (json.loads((folder / file).read_text()) for folder in (one, other))
@@ -192,7 +242,7 @@ def test_a_finished_run_is_only_summed_up(base: Path, unseen: Path, tmp_path: Pa
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()}
     assert learn(base, tmp_path / "out", unseen) == found
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()} == before
-    with pytest.raises(CharmError, match="other settings"):
+    with pytest.raises(CharmError, match="started with another tasks"):
         learn(base, tmp_path / "out", unseen, tasks=2)
 
 
@@ -204,18 +254,16 @@ def test_what_came_before_a_task_does_not_matter(
     ends in the very same rows and shared weights as learning it alone.
     """
     ends: list[dict[str, torch.Tensor]] = []
-    save = run_module.StreamRun._save
+    save = run_module.StreamJob._save_rows
 
-    def keep(self: Any, number: int, learned: tuple[str, ...]) -> None:
-        own = run_module.private_rows(self.model, learned)
-        tables = run_module.private_tables(self.model)
-        rows = {name: tables[name].weight[own[name]].detach().clone() for name in own}
-        ends.append({**rows, **{name: p.detach().clone() for name, p in self.shared.items()}})
-        save(self, number, learned)
+    def keep(self: Any, number: int) -> Any:
+        moved = {**self._rows(number - 1), **self.shared}
+        ends.append({name: tensor.detach().clone() for name, tensor in moved.items()})
+        return save(self, number)
 
-    monkeypatch.setattr(run_module.StreamRun, "_save", keep)
+    monkeypatch.setattr(run_module.StreamJob, "_save_rows", keep)
     learn(base, tmp_path / "both", unseen, method=method, tasks=2)
-    second = read_sealed(tmp_path / "both" / "adapt.json")["order"][1]
+    second = read_sealed(tmp_path / "both" / "data.json")["order"][1]
     alone = tmp_path / "alone"
     alone.mkdir()
     shutil.copy(unseen / f"{second}.json", alone)
@@ -339,18 +387,17 @@ def test_base_puzzles_are_a_fixed_choice(base: Path, unseen: Path, tmp_path: Pat
     chosen = set()
     for seed in (0, 1):
         options = replace(OPTIONS, stream=str(unseen), recipe=replace(RECIPE, seed=seed), base_tasks=2)
-        started = run_module.StreamRun(
-            base, tmp_path / str(seed), options, HERE, lambda t: None, lambda *a: None
-        )
-        chosen.add(started.base_data.config.tasks)
-        assert len(load_source(tmp_path / str(seed) / "stream.json").tasks) == 3
+        found = run_module.StreamBase(base, options, HERE)
+        job = run_module.StreamJob(found, tmp_path / str(seed), replace(options, views=4), HERE, print)
+        chosen.add(job.base_data.config.tasks)
+        assert len(job.stream.tasks) == 3
     assert len(chosen) == 1
     assert len(chosen.pop()) == 2
 
 
 def test_an_unfinished_run_can_be_summed_up(base: Path, unseen: Path, tmp_path: Path) -> None:
     with pytest.raises(Killed):
-        learn(base, tmp_path / "out", unseen, kill_at=2)
+        learn_killed(base, tmp_path / "out", unseen, kill_at=2)
     found = summarize(tmp_path / "out")
     assert found["stages"] == 1
     assert found["final pass@2"] is None
