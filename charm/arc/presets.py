@@ -244,6 +244,7 @@ def writer_train() -> TrainConfig:
         data=replace(base.data, canvas="full", balanced=True, fixed_colors="output-only"),
         reasoner=ReasonerConfig(
             kind="writer",
+            heads=4,
             layers=8,
             recurrences=1,
             horizon=1,

@@ -71,6 +71,8 @@ class ArcEvaluation:
     """Refinement depths that vote; the protocol's if not given."""
     half_life: float | None = None
     """Checkpoints after which a vote weighs half."""
+    order: Literal["votes", "likelihood"] | None = None
+    """What puts a candidate first; by default a writer's likelihood, and the votes of all others."""
     tasks: tuple[str, ...] = ()
     """Only these tasks."""
     batch: int = 512
@@ -85,7 +87,9 @@ class ArcEvaluation:
 
 def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
     """`charm eval` of a run on ARC's tasks."""
-    chosen = with_overrides(options.protocol, options.views, options.window, options.loops, options.half_life)
+    chosen = with_overrides(
+        options.protocol, options.views, options.window, options.loops, options.half_life, options.order
+    )
     found = evaluate_run(
         run,
         options.protocol,

@@ -18,6 +18,7 @@ from torch import Tensor
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
+from charm.evaluation.judging import judged
 from charm.evaluation.writing import likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
@@ -77,7 +78,7 @@ def predict(
     """
 
     def rows() -> Tensor:
-        return torch.from_numpy(jobs(request.data, request.views)[1][place.rank :: place.world])
+        return torch.from_numpy(_share(request, place)[1])
 
     with request.model.reading_alone(rows):  # processes have unequally many batches
         return _predict(request, place, earlier or {}, keep, advance, stop)
@@ -91,9 +92,10 @@ def _predict(
     advance: VoteProgress,
     stop: Callable[[], bool],
 ) -> dict[int, Votes]:
-    model, data, batch = request.model, request.data, request.batch
+    model, data, batch, device = request.model, request.data, request.batch, place.device
+    lengths = likely_lengths(data) if isinstance(model.reasoner, Writer) else None
     depths = sorted(request.loops)
-    question_N, row_N, side_N = (column[place.rank :: place.world] for column in jobs(data, request.views))
+    question_N, row_N, side_N = _share(request, place)
     votes = {depth: merge([]) for depth in depths} | dict(earlier)
     done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
     for depth in depths:
@@ -108,14 +110,14 @@ def _predict(
     def kept(complete: bool) -> dict[int, Votes]:
         for depth in depths:
             parts[depth] = [merge(parts[depth])]
+            if complete and lengths is not None:
+                parts[depth] = [judged(model, data, parts[depth][0], request.views, device)]
         found = {depth: parts[depth][0] for depth in depths}
         keep(found, complete)
         return found
 
-    device = place.device
     bank, keys = data.question_bank.to(device), data.keys().to(device)
     codes = data.instances.table()[1].astype(np.int64)
-    lengths = likely_lengths(data) if isinstance(model.reasoner, Writer) else None
     saved = time.monotonic()
     finished = len(row_N) - len(todo)
     advance(finished, len(row_N))
@@ -150,6 +152,14 @@ def _predict(
                 kept(complete=False)
                 saved = time.monotonic()
     return kept(complete=True)
+
+
+def _share(request: Request, place: Place) -> tuple[Numbers, Numbers, Numbers]:
+    """This process's jobs. A writer's candidates are compared with each other, so one process has a whole question."""
+    question_N, row_N, side_N = jobs(request.data, request.views)
+    of_N = question_N if isinstance(request.model.reasoner, Writer) else np.arange(len(question_N))
+    mine = of_N % place.world == place.rank
+    return question_N[mine], row_N[mine], side_N[mine]
 
 
 def _answers(

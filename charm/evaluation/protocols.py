@@ -12,6 +12,9 @@ from charm.errors import CharmError
 BASE_LOOPS = 16  # refinement steps unless a protocol says otherwise
 
 
+Order = Literal["votes", "likelihood"]
+
+
 def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -30,6 +33,8 @@ class Protocol:
     """After how many newer checkpoints a vote weighs half; None: all weigh the same."""
     loops: tuple[int, ...] = (BASE_LOOPS,)
     """Refinement depths; each gives one vote per view and checkpoint."""
+    order: Order | None = None
+    """What puts a candidate first: the views that propose it, or its likelihood; None: likelihood for a writer only."""
 
     def __post_init__(self) -> None:
         if self.views != "all" and not _is_count(self.views):
@@ -85,8 +90,9 @@ def with_overrides(
     window: int | Literal["current", "half", "all"] | None = None,
     loops: tuple[int, ...] | None = None,
     half_life: float | None = None,
+    order: Order | None = None,
 ) -> Protocol:
     """A protocol of the paper with the given fields changed."""
-    given = {"views": views, "window": window, "loops": loops, "half_life": half_life}
+    given = {"views": views, "window": window, "loops": loops, "half_life": half_life, "order": order}
     changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
     return replace(protocol_named(name), **changes)

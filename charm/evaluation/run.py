@@ -55,8 +55,7 @@ def evaluate_run(
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
     trained = read_config(run)
-    if trained.reasoner.kind == "writer":
-        protocol = replace(protocol, loops=(1,))  # it answers in one step
+    protocol = as_asked(protocol, trained.reasoner.kind)
     config = trained.data
     config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
     made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views
@@ -77,6 +76,13 @@ def evaluate_run(
         name = "tasks"
     found = evaluate_votes(votes_folder, protocol, config, steps, made_by)
     return write_evaluation(run, name, found, tasks)
+
+
+def as_asked(protocol: Protocol, kind: str) -> Protocol:
+    """The protocol for a reasoner of this kind: a writer answers in one step, and judges what it wrote."""
+    if kind != "writer":
+        return protocol
+    return replace(protocol, loops=(1,), order=protocol.order or "likelihood")
 
 
 def _lacking_votes(
@@ -153,7 +159,7 @@ def evaluate_votes(
 ) -> Evaluation:
     """Rank and score votes on disk, all made by `run` if that is given; no model and no accelerator needed."""
     questions, ballots = load_ballots(votes_folder, protocol, steps, run)
-    ranking = rank(ballots, questions)
+    ranking = rank(ballots, questions, protocol.order or "votes")
     newest = max(ballot.step for ballot in ballots)
     voted = tuple(sorted({ballot.step for ballot in ballots}))
     return Evaluation(protocol, newest, ranking, score(ranking, answer_key(data)), voted)
@@ -187,6 +193,7 @@ def score_checkpoint(
     """
     loops = tuple(loops)[:1]
     protocol = replace(protocol_named("standard"), loops=loops, views=views or "all")
+    protocol = as_asked(protocol, read_config(out).reasoner.kind)
     votes = out / "votes"
     made_by = run_of(out)
     asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views, run=made_by)]

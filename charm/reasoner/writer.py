@@ -74,8 +74,7 @@ class Writer(nn.Module):
 
     def forward(self, token: Tensor, place: Tensor, task: Tensor, attend: Attend) -> Tensor:
         """Logits [..., V] of the token after each of `token` [...], at `place` [..., 3], under `task` [..., D]."""
-        angle = place.to(self.frequency_3P.dtype) @ self.frequency_3P
-        turn = angle.cos(), angle.sin()
+        turn = _turns(place, self.frequency_3P, self.compute_dtype).unbind()
         x = (F.embedding(token, self.tokens) + task).to(self.compute_dtype)
         for recurrence in range(self.config.recurrences):
             for number, layer in enumerate(self.layers):
@@ -84,12 +83,9 @@ class Writer(nn.Module):
 
     def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
-        task_LD = F.embedding(pack.example_L, task_ND)
-        logits_LV = self(pack.token_L, pack.place_L3, task_LD, _attend_within(pack))
-        target_L = torch.roll(pack.token_L, -1)
+        logits_LV, target_L, nll_L = self._follow(pack, task_ND)
         count = pack.wanted_L.sum().clamp(min=1)
-        nll_L = F.cross_entropy(logits_LV, target_L, reduction="none")
-        loss = torch.where(pack.wanted_L, nll_L, 0.0).sum() / count
+        loss = nll_L.sum() / count
         with torch.no_grad():
             wrong_L = (logits_LV.argmax(-1) != target_L) & pack.wanted_L
             zeros_N = torch.zeros(len(task_ND), device=task_ND.device)
@@ -103,6 +99,19 @@ class Writer(nn.Module):
             "exact_accuracy": exact,
             "examples": examples.float(),
         }
+
+    def log_likelihood(self, pack: Pack, task_ND: Tensor) -> Tensor:
+        """How likely each sequence's answer is, given its input: log-probabilities [N]."""
+        nll_L = self._follow(pack, task_ND)[2]
+        return torch.zeros_like(task_ND[:, 0], dtype=torch.float32).index_add(0, pack.example_L, -nll_L)
+
+    def _follow(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits [L, V], the tokens that come next [L], and minus their log-probabilities in answers, 0 elsewhere."""
+        task_LD = F.embedding(pack.example_L, task_ND)
+        logits_LV = self(pack.token_L, pack.place_L3, task_LD, _attend_within(pack))
+        target_L = torch.roll(pack.token_L, -1)
+        nll_L = F.cross_entropy(logits_LV, target_L, reduction="none")
+        return logits_LV, target_L, torch.where(pack.wanted_L, nll_L, 0.0)
 
 
 def _attend_within(pack: Pack) -> Attend:
@@ -143,6 +152,19 @@ def _frequencies(config: ReasonerConfig) -> Tensor:
         speeds = fastest * config.rope_base ** -(torch.arange(count) / count)
         turning[axis, first : first + count] = speeds
     return turning
+
+
+@torch.library.custom_op("charm::turns", mutates_args=())
+def _turns(place: Tensor, frequency_3P: Tensor, dtype: torch.dtype) -> Tensor:
+    """Cosines and sines of every token's angles, [2, ..., P]. An op of its own: a compiler would otherwise compute
+    them anew in every layer."""
+    angle = place.to(frequency_3P.dtype) @ frequency_3P
+    return torch.stack([angle.cos(), angle.sin()]).to(dtype)
+
+
+@_turns.register_fake
+def _(place: Tensor, frequency_3P: Tensor, dtype: torch.dtype) -> Tensor:
+    return place.new_empty((2, *place.shape[:-1], frequency_3P.shape[1]), dtype=dtype)
 
 
 def _rotate(x: Tensor, turn: Rotation) -> Tensor:

@@ -49,7 +49,7 @@ def write(
 ) -> tuple[Tensor, Tensor]:
     """Answers [N, A] to questions START, input, ANSWER of these lengths, END after the last token; and their
     log-probabilities, minus infinity for an answer that had not ended after `limit` tokens."""
-    writer = _to_ask(writer)
+    writer = to_ask(writer)
     (count, longest), device = token_NL.shape, token_NL.device
     past = _Past(writer, count, longest, longest - length_N)
     logits_NV = writer(token_NL, place_NL3, task_ND[:, None], past.read)[:, -1]
@@ -85,7 +85,7 @@ def write(
     return answer_NA, torch.where(ended_N, sure_N, -math.inf)
 
 
-def _to_ask(writer: Writer) -> Writer:
+def to_ask(writer: Writer) -> Writer:
     """A copy that drops nothing and whose maps have the type they are used in: they are not cast for every token."""
     copied = deepcopy(writer).eval()
     for part in copied.modules():

@@ -85,6 +85,7 @@ class RunConfig(EngineConfig):
     free: ClassVar[frozenset[str]] = EngineConfig.free | {
         *(
             "steps",
+            "focus",
             "accumulate",
             "graphs",
             "evaluate_views",
@@ -104,6 +105,8 @@ class RunConfig(EngineConfig):
     """Slots over all processes: examples refined in each update."""
     tokens: int = 32_768
     """Tokens in each update of a writer, over all processes; it has no slots."""
+    focus: float = 0.0
+    """Last share of a writer's updates that learn from the evaluated tasks' demonstrations alone."""
     accumulate: int = 1
     """Micro-batches an update is split into, to save memory."""
     halt_weight: float = 0.5
@@ -132,6 +135,10 @@ class RunConfig(EngineConfig):
         for name in ("batch", "accumulate"):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+        if not 0 <= self.focus <= 1 or (self.focus and self.reasoner.kind != "writer"):
+            raise CharmError(
+                f"focus must be between 0 and 1, and 0 unless the reasoner is a writer; got {self.focus}"
+            )
         if self.batch % self.accumulate:
             raise CharmError(f"a batch of {self.batch} cannot be split into {self.accumulate} equal parts")
         if self.evaluate_every and self.evaluate_every % self.checkpoint_every:

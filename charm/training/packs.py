@@ -1,10 +1,12 @@
 """Packs: what a writer learns from in each update, drawn and laid out while the device works.
 
-Sequences are taken from the stream in order until the next one does not fit. The only state is the place in the stream.
+Sequences are taken from a stream in order until the next one does not fit. There is a stream of all tasks and one of
+the evaluated tasks alone. The only state is the place in each.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,13 +16,15 @@ from torch import Tensor
 from charm.errors import CharmError
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
+from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
-from charm.tasks.sampling import Mixture, Stream
+from charm.tasks.sampling import Draw, Mixture, Stream
 from charm.tasks.sequences import LONGEST, Pack, pack_pairs, sequence_lengths
 from charm.tasks.view import DIHEDRAL_READS, decode
 from charm.training.slots import to_device
 
-TOKENS_PER_SEQUENCE = 64  # room is made for one sequence for so many tokens; a pair of 5 x 5 grids has 63
+LOOK_AHEAD = 4096  # sequences of the stream whose mean length tells how many fit a pack
+SPARE = 1.5  # room for so many times the sequences of an average pack; attention is slower with more
 
 
 class Packs:
@@ -32,14 +36,22 @@ class Packs:
         if tokens < LONGEST:
             raise CharmError(f"a pack must have room for the longest pair, {LONGEST} tokens; got {tokens}")
         self.tokens, self.rank, self.world = tokens, rank, world
-        blocks = [block for mixture in data.mixtures.values() for block in mixture.blocks]
-        self.dihedrals, _ = decode(data.instances.table()[1])
+        puzzle, codes = data.instances.table()
+        self.dihedrals, _ = decode(codes)
         self.shapes = data.bank.shape.numpy()
-        self.stream = Stream(Mixture(blocks), self.shapes, self.dihedrals, 30, 1, seed)
+        blocks = [block for mixture in data.mixtures.values() for block in mixture.blocks]
+        evaluated = {data.instances.puzzles.index(question.task_id) for question in data.questions}
+        focused = [block for block in blocks if int(puzzle[block.rows[0]]) in evaluated]
+        self.streams = [
+            Stream(Mixture(some), self.shapes, self.dihedrals, 30, 1, seed)
+            for some in (blocks, focused or blocks)
+        ]
         self.bank: PairBank = data.bank.to(device)
         self.keys: Keys = data.keys().to(device)
-        self.room = tokens // TOKENS_PER_SEQUENCE
-        self.taken = 0  # sequences that this process has taken from its share of the stream
+        ahead = np.arange(LOOK_AHEAD)
+        shortest = min(self._lengths(stream, ahead)[1].mean() for stream in self.streams)
+        self.room = math.ceil(SPARE * tokens / shortest)
+        self.taken = [0, 0]  # sequences that this process has taken from its share of each stream
         self.row_N = torch.zeros(self.room, dtype=torch.long, device=device)
         self.pack = Pack(
             torch.zeros(tokens, dtype=torch.long, device=device),
@@ -49,15 +61,20 @@ class Packs:
             torch.zeros(self.room + 2, dtype=torch.int32, device=device),
         )
 
-    def prepare(self) -> None:
-        """Lay out the next sequences of the stream."""
-        position = (self.taken + np.arange(self.room)) * self.world + self.rank
-        draw = self.stream.draw(np.zeros_like(position), position)
+    def _lengths(self, stream: Stream, position_N: Numbers) -> tuple[Draw, Numbers]:
+        """What a stream has at these positions, and the tokens of each sequence."""
+        draw = stream.draw(np.zeros_like(position_N), position_N)
         swaps = DIHEDRAL_READS[self.dihedrals[draw.row_N], 0].astype(bool)
-        ends = np.cumsum(sequence_lengths(self.shapes[draw.pair_N], swaps))
+        return draw, sequence_lengths(self.shapes[draw.pair_N], swaps)
+
+    def prepare(self, focused: bool = False) -> None:
+        """Lay out the next sequences of all tasks, or of the evaluated ones alone."""
+        position_N = (self.taken[focused] + np.arange(self.room)) * self.world + self.rank
+        draw, length_N = self._lengths(self.streams[focused], position_N)
+        ends = np.cumsum(length_N)
         count = int(np.searchsorted(ends, self.tokens, side="right"))
         ends[count:] = ends[count - 1]
-        self.taken += count
+        self.taken[focused] += count
         columns = np.stack([draw.pair_N, draw.row_N, ends]).astype(np.int64)
         pair_N, row_N, ends_N = to_device(columns, self.row_N.device)
         made = pack_pairs(self.bank, self.keys, pair_N, row_N, ends_N, self.tokens)
@@ -66,7 +83,7 @@ class Packs:
             getattr(self.pack, name).copy_(getattr(made, name))
 
     def state(self) -> dict[str, Tensor]:
-        return {"taken": torch.tensor([self.taken])}
+        return {"taken": torch.tensor(self.taken)}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        self.taken = int(saved["taken"])
+        self.taken = [*saved["taken"].tolist(), 0][:2]  # earlier versions had one stream

@@ -32,7 +32,7 @@ class WriterJob(ReasonerJob):
 
     def compile(self) -> None:
         """Compile the loss with its gradient where that is asked for, and say so if it fails."""
-        taken = self.packs.taken
+        taken = self.packs.taken.copy()
         self.packs.prepare()  # real sequences to compile with, which are not learned from yet
         self.packs.taken = taken
 
@@ -46,7 +46,7 @@ class WriterJob(ReasonerJob):
             self.loss = self.writer.loss
 
     def update(self, step: int) -> dict[str, Tensor]:
-        self.packs.prepare()
+        self.packs.prepare(step >= round(self.config.steps * (1 - self.config.focus)))
         self.optimizers.set_rates(step)
         if self.writer.config.dropout:  # so that a resumed run drops what the interrupted one would have
             torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)

@@ -1,5 +1,6 @@
 """Packs hold the stream's examples, each once, in order; also over several processes and after a resume."""
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,11 +22,11 @@ def data(tmp_path: Path) -> Dataset:
     return load_dataset(toy_config(write_toy_tasks(tmp_path / "tasks")).data)
 
 
-def taken(packs: Packs, updates: int) -> list[tuple[int, bytes]]:
+def taken(packs: Packs, updates: int, focused: bool = False) -> list[tuple[int, bytes]]:
     """Memory row and tokens of every sequence of the next packs."""
     found = []
     for _ in range(updates):
-        packs.prepare()
+        packs.prepare(focused)
         edges = packs.pack.edges_N2.tolist()
         for number, (begin, end) in enumerate(pairwise(edges[:-1])):
             if begin < end:
@@ -38,9 +39,9 @@ def taken(packs: Packs, updates: int) -> list[tuple[int, bytes]]:
 def test_packs_follow_the_stream_and_lose_nothing(data: Dataset) -> None:
     packs = Packs(data, LONGEST, 3, CPU)
     found = taken(packs, 4)
-    assert len(found) == packs.taken
+    assert packs.taken == [len(found), 0]
     position = np.arange(len(found))
-    draw = packs.stream.draw(np.zeros_like(position), position)
+    draw = packs.streams[0].draw(np.zeros_like(position), position)
     assert [row for row, _ in found] == draw.row_N.tolist()
 
 
@@ -66,3 +67,24 @@ def test_other_seeds_give_other_packs(data: Dataset) -> None:
 def test_a_pack_must_hold_the_longest_pair(data: Dataset) -> None:
     with pytest.raises(CharmError, match=f"{LONGEST} tokens; got {LONGEST - 1}"):
         Packs(data, LONGEST - 1, 0, CPU)
+
+
+def test_focused_packs_hold_the_evaluated_tasks_alone(tmp_path: Path) -> None:
+    tasks = write_toy_tasks(tmp_path / "tasks", 3)
+    config = toy_config(tasks).data
+    (tmp_path / "one").mkdir()
+    (tasks / "toy1.json").rename(tmp_path / "one" / "toy1.json")
+    data = load_dataset(replace(config, train=(str(tasks),), evaluate=(str(tmp_path / "one"),)))
+    packs = Packs(data, LONGEST, 3, CPU)
+    puzzle = data.instances.table()[0]
+
+    def learned(focused: bool) -> set[str]:
+        return {data.instances.puzzles[puzzle[row]] for row, _ in taken(packs, 3, focused)}
+
+    assert learned(False) == {"toy0", "toy1", "toy2"}
+    before = packs.taken[0]
+    assert learned(True) == {"toy1"}
+    assert packs.taken[0] == before
+    again = Packs(data, LONGEST, 3, CPU)
+    again.restore(packs.state())
+    assert again.taken == packs.taken

@@ -9,7 +9,7 @@ import torch
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.solve import SolveOptions, solve
 from charm.arc.run import arc_job, train
-from charm.devices import place
+from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
@@ -17,6 +17,7 @@ from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import folder_of
+from charm.runs.votes import Votes, merge
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sequences import LONGEST
@@ -54,13 +55,20 @@ def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
 
 
 def test_a_resumed_writer_ends_with_the_same_bits(tmp_path: Path) -> None:
-    config = writer_config(tmp_path)
+    config = writer_config(tmp_path, focus=0.3)
     with place("cpu") as here:
         train(config, tmp_path / "whole", here, say=lambda text: None)
-        train(replace(config, steps=3), tmp_path / "parts", here, say=lambda text: None)
+        train(replace(config, steps=3, focus=0.0), tmp_path / "parts", here, say=lambda text: None)
         train(config, tmp_path / "parts", here, resume=True, say=lambda text: None)
     whole, parts = weights(tmp_path / "whole", 6), weights(tmp_path / "parts", 6)
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
+
+
+def ballot(votes: Votes) -> dict[tuple[int, int], tuple[int, float]]:
+    """The candidate's hash and its log-odds, by question and view."""
+    hashes = votes.candidates.hash_K[votes.candidate_V]
+    columns = (votes.question_V.tolist(), votes.row_V.tolist(), hashes.tolist(), votes.logit_V.tolist())
+    return {(q, row): (grid, pytest.approx(logit)) for q, row, grid, logit in zip(*columns, strict=True)}
 
 
 def test_training_lowers_the_loss_and_the_model_votes(tmp_path: Path) -> None:
@@ -74,6 +82,9 @@ def test_training_lowers_the_loss_and_the_model_votes(tmp_path: Path) -> None:
         assert len(votes) == 2 * 3
         again = predict(request, here)[1]
         assert votes.candidate_V.tolist() == again.candidate_V.tolist()  # nothing is dropped when asked
+        shares = [predict(request, Place(here.device, rank, 2))[1] for rank in range(2)]
+        assert [len(share) for share in shares] == [3, 3]
+        assert ballot(merge(shares)) == ballot(votes)  # candidates are judged alike by however many processes
         with pytest.raises(CharmError, match="loops must be 1, got 2"):
             predict(replace(request, loops=(2,)), here)
 
@@ -97,6 +108,8 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     with place("cpu") as here:
         with pytest.raises(CharmError, match="accumulate must be 1"):
             arc_job(writer_config(tmp_path / "a", accumulate=2), here)
+        with pytest.raises(CharmError, match="focus must be between 0 and 1"):
+            writer_config(tmp_path / "c", focus=1.5)
         with pytest.raises(CharmError, match="longest pair"):
             arc_job(writer_config(tmp_path / "b", tokens=100), here)
 

@@ -1,0 +1,87 @@
+"""Judging: how likely a writer finds each candidate under many views of its question.
+
+A view that would not have written an answer can still tell how likely it is, at the price of reading it once. Views err
+in different ways, so the candidate that all of them find likely is right more often than the one most of them wrote.
+
+    K  candidates      J  views of a question that judge
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from charm.model import CharmModel
+from charm.reasoner.writer import Writer
+from charm.reasoner.writing import to_ask
+from charm.runs.votes import Candidates, Votes
+from charm.tasks.batch import PairBank
+from charm.tasks.dataset import Dataset
+from charm.tasks.sequences import pack_pairs, sequence_lengths
+from charm.tasks.task import Pair
+from charm.tasks.view import DIHEDRAL_READS, decode
+
+TOKENS = 65_536  # read at once
+JUDGES = 16  # views that judge, at most
+
+
+def judged(model: CharmModel, data: Dataset, votes: Votes, views: int | None, device: torch.device) -> Votes:
+    """The votes with their candidates' likelihood in place of what each view thought of its own answer.
+
+    It is the geometric mean over the judges, as log-odds.
+    """
+    likely_KJ = log_likelihoods(model, data, votes.candidates, min(views or JUDGES, JUDGES), device)
+    mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)
+    with np.errstate(divide="ignore"):
+        logit_K = mean_K - np.log(-np.expm1(mean_K))
+    return replace(votes, logit_V=logit_K.astype(np.float32)[votes.candidate_V])
+
+
+@torch.inference_mode()
+def log_likelihoods(
+    model: CharmModel, data: Dataset, candidates: Candidates, views: int, device: torch.device
+) -> npt.NDArray[np.float32]:
+    """Log-probabilities [K, J] of candidates under the first `views` views of their questions.
+
+    Minus infinity for a 0 x 0 candidate, and not a number where a question has fewer views.
+    """
+    assert isinstance(model.reasoner, Writer)
+    writer = to_ask(model.reasoner)
+    found = np.full((len(candidates), views), np.nan, np.float32)
+    found[candidates.area_K == 0] = -np.inf
+    rows = [data.question_rows(data.questions[q], views) for q in range(len(data.questions))]
+    asked = [
+        (k, j, row)
+        for k, question in enumerate(candidates.question_K.tolist())
+        if candidates.area_K[k]
+        for j, row in enumerate(rows[question])
+    ]
+    if not asked:
+        return found
+    candidate_N, judge_N, row_N = np.array(asked, np.int64).T
+
+    inputs = [data.question_bank.pair(q).input for q in range(len(data.questions))]
+    pairs = [Pair(inputs[q], candidates.grid(k)) for k, q in enumerate(candidates.question_K.tolist())]
+    bank = PairBank.of(pairs)
+    dihedral = decode(data.instances.table()[1])[0]
+    swaps_N = DIHEDRAL_READS[dihedral[row_N], 0].astype(bool)
+    length_N = sequence_lengths(bank.shape.numpy()[candidate_N], swaps_N)
+    order = np.argsort(length_N, kind="stable")
+    bank, keys = bank.to(device), data.keys().to(device)
+    first = 0
+    while first < len(order):
+        ends = np.cumsum(length_N[order[first:]])
+        last = first + int(np.searchsorted(ends, TOKENS, side="right"))
+        chosen = order[first:last]
+        pair, row, end = (
+            torch.from_numpy(column).to(device)
+            for column in (candidate_N[chosen], row_N[chosen], ends[: last - first])
+        )
+        pack = pack_pairs(bank, keys, pair, row, end, int(ends[last - first - 1]))
+        likely_N = writer.log_likelihood(pack, model.task(row))
+        found[candidate_N[chosen], judge_N[chosen]] = likely_N.float().cpu().numpy()
+        first = last
+    return found

@@ -1,0 +1,80 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from charm.evaluation import judging
+from charm.evaluation.judging import log_likelihoods
+from charm.model import CharmModel
+from charm.reasoner.writer import Writer
+from charm.runs.votes import Candidates
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
+from charm.tasks.dataset import DataConfig, load_dataset
+from charm.tasks.keys import ArcKey, MemoryConfig
+from charm.tasks.sequences import ANSWER, END, START
+from charm.tasks.task import Grid
+from charm.tasks.view import View
+from tests.reasoner.test_writer import SMALL
+
+CPU = torch.device("cpu")
+
+
+def slow(model: CharmModel, view: View, question: Grid, answer: Grid, row: int) -> float:
+    """The log-probability of an answer, token by token from grids that were turned and recoloured one by one."""
+    assert isinstance(model.reasoner, Writer)
+    tokens, places = [START], [(0, 0, 0)]
+    for part, grid in enumerate((view.apply(question), view.apply(answer))):
+        for r, line in enumerate(grid.tolist()):
+            tokens += [*(cell + FIRST_COLOR for cell in line), BOUNDARY]
+            places += [(r + 1, c + 1, part) for c in range(len(line) + 1)]
+        tokens.append((ANSWER, END)[part])
+        places.append((0, 0, 1) if part == 0 else (len(grid) + 1, 1, 1))
+    begins = tokens.index(ANSWER)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        q, k, v = (x.transpose(0, 1)[None] for x in (q, k, v))
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1)
+
+    logits = model.reasoner(
+        torch.tensor(tokens), torch.tensor(places), model.task(torch.tensor([row])), attend
+    )
+    likely = logits.double().log_softmax(-1)
+    return sum(float(likely[at, tokens[at + 1]]) for at in range(begins, len(tokens) - 1))
+
+
+def test_likelihoods_are_those_of_the_answers_read_token_by_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judging, "TOKENS", 70)  # several packs
+    for name, size in (("a", 3), ("b", 2)):
+        question = [[(r * size + c) % 10 for c in range(size)] for r in range(2)]
+        task = {"train": [{"input": [[1, 2]], "output": [[2, 1]]}], "test": [{"input": question}]}
+        (tmp_path / f"{name}.json").write_text(json.dumps(task))
+    data = load_dataset(DataConfig(train=(), evaluate=(str(tmp_path),), auxiliary=(), views=6))
+    model = CharmModel(SMALL, MemoryConfig(rank=0, colors="free"), ArcKey(data.instances))
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    grids = [np.array(grid, np.uint8) for grid in ([[5, 6, 7]], [[0], [1]], [[9, 9], [8, 3], [1, 1]])]
+    candidates = Candidates(
+        np.array([0, 0, 1, 1], np.int32),
+        np.arange(4, dtype=np.uint64),
+        np.array([*(grid.shape for grid in grids), (0, 0)], np.uint8),
+        np.concatenate([grid.ravel() for grid in grids]),
+    )
+    found = log_likelihoods(model, data, candidates, 4, CPU)
+    assert found.shape == (4, 4)
+    assert (found[3] == -np.inf).all()  # no grid at all
+    codes = data.instances.table()[1]
+    for k, grid in enumerate(grids):
+        number = int(candidates.question_K[k])
+        question = data.question_bank.pair(number).input
+        for j, row in enumerate(data.question_rows(data.questions[number], 4).tolist()):
+            with torch.no_grad():
+                expected = slow(model, View.from_code(int(codes[row])), question, grid, row)
+            assert found[k, j] == pytest.approx(expected, rel=1e-4)
