@@ -171,8 +171,8 @@ MUTATIONS = (
     ),
     Mutation(
         "task_lr does nothing",
-        "RowAdamW([table.weight], recipe.task_lr, recipe.betas)",
-        "RowAdamW([table.weight], recipe.row_lr, recipe.betas)",
+        '{"lr": recipe.task_lr, "betas"',
+        '{"lr": recipe.row_lr, "betas"',
         ("test_methods.py",),
     ),
     Mutation(
@@ -216,14 +216,14 @@ MUTATIONS = (
     ),
     Mutation(
         "instance rows learn at the rate of tasks",
-        "RowSignSGD([table.weight], recipe.row_lr, recipe.row_decay)",
-        "RowSignSGD([table.weight], recipe.task_lr, recipe.row_decay)",
+        '{"lr": recipe.row_lr, "weight_decay": recipe.row_decay}',
+        '{"lr": recipe.task_lr, "weight_decay": recipe.row_decay}',
         ("test_methods.py",),
     ),
     Mutation(
         "a rehearsed batch moves rows of the base",
-        "for optimizer in self.shared if rehearsed else self.optimizers:",
-        "for optimizer in self.optimizers:",
+        "[len(private_tables(self.model)) :] if rehearsed else None",
+        "[:] if rehearsed else None",
         ("adaptation/test_loop.py",),
     ),
     Mutation(
@@ -234,8 +234,8 @@ MUTATIONS = (
     ),
     Mutation(
         "tasks of a stream are learned with one seed",
-        "self._adaptation(data, keyed.key_of(task_id))",
-        "self._adaptation(data, 0)",
+        "seed = keyed.key_of(task.id)",
+        "seed = 0 * keyed.key_of(task.id)",
         ("test_methods.py",),
     ),
     Mutation(

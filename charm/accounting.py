@@ -13,7 +13,7 @@ from typing import NamedTuple
 import torch
 
 from charm.automata.keys import CarMemory, CarSizes, build_car_memory
-from charm.automata.run import CarConfig
+from charm.automata.run import CarConfig, read_car_config
 from charm.domains import Counted
 from charm.memory import CoSE, TableMemory
 from charm.model import ModelConfig
@@ -119,6 +119,12 @@ def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
     with torch.device("meta"):
         memory = build_car_memory(model_config.memory, reasoner.width, sizes)
         return _tally(Reasoner(reasoner), memory, Size(sizes.combinations, sizes.rows))
+
+
+def account_car_run(run: Path) -> Accounting:
+    """Every parameter of a run on cellular automata by component."""
+    config = read_car_config(run)
+    return account_car(config.model, config.data.sizes)
 
 
 def _tally(reasoner: Reasoner, memory: CoSE | TableMemory, size: Size) -> Accounting:

@@ -71,7 +71,11 @@ class Domain:
     """The flags of `charm bench` as a dataclass."""
     curves: Reference = None
     """Name in metrics.jsonl -> title and whether it is a share."""
-    page: Reference = "charm.report.other_runs:write_plain_page"
+    tables: Reference = None
+    """(run folders, their names) -> tables for the page: a headline without a title, others with one."""
+    account: Reference = None
+    """(run folder) -> every parameter by component, for the page."""
+    page: Reference = "charm.report.plain:write_plain_page"
     """(run folders, file, wishes) -> the file: the page of one run, or of several side by side."""
     headline: Reference = None
     """(run folder) -> step and scores of the newest evaluation, where metrics.jsonl does not have the best ones."""
@@ -168,8 +172,9 @@ register(
         count="charm.accounting:count_car",
         bench="charm.bench.training:bench_car",
         bench_options="charm.bench.training:CarBench",
-        curves="charm.report.other_runs:CAR_CURVES",
-        page="charm.report.other_runs:write_car_page",
+        curves="charm.automata.page:CAR_CURVES",
+        tables="charm.automata.page:car_tables",
+        account="charm.accounting:account_car_run",
     )
 )
 register(
@@ -185,7 +190,7 @@ register(
         count="charm.language.presets:count_lm",
         bench="charm.bench.language:bench_lm",
         bench_options="charm.bench.language:LMBench",
-        curves="charm.report.other_runs:LM_CURVES",
-        page="charm.report.other_runs:write_lm_page",
+        curves="charm.language.page:LM_CURVES",
+        tables="charm.language.page:lm_tables",
     )
 )

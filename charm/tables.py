@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+UNKNOWN = "\N{EN DASH}"  # in place of a number that nobody has
+
 
 @dataclass(frozen=True)
 class Table:

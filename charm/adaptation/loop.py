@@ -6,27 +6,26 @@ memory's shared weights, "full" adds the reasoner. Rows of other tasks never mov
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import AdamW
 
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
 from charm.memory.optimizers import RowAdamW, RowSignSGD
 from charm.model import CharmModel
+from charm.progress import say
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
+from charm.training.assembly import OptimizerSet, Part
 from charm.training.config import Refinement
 from charm.training.graphs import UpdateGraphs
-from charm.training.optimizers import put_rates_on, scale_rates
 from charm.training.refinement import refine_prepared
 from charm.training.slots import Slots, fill_slots, pick_slots
 
@@ -153,21 +152,13 @@ class Adaptation:
         self.model, self.recipe, self.anchor = model, recipe, anchor
         self.settings = Refinement.of(model.config.reasoner, recipe.batch, recipe.halt_weight)
         self.seed = keyed.key_of("adaptation", recipe.seed, seed)
-        self.rows, self.shared = _optimizers(model, recipe, scope)
-        self._rates = [[group["lr"] for group in one.param_groups] for one in self.optimizers]
-        self.graphs = None
-        if place.device.type == "cuda":
-            put_rates_on(self.optimizers, place.device)
-            self.graphs = UpdateGraphs(model, partial(print, file=sys.stderr))
+        self.optimizers = adaptation_optimizers(model, recipe, scope, place)
+        self.graphs = UpdateGraphs(model, say) if place.device.type == "cuda" else None
         filling = (recipe.batch, self.seed, place.device)
         self.slots = fill_slots(model, data, *filling)
         self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, *filling)
         self.updates = 0
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
-
-    @property
-    def optimizers(self) -> list[Optimizer]:
-        return [*self.rows, *self.shared]
 
     def update(self) -> dict[str, Tensor]:
         """One update; returns what `refine_slots` measured before it."""
@@ -175,7 +166,7 @@ class Adaptation:
         slots = pick_slots(self.rehearsal if rehearse else self.slots, self.seed, self.updates)
         slots.prepare(self.updates, self.seed)
         scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0
-        scale_rates(self.optimizers, self._rates, scale)
+        self.optimizers.scale(scale)
         metrics = (
             self._update_prepared(slots) if self.graphs is None else self.graphs(self._update_prepared, slots)
         )
@@ -191,10 +182,7 @@ class Adaptation:
             self.anchor.add_gradients()
         # A rehearsed example reads rows of the base, which must stay as they are.
         rehearsed = any(slots is group for group in self.rehearsal.values())
-        for optimizer in self.shared if rehearsed else self.optimizers:
-            optimizer.step()
-        for optimizer in self.optimizers:
-            optimizer.zero_grad(set_to_none=True)
+        self.optimizers.step(self.optimizers.all[len(private_tables(self.model)) :] if rehearsed else None)
         return metrics
 
     def close(self) -> None:
@@ -212,7 +200,9 @@ class Adaptation:
 
     def state(self) -> dict[str, Tensor]:
         """All that going on later needs, the weights excepted."""
-        tensors = {f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizers).items()}
+        tensors = {
+            f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizers.all).items()
+        }
         for start, group in self._all_slots().items():
             tensors |= {f"{start}/{name}": value for name, value in group.state().items()}
         if self._measured:
@@ -221,7 +211,7 @@ class Adaptation:
 
     def restore(self, tensors: dict[str, Tensor]) -> None:
         found = {name[10:]: value for name, value in tensors.items() if name.startswith("optimizer/")}
-        restore_optimizers(self.optimizers, found)
+        restore_optimizers(self.optimizers.all, found)
         for start, group in self._all_slots().items():
             found = {name: v for name, v in tensors.items() if name.startswith(f"{start}/")}
             group.restore({name.rpartition("/")[2]: value for name, value in found.items()})
@@ -234,8 +224,8 @@ class Adaptation:
         return slots | {f"rehearsal/{side}": group for side, group in self.rehearsal.items()}
 
 
-def _optimizers(model: CharmModel, recipe: Recipe, scope: Scope) -> tuple[list[Optimizer], list[Optimizer]]:
-    """Optimizers of private rows and of shared weights; everything else is frozen."""
+def adaptation_optimizers(model: CharmModel, recipe: Recipe, scope: Scope, place: Place) -> OptimizerSet:
+    """One optimizer for each private table, then one for shared weights; everything else is frozen."""
     shared = list(shared_parameters(model, scope).values())
     tables = private_tables(model)
     if not tables:
@@ -246,19 +236,15 @@ def _optimizers(model: CharmModel, recipe: Recipe, scope: Scope) -> tuple[list[O
         table.weight.requires_grad_(True)
     for parameter in shared:
         parameter.requires_grad_(True)
-    rows: list[Optimizer] = []
-    for name, table in tables.items():
-        if name == "memory.base.rows.weight":
-            rows.append(RowAdamW([table.weight], recipe.task_lr, recipe.betas))
-        else:
-            rows.append(RowSignSGD([table.weight], recipe.row_lr, recipe.row_decay))
-    if not shared:
-        return rows, []
-    dense = AdamW(
-        shared,
-        recipe.shared_lr,
-        recipe.betas,
-        weight_decay=recipe.shared_decay,
-        capturable=shared[0].is_cuda,  # in a CUDA graph
-    )
-    return rows, [dense]
+    vectors = {"lr": recipe.task_lr, "betas": recipe.betas}
+    rows = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
+    parts = [
+        Part(RowAdamW, [{"params": [table.weight], **vectors}])
+        if name == "memory.base.rows.weight"
+        else Part(RowSignSGD, [{"params": [table.weight], **rows}])
+        for name, table in tables.items()
+    ]
+    dense = {"lr": recipe.shared_lr, "betas": recipe.betas, "weight_decay": recipe.shared_decay}
+    on_gpu = place.device.type == "cuda"  # where updates are recorded
+    parts.append(Part(AdamW, [{"params": shared, **dense}], {"capturable": on_gpu}))
+    return OptimizerSet(parts, rates_on=place.device if on_gpu else None)

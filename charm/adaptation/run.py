@@ -293,10 +293,8 @@ class StreamJob(Job):
         seed = 0
         if not self.method.joint:
             task = self.stream.tasks[stage]
-            self.data, seed = (
-                self._assemble(TaskSet(evaluate=(task,)), self.data_config),
-                keyed.key_of(task.id),
-            )
+            seed = keyed.key_of(task.id)
+            self.data = self._assemble(TaskSet(evaluate=(task,)), self.data_config)
         return Adaptation(
             *(self.model, self.data, self.options.recipe, self.scope),
             *(self.place, self.anchor, self.rehearsal, seed),

@@ -14,7 +14,7 @@ from charm.errors import CharmError
 from charm.reasoner.config import ReasonerConfig, hrm, trm
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
-from charm.training.config import OptimizerConfig, TrainConfig
+from charm.training.config import SHORT_RUN, OptimizerConfig, TrainConfig
 
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 ADAMW = OptimizerConfig(dense="adamw", factors="adamw")
@@ -159,16 +159,7 @@ def quickstart() -> TrainConfig:
             compute_dtype="float32",
         ),
         memory=MemoryConfig(rank=16),
-        optimizer=OptimizerConfig(
-            lr=5e-3,
-            factors="adamw",
-            factor_lr=3e-3,
-            factor_weight_decay=0.0,
-            row_lr=3e-3,
-            warmup=30,
-            cooldown=0.3,
-            ema=0.98,
-        ),
+        optimizer=replace(SHORT_RUN, lr=5e-3, factor_lr=3e-3, row_lr=3e-3, warmup=30, cooldown=0.3, ema=0.98),
         steps=1125,
         batch=64,
         checkpoint_every=375,
@@ -204,15 +195,7 @@ def speedrun() -> TrainConfig:
             refinement_steps=4,
         ),
         memory=MemoryConfig(rank=16),
-        optimizer=OptimizerConfig(
-            lr=2e-3,
-            factors="adamw",
-            factor_lr=1e-2,
-            factor_weight_decay=0.0,
-            warmup=100,
-            cooldown=0.5,
-            ema=0.999,
-        ),
+        optimizer=SHORT_RUN,
         steps=17_000,
         checkpoint_every=5_000,
         evaluate_every=0,

@@ -12,7 +12,7 @@ from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
 from charm.errors import CharmError
 from charm.reasoner.config import car as reasoner
-from charm.training.config import OptimizerConfig
+from charm.training.config import SHORT_RUN, OptimizerConfig
 
 CAR_MEMORIES = {
     "full-table": CarMemory(key="rule-horizon", design="table", rank=256),
@@ -61,15 +61,7 @@ def car_small(memory: CarMemory) -> CarConfig:
             rope="2d",
             rope_base=100.0,
         ),
-        optimizer=OptimizerConfig(
-            lr=2e-3,
-            factors="adamw",
-            factor_lr=1e-2,
-            factor_weight_decay=0.0,
-            warmup=100,
-            cooldown=0.4,
-            ema=0.99,
-        ),
+        optimizer=replace(SHORT_RUN, cooldown=0.4, ema=0.99),
         steps=1_500,
         batch=512,
         checkpoint_every=300,

@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import AdamW
 
-from charm.devices import sum_gradients
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
 from charm.language.muon import NorMuon
 from charm.memory.optimizers import RowAdamW
+from charm.training.assembly import OptimizerSet, Part
 
 REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch
 REFERENCE_WIDTH = 768  # learning rates of embeddings and head fall with the square root of the width
@@ -63,43 +63,33 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
     return {kind: [group for group in some if group["params"]] for kind, some in groups.items()}
 
 
-class LMOptimizers:
+class LMOptimizers(OptimizerSet):
     """Muon for matrices, AdamW for the rest, and for tables AdamW over all rows or over those that were read."""
 
     def __init__(self, model: GPT, config: LMConfig) -> None:
         self.config = config
         groups = parameter_groups(model, config)
-        dtype = getattr(torch, model.config.compute_dtype)
-        fused = model.head.weight.device.type in ("cpu", "cuda", "xpu")
-        self.muon = NorMuon(groups["muon"], dtype=dtype)
-        self.all: list[Optimizer] = [self.muon, AdamW(groups["adamw"], eps=EPS, fused=fused)]
-        self.tables: Optimizer | None = None
-        if groups["tables"]:
-            by_rows = config.optimizer.table_update == "rows"
-            self.tables = (
-                RowAdamW(groups["tables"], eps=EPS)
-                if by_rows
-                else AdamW(groups["tables"], eps=EPS, fused=fused)
-            )
-            self.all.append(self.tables)
+        by_rows = config.optimizer.table_update == "rows"
+        adam = {"eps": EPS, "fused": model.head.weight.device.type in ("cpu", "cuda", "xpu")}
+        parts = [
+            Part(NorMuon, groups["muon"], {"dtype": getattr(torch, model.config.compute_dtype)}),
+            Part(AdamW, groups["adamw"], adam),
+            Part(RowAdamW, groups["tables"], {"eps": EPS})
+            if by_rows
+            else Part(AdamW, groups["tables"], adam),
+        ]
         # Row optimizers gather sparse gradients themselves, and those of sharded tables come summed.
         table_ids = {id(p) for group in groups["tables"] for p in group["params"]}
-        comes_summed = config.shard_tables or config.optimizer.table_update == "rows"
-        self.to_sum = [p for p in model.parameters() if not (comes_summed and id(p) in table_ids)]
-        self._full = [[dict(group) for group in one.param_groups] for one in self.all]
+        comes_summed = config.shard_tables or by_rows
+        super().__init__(parts, [p for p in model.parameters() if not (comes_summed and id(p) in table_ids)])
+        self.tables = self.all[-1] if table_ids else None
 
-    def step(self, update: int) -> None:
-        """Apply the gradients of update number `update` (from 0), summed over all processes."""
+    def set_rates(self, update: int) -> None:
+        """The settings of update number `update` (from 0)."""
         rate, momentum, decay = schedule(update, self.config)
-        for optimizer, full in zip(self.all, self._full, strict=True):
-            for group, start in zip(optimizer.param_groups, full, strict=True):
-                group["lr"] = start["lr"] * rate
-                if optimizer is self.muon:
-                    group["momentum"], group["weight_decay"] = momentum, start["weight_decay"] * decay
-        sum_gradients(self.to_sum)
-        for optimizer in self.all:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
+        self.scale(rate)
+        for group, full in zip(self.all[0].param_groups, self.full[0], strict=True):
+            group["momentum"], group["weight_decay"] = momentum, full["weight_decay"] * decay
 
 
 def schedule(update: int, config: LMConfig) -> tuple[float, float, float]:

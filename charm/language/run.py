@@ -90,7 +90,8 @@ class LMJob(Job):
             loss = self.model(ids, targets).sum() / config.batch
             loss.backward()
             total += loss.detach()
-        self.optimizers.step(step)
+        self.optimizers.set_rates(step)
+        self.optimizers.step()
         return {"loss": total * self.place.world}
 
     def line(self, step: int, means: dict[str, float]) -> Told:

@@ -9,14 +9,13 @@ from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
-from charm.accounting import Accounting, account, account_car
-from charm.automata.run import read_car_config
+from charm.accounting import Accounting, account
 from charm.config import is_number
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.model import check_saved
-from charm.runs.archive import same_run
-from charm.runs.checkpoint import folder_of, run_of, steps_of
+from charm.runs.archive import own_evaluation
+from charm.runs.checkpoint import folder_of, steps_of
 from charm.tasks.instances import Instances
 from charm.training.config import read_config
 
@@ -30,20 +29,13 @@ def evaluations(run: Path) -> dict[str, JsonObject]:
     """eval/NAME.json of a run on ARC's tasks by name, but those made while training, which the curve shows."""
     names = sorted(path.name.removesuffix(".json") for path in (run / "eval").glob("*.json"))
     wanted = [name for name in names if not name.endswith(".submission") and not name.startswith("step_")]
-    return {name: _own(run, evaluation(run / "eval" / f"{name}.json"), name) for name in wanted}
+    return {name: own_evaluation(run, evaluation(run / "eval" / f"{name}.json"), name) for name in wanted}
 
 
 def blank(run: Path) -> JsonObject | None:
     """The scores without the task memory, if somebody has asked for them."""
     path = run / "eval" / "blank.json"
-    return _own(run, evaluation(path), "blank") if path.is_file() else None
-
-
-def _own(run: Path, found: JsonObject, name: str) -> JsonObject:
-    """The evaluation, which must be of the run whose checkpoints are in the folder."""
-    if not same_run(str(found.get("run", "")), run_of(run)):
-        raise CharmError(f"{run / 'eval' / name}.json is of an earlier run in this folder; evaluate again")
-    return found
+    return own_evaluation(run, evaluation(path), "blank") if path.is_file() else None
 
 
 def evaluation(path: Path) -> JsonObject:
@@ -63,7 +55,9 @@ def scored_steps(run: Path) -> dict[int, JsonObject]:
     """eval/step_N.json by step: the evaluations made while training, of a run on ARC's tasks."""
     paths = sorted((run / "eval").glob("step_*.json"))
     found = [
-        _own(run, evaluation(path), path.stem) for path in paths if not path.name.endswith(".submission.json")
+        own_evaluation(run, evaluation(path), path.stem)
+        for path in paths
+        if not path.name.endswith(".submission.json")
     ]
     return {one["step"]: one for one in found}
 
@@ -96,29 +90,6 @@ def headline(run: Path) -> JsonObject | None:
         return None
     scores = {name: found["metrics"][name] for name in ("pass@1", "pass@2") if name in found["metrics"]}
     return {"step": found["step"], "scores": scores}
-
-
-def car_evaluation(path: Path) -> JsonObject:
-    found = read_sealed(path)
-    parts = [found.get(part, {}) for part in ("seen", "unseen")] if isinstance(found, dict) else []
-    good = parts and isinstance(found.get("step"), int) and isinstance(found.get("seen"), dict)
-    try:
-        for part in parts:
-            good = good and (not part or "all" in part)
-            for group in part.values():
-                good = good and all(is_number(group[name]) for name in ("combinations", "pass@1", "pass@2"))
-    except (AttributeError, KeyError, TypeError):
-        good = False
-    if not good:
-        raise CharmError(f"{path}: not an evaluation on cellular automata, it lacks a step or its shares")
-    return found
-
-
-def car_steps(run: Path) -> dict[int, JsonObject]:
-    """The evaluations of a run on cellular automata by step, oldest first."""
-    paths = sorted((run / "eval").glob("step_*.json"))
-    found = [_own(run, car_evaluation(path), path.stem) for path in paths]
-    return {one["step"]: one for one in found}
 
 
 # Parameters
@@ -162,12 +133,6 @@ def sizes(run: Path) -> CheckpointSizes | None:
     except (OSError, SafetensorError) as error:
         raise CharmError(f"{path}: not readable ({error})") from error
     return CheckpointSizes(dense, shared, rows, row_values)
-
-
-def car_accounting(run: Path) -> Accounting:
-    """Every parameter of a run on cellular automata by component."""
-    config = read_car_config(run)
-    return account_car(config.model, config.data.sizes)
 
 
 def accounting(run: Path) -> Accounting | None:

@@ -18,8 +18,7 @@ from charm.accounting import Accounting
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.report.assets import STYLE
-
-UNKNOWN = "\N{EN DASH}"
+from charm.tables import UNKNOWN
 
 
 def document(title: str, body: Iterable[str], script: str = "", payload: Any = None) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from charm.adaptation.results import StreamSummary, group, hollow_labels, memory_name, retained, tradeoff
+from charm.automata.page import car_steps
 from charm.automata.presets import CAR_MEMORIES
 from charm.automata.run import CarConfig, read_car_config
 from charm.config import to_json
@@ -196,7 +197,7 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
     groups: dict[str, list[Scored]] = {}
     runs = [source for source in sources if not source.is_file()]
     for label, members in labelled(car_runs(runs)).items():
-        groups.setdefault(label, []).extend(folder.car_steps(run) for run in members)
+        groups.setdefault(label, []).extend(car_steps(run) for run in members)
     for path in sources:
         for run in _raw(path) if path.is_file() else ():
             try:

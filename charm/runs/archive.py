@@ -15,11 +15,13 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.runs.checkpoint import run_of
 from charm.runs.votes import Candidates, Votes, merge
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, MAX_SIDE
@@ -190,6 +192,13 @@ def _is_finished(
 def same_run(one: str, other: str) -> bool:
     """Whether two names are those of one run, as far as they tell: earlier versions gave none."""
     return not one or not other or one == other
+
+
+def own_evaluation(run: Path, found: dict[str, Any], name: str) -> dict[str, Any]:
+    """The evaluation of this name, which must be of the run whose checkpoints are in the folder."""
+    if not same_run(str(found.get("run", "")), run_of(run)):
+        raise CharmError(f"{run / 'eval' / name}.json is of an earlier run in this folder; evaluate again")
+    return found
 
 
 def forget_later_votes(votes_folder: Path, step: int) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 import torch
 from torch.optim import Optimizer
 
+from charm.training.assembly import to_move
+
 
 class AdamAtan2(Optimizer):
     """As version 0.0.3 of the package adam-atan2. `lr` may be a number or a tensor on the parameters' device."""
@@ -28,20 +30,15 @@ class AdamAtan2(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         assert closure is None
         for group in self.param_groups:
-            weights = [weight for weight in group["params"] if weight.grad is not None]
+            weights, gradients, updates, averages, squares = to_move(
+                self,
+                group,
+                updates=lambda weight: weight.new_zeros(()),
+                average=torch.zeros_like,
+                square=torch.zeros_like,
+            )
             if not weights:
                 continue
-            for weight in weights:
-                if not self.state[weight]:
-                    self.state[weight] |= {
-                        "updates": weight.new_zeros(()),
-                        "average": torch.zeros_like(weight),
-                        "square": torch.zeros_like(weight),
-                    }
-            gradients = [weight.grad for weight in weights]
-            updates, averages, squares = (
-                [self.state[weight][name] for weight in weights] for name in ("updates", "average", "square")
-            )
             beta1, beta2 = group["betas"]
             torch._foreach_add_(updates, 1)
             torch._foreach_lerp_(averages, gradients, 1 - beta1)

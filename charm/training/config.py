@@ -56,6 +56,12 @@ class OptimizerConfig:
             raise CharmError("warmup must not be negative, cooldown lies in 0..1 and ema in 0..1 (below 1)")
 
 
+# For runs of minutes, where the memory learns fastest.
+SHORT_RUN = OptimizerConfig(
+    lr=2e-3, factors="adamw", factor_lr=1e-2, factor_weight_decay=0.0, warmup=100, cooldown=0.5
+)
+
+
 @dataclass(frozen=True)
 class Refinement:
     """What a refinement step in training needs to know."""

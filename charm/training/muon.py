@@ -16,6 +16,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from charm.training.assembly import to_move
+
 Polynomial = tuple[float, float, float]  # a x + b x^3 + c x^5 of the singular values
 NEWTON_SCHULZ: tuple[Polynomial, ...] = 5 * ((3.4445, -4.7750, 2.0315),)
 # URM runs five stages of a schedule of eight, so that singular values from 0.005 to 1 end between 0.45 and 1.83.
@@ -47,14 +49,9 @@ class Muon(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         assert closure is None
         for group in self.param_groups:
-            weights = [weight for weight in group["params"] if weight.grad is not None]
+            weights, gradients, averages = to_move(self, group, momentum_buffer=torch.zeros_like)
             if not weights:
                 continue
-            for weight in weights:
-                if not self.state[weight]:
-                    self.state[weight]["momentum_buffer"] = torch.zeros_like(weight)
-            gradients = [weight.grad for weight in weights]
-            averages = [self.state[weight]["momentum_buffer"] for weight in weights]
             torch._foreach_lerp_(averages, gradients, 1 - group["momentum"])
             changes = list(torch._foreach_lerp(gradients, averages, group["momentum"]))
 

@@ -7,20 +7,20 @@ from contextlib import contextmanager
 
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW, Optimizer
+from torch.optim import AdamW
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from charm.devices import sum_gradients
 from charm.memory import RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
 from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
+from charm.training.assembly import OptimizerSet, Part
 from charm.training.atan2 import AdamAtan2
 from charm.training.config import OptimizerConfig
 from charm.training.muon import Muon
 
 
-class Optimizers:
+class Optimizers(OptimizerSet):
     """Muon for dense matrices, AdamW for the other dense tensors (or one for both), row-wise optimizers for tables."""
 
     def __init__(
@@ -51,56 +51,27 @@ class Optimizers:
             muon.append({"params": matrices, "lr": lr, "weight_decay": decay, "urm": choice == "urm-muon"})
             elementwise = atan2 if choice == "adam-atan2" else adamw
             elementwise.append({"params": rest, "lr": lr, "weight_decay": decay})
-        muon, adamw, atan2 = (
-            [group for group in groups if group["params"]] for groups in (muon, adamw, atan2)
-        )
-        self.all: list[Optimizer] = []
-        if muon:
-            self.all.append(Muon(muon, momentum=config.momentum))
-        if adamw:
-            fused = _can_fuse(self.dense)
-            self.all.append(
-                AdamW(adamw, betas=config.betas, eps=1e-8, fused=fused, capturable=rates_on_device)
-            )
-        if atan2:
-            self.all.append(AdamAtan2(atan2, betas=config.betas))
-        if instance_rows:
-            gather = not sharded_tables(model)  # which have the entries of all processes already
-            self.all.append(RowSignSGD(instance_rows, config.row_lr, config.row_weight_decay, gather))
-        if puzzles:
-            self.all.append(
-                RowAdamW(puzzles, config.factor_lr, config.betas, weight_decay=config.factor_weight_decay)
-            )
-        self._base = [[float(group["lr"]) for group in one.param_groups] for one in self.all]
-        if rates_on_device:
-            put_rates_on(self.all, self.dense[0].device)
+        rows = {"params": instance_rows, "lr": config.row_lr, "weight_decay": config.row_weight_decay}
+        vectors = {
+            "params": puzzles,
+            "lr": config.factor_lr,
+            "weight_decay": config.factor_weight_decay,
+        }
+        fused = all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in self.dense)
+        adam = {"betas": config.betas, "eps": 1e-8, "fused": fused, "capturable": rates_on_device}
+        parts = [
+            Part(Muon, muon, {"momentum": config.momentum}),
+            Part(AdamW, adamw, adam),
+            Part(AdamAtan2, atan2, {"betas": config.betas}),
+            # Sharded tables have the entries of all processes already.
+            Part(RowSignSGD, [rows], {"gather": not sharded_tables(model)}),
+            Part(RowAdamW, [vectors], {"betas": config.betas}),
+        ]
+        super().__init__(parts, self.dense, self.dense[0].device if rates_on_device else None)
 
     def set_rates(self, update: int) -> None:
         """The learning rates of update number `update` (from 0)."""
-        scale_rates(self.all, self._base, lr_scale(update, self.steps, self.config))
-
-    def step(self) -> None:
-        """Apply the gradients, summed over all processes."""
-        sum_gradients(self.dense)
-        for optimizer in self.all:  # the row optimizers gather their own sparse gradients
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-
-
-def put_rates_on(optimizers: list[Optimizer], device: torch.device) -> None:
-    """Make learning rates tensors on the device, which a recorded update reads anew each time."""
-    for group in (group for optimizer in optimizers for group in optimizer.param_groups):
-        group["lr"] = torch.tensor(group["lr"], device=device)
-
-
-def scale_rates(optimizers: list[Optimizer], base: list[list[float]], scale: float) -> None:
-    """Set each group's learning rate to `scale` times its own base."""
-    for optimizer, rates in zip(optimizers, base, strict=True):
-        for group, rate in zip(optimizer.param_groups, rates, strict=True):
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(rate * scale)
-            else:
-                group["lr"] = rate * scale
+        self.scale(lr_scale(update, self.steps, self.config))
 
 
 def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:
@@ -140,7 +111,3 @@ class MovingAverage:
         for number, parameter in enumerate(self.parameters):
             average: Tensor = self.average[number]
             self.average[number], parameter.data = parameter.data, average
-
-
-def _can_fuse(parameters: list[nn.Parameter]) -> bool:
-    return all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in parameters)

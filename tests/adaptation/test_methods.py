@@ -108,7 +108,7 @@ def test_learning_rates_rise_over_the_warm_up(base: Path, unseen: Path) -> None:
     rates = []
     for _ in range(6):
         adaptation.update()
-        rates.append(float(adaptation.optimizers[0].param_groups[0]["lr"]))
+        rates.append(float(adaptation.optimizers.all[0].param_groups[0]["lr"]))
     assert rates == pytest.approx([1e-3, 2e-3, 3e-3, 4e-3, 4e-3, 4e-3])
 
 
@@ -124,7 +124,7 @@ def test_recipes_settings_reach_their_optimizers(base: Path, unseen: Path) -> No
     model, data = prepared(base, unseen)
     recipe = Recipe(batch=4, betas=(0.5, 0.7), row_decay=0.3, shared_decay=0.2)
     found = Adaptation(model, data, recipe, "full", HERE)
-    vectors, rows, shared = (optimizer.param_groups[0] for optimizer in found.optimizers)
+    vectors, rows, shared = (optimizer.param_groups[0] for optimizer in found.optimizers.all)
     assert vectors["betas"] == shared["betas"] == (0.5, 0.7)
     assert (vectors["weight_decay"], rows["weight_decay"], shared["weight_decay"]) == (0.0, 0.3, 0.2)
 

@@ -40,8 +40,8 @@ from charm.runs.archive import Header, write_votes
 from charm.tasks.keys import MemoryConfig
 from tests.adaptation.test_results import write_run as write_stream
 from tests.evaluation.hand import grid, predict
-from tests.report.test_other_runs import write_car, write_lm
 from tests.report.test_page import PREDICTIONS, QUESTIONS, TESTS, write_config, write_tasks
+from tests.report.test_plain import write_car, write_lm
 
 ROOT = Path(__file__).parents[2]
 SERIES = {"a": [Point(10, (1.0, 3.0)), Point(1000, (8.0, 8.0))], "b": [Point(100, (5.0,))]}

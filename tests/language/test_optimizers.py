@@ -104,11 +104,11 @@ def test_every_update_has_the_settings_of_its_place_in_the_run(table_update: str
     assert {group["eps"] for group in adams} == {1e-10}
     full = [group["lr"] for one in optimizers.all for group in one.param_groups]
     for update in (0, 20, 500, 999):
-        optimizers.step(update)
+        optimizers.set_rates(update)
         rate, momentum, decay = schedule(update, config)
         found = [group["lr"] for one in optimizers.all for group in one.param_groups]
         assert found == pytest.approx([rate * lr for lr in full])
-        for group in optimizers.muon.param_groups:
+        for group in optimizers.all[0].param_groups:
             assert group["momentum"] == momentum
             assert group["weight_decay"] == pytest.approx(0.28 * decay)
             assert group["beta2"] == 0.9
@@ -141,7 +141,8 @@ def test_table_updates_dense_and_by_rows() -> None:
         for step in range(5):
             ids = torch.randint(0, TOY_GPT.vocab, (4, 24), generator=generator)
             model(ids, ids).mean().backward()
-            optimizers.step(step)
+            optimizers.set_rates(step)
+            optimizers.step()
         finals.append(model.state_dict())
     for name, value in finals[0].items():
         torch.testing.assert_close(finals[1][name], value, rtol=1e-3, atol=1e-4)

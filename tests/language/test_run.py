@@ -102,7 +102,7 @@ def test_the_loss_is_the_mean_over_tokens_however_many_rows_are_computed_at_once
     config, gradients = toy_config(data), []
     for rows in (2, 8):
         job = LMJob(replace(config, device_rows=rows), HERE, quiet)
-        job.optimizers.step = lambda update: None  # type: ignore[method-assign]
+        job.optimizers.step = lambda: None  # type: ignore[method-assign]
         assert float(job.update(0)["loss"]) == pytest.approx(math.log(VOCAB), rel=0.01)
         gradients.append(job.model.head.weight.grad)
     torch.testing.assert_close(*gradients)

@@ -31,8 +31,8 @@ from charm.training.config import TrainConfig
 from tests.browser import open_file, overflow
 from tests.evaluation.hand import grid, predict
 from tests.report.test_comparison import other
-from tests.report.test_other_runs import write_car, write_lm
 from tests.report.test_page import OUTCOMES, QUESTIONS, TESTS, run, write_config, write_tasks
+from tests.report.test_plain import write_car, write_lm
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

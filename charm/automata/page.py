@@ -1,0 +1,90 @@
+"""What the page of runs on cellular automata shows: curves and tables as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from charm.config import is_number
+from charm.errors import CharmError
+from charm.files import read_sealed
+from charm.runs.archive import own_evaluation
+from charm.tables import UNKNOWN, Table
+
+# Name in metrics.jsonl -> title, and whether it is a share.
+CAR_CURVES = {
+    "loss": ("Loss", False),
+    "exact_accuracy": ("Exact accuracy", True),
+    "evaluation/seen pass@2": ("Seen combinations, pass@2", True),
+    "evaluation/unseen pass@2": ("Unseen combinations, pass@2", True),
+}
+PARTS = ("seen", "unseen")
+SHARES = ("pass@1", "pass@2", "cells")  # whole grids in so many attempts; right cells of first answers
+
+
+def car_evaluation(path: Path) -> dict[str, Any]:
+    found = read_sealed(path)
+    parts = [found.get(part, {}) for part in PARTS] if isinstance(found, dict) else []
+    good = parts and isinstance(found.get("step"), int) and isinstance(found.get("seen"), dict)
+    try:
+        for part in parts:
+            good = good and (not part or "all" in part)
+            for group in part.values():
+                good = good and all(is_number(group[name]) for name in ("combinations", "pass@1", "pass@2"))
+    except (AttributeError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise CharmError(f"{path}: not an evaluation on cellular automata, it lacks a step or its shares")
+    return dict(found)
+
+
+def car_steps(run: Path) -> dict[int, dict[str, Any]]:
+    """The evaluations of a run by step, oldest first."""
+    paths = sorted((run / "eval").glob("step_*.json"))
+    found = [own_evaluation(run, car_evaluation(path), path.stem) for path in paths]
+    return {one["step"]: one for one in found}
+
+
+def car_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
+    """Seen and unseen combinations: the newest scores, then by horizon and family."""
+    newest = [max(car_steps(run).values(), key=lambda one: one["step"], default=None) for run in runs]
+    columns = [(part, share) for part in PARTS for share in SHARES]
+    rows = []
+    for name, found in zip(names, newest, strict=True):
+        if found is None:
+            rows.append([name, "not evaluated yet", *[UNKNOWN] * len(columns)])
+        else:
+            cells = [_share(found.get(part, {}).get("all", {}), share) for part, share in columns]
+            rows.append([name, f"{found['step']:,}", *cells])
+    heads = ["run", "step", *(f"{part} {share}" for part, share in columns)]
+    lead = "Cellular automata: all checkpoints so far and all eight views vote; combinations are averaged."
+    return [Table(heads, rows, caption=lead), *_groups(names, newest)]
+
+
+def _groups(names: Sequence[str], newest: Sequence[dict[str, Any] | None]) -> list[Table]:
+    """Of one run all shares, of several pass@2, by horizon and by family."""
+    tables = []
+    for part in PARTS:
+        groups = [(found or {}).get(part, {}) for found in newest]
+        labels = list(dict.fromkeys(label for one in groups for label in one))
+        if not labels:
+            continue
+        if len(names) == 1:
+            heads = ["", "combinations", *SHARES]
+            rows = [
+                [label, f"{group['combinations']:,}", *(_share(group, one) for one in SHARES)]
+                for label, group in groups[0].items()
+            ]
+        else:
+            heads = ["pass@2", *labels]
+            rows = [
+                [name, *(_share(one.get(label, {}), "pass@2") for label in labels)]
+                for name, one in zip(names, groups, strict=True)
+            ]
+        tables.append(Table(heads, rows, f"{part.capitalize()} combinations"))
+    return tables
+
+
+def _share(group: Mapping[str, float], name: str) -> str:
+    return f"{group[name]:.2%}" if name in group else UNKNOWN
