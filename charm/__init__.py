@@ -10,6 +10,8 @@ Names are imported when they are first used, so that `import charm` loads no tor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from charm.version import __version__
+
 if TYPE_CHECKING:
     from charm import memory as memory
     from charm.adaptation.solve import Solution as Solution
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
     from charm.tasks.task import Task as Task
     from charm.tasks.view import View as View
 
-__version__ = "0.1.0"
 
 _HOMES = {
     "CharmError": "charm.errors",

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import tyro
-from tyro.extras import SubcommandApp
 
 from charm.commands import (
     adapt,
@@ -29,21 +28,52 @@ from charm.commands import (
     train,
     view,
 )
+from charm.commands.parsing import Commands, one_sentence, program
 from charm.errors import CharmError
 from charm.signals import StoppedEarly, stop_early
+from charm.version import __version__
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
 
 
-def app() -> SubcommandApp:
-    """All commands, as `charm --help` lists them."""
-    everything = SubcommandApp()
+# What `charm --help` prints: one line for each command.
+OVERVIEW = f"""\
+usage: charm [-h] [--version] COMMAND ...
+
+{DESCRIPTION}
+
+start here
+  quickstart   train a tiny model on a CPU in minutes, evaluate it, write a page
+  solve        answer task files within a time budget
+  view         browse tasks and runs in a browser; draw a task and solve it
+
+train and evaluate
+  train        train a preset, or resume a run
+  eval         score a run: votes, ranking, pass@k, a submission
+  report       write a page about a run, or about several side by side
+  adapt        learn a stream of unseen tasks and measure what is forgotten
+  params       count the parameters of a preset exactly
+  bench        measure the speed of a preset
+
+data and other domains
+  data         show, count, audit, fetch and generate tasks
+  rearc2       generators and verifiers for ARC-AGI-2 tasks
+  car          the cellular-automata reasoning benchmark
+  lm           a GPT with n-gram memory
+
+`charm COMMAND --help` explains a command and shows an example.
+"""
+
+
+def app() -> Commands:
+    """All commands."""
+    everything = Commands()
     everything.command(quickstart.quickstart)
     everything.command(data.app, name="data", help="what data is there; draw, audit, generate")
     everything.command(rearc2.app, name="rearc2", help="the Re-ARC2 workbench: packages, checks, builds")
     everything.command(params.params)
     everything.command(train.train)
-    everything.command(name="eval")(evaluate.evaluate)
+    everything.command(evaluate.evaluate, name="eval")
     everything.command(solve.solve)
     everything.command(adapt.adapt)
     everything.command(car.app, name="car", help="the cellular-automata reasoning benchmark")
@@ -61,6 +91,14 @@ def main(args: Sequence[str] | None = None) -> None:
     args = list(sys.argv[1:] if args is None else args)
     try:
         match args:  # the preset or the run decides which flags may follow it
+            case [] | ["-h"] | ["--help"]:
+                print(OVERVIEW, end="")
+                sys.exit(0 if args else 2)
+            case ["--version"]:
+                print(f"charm {__version__}")
+            case ["train", "--resume", run, *flags] if not run.startswith("-"):
+                with stop_early():
+                    train.run_resume(Path(run), flags)
             case ["train", name, *flags] if not name.startswith("-"):
                 with stop_early():
                     train.run_train(name, flags)
@@ -69,9 +107,14 @@ def main(args: Sequence[str] | None = None) -> None:
             case ["bench", name, *_] if not name.startswith("-"):
                 bench.run_bench(args[1:])
             case _:
-                app().cli(
-                    prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,)
-                )
+                with one_sentence(program(args)):
+                    call = app().cli(
+                        prog="charm",
+                        description=DESCRIPTION,
+                        args=args,
+                        config=(tyro.conf.FlagCreatePairsOff,),
+                    )
+                call()
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)
         sys.exit(2)

@@ -42,7 +42,11 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
         required = field.default is field.default_factory is dataclasses.MISSING
         if required and field.name not in data:
             raise CharmError(f"{where}: {kind.__name__} needs the field '{field.name}'")
-    return kind(**{name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()})
+    values = {name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()}
+    try:
+        return kind(**values)
+    except CharmError as error:  # the class's own checks do not know the file
+        raise CharmError(f"{where}: {error}") from error
 
 
 def read_run_config(run: Path, kind: type[T]) -> T:

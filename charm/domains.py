@@ -99,6 +99,11 @@ class Domain:
             raise CharmError(f"there is no preset {name}; the names are {', '.join(presets)}")
         return presets[name]()
 
+    @property
+    def config_type(self) -> type[Any]:
+        """The class of this domain's configurations."""
+        return type(next(iter(self.get("presets").values()))())
+
 
 DOMAINS: dict[str, Domain] = {}
 

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
+import charm
 from charm.cli import main
 from charm.commands.solve import seconds_of
 from charm.errors import CharmError
@@ -32,8 +33,10 @@ def help_of(command: list[str], columns: int = 80) -> str:
 def commands_in(group: list[str]) -> Iterator[list[str]]:
     """The group and all commands below it, as its help names them."""
     yield group
-    names = re.search(r" {([\w,-]+)}$", help_of(group).splitlines()[0])
-    for name in names[1].split(",") if names else ():
+    page = help_of(group)
+    listed = re.search(r" {([\w,-]+)}$", page.splitlines()[0])
+    names = listed[1].split(",") if listed else [] if group else re.findall(r"^  (\w+)  ", page, re.MULTILINE)
+    for name in names:
         yield from commands_in([*group, name])
 
 
@@ -78,6 +81,9 @@ def test_help_reads_well(command: list[str], columns: int) -> None:
     # A switch's text that just fills its line is followed by an empty one, by tyro's doing.
     assert command in GROUPS or not re.search(r"^│ +│$", page, re.MULTILINE)
     lines = page.splitlines()
+    if not command:
+        assert max(map(len, lines)) <= 84
+        return
     start = next(line.index("show this help") for line in lines if "-h, --help" in line)
     assert not broken_early(lines, start)
     for description in re.findall(r"╭.*\n((?:│ \S.*\n)+?)│ ─", page):
@@ -99,7 +105,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "no task 00000000" in fails("data", "show", "00000000", capsys=capsys)
     assert "no such file" in fails("data", "audit", "nowhere", capsys=capsys)
     assert "there is no preset arc3" in fails("train", "arc3", capsys=capsys)
-    assert "comes before its flags" in fails("train", "--resume", "arc1", capsys=capsys)
+    assert "comes before its flags" in fails("train", "--restart", "arc1", capsys=capsys)
     assert "comes before its flags" in fails("eval", "--json", "runs/a", capsys=capsys)
     assert "name a preset before its flags" in fails("bench", "--json", "arc1", capsys=capsys)
     assert "there is no preset arc3" in fails("bench", "arc3", capsys=capsys)
@@ -126,11 +132,68 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "not a time" in fails("solve", str(broken), "--checkpoint", "x", "--budget", "soon", capsys=capsys)
 
 
-def test_a_misspelled_field_stops_at_startup(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as stopped:
-        main(["train", "quickstart", "--optimizer.lrr", "1"])
-    assert stopped.value.code == 2
-    assert "lrr" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("args", "told"),
+    [
+        (
+            "train quickstart --optimizer.lrr 1",
+            "unknown option --optimizer.lrr; did you mean --optimizer.lr?",
+        ),
+        ("train quickstart --bacth 2 --steps 3", "unknown option --bacth; did you mean --batch?"),
+        ("train quickstart --steps x", "--steps must be a whole number, got 'x'"),
+        ("train quickstart --optimizer.lr x", "--optimizer.lr must be a number, got 'x'"),
+        ("train quickstart --steps", "--steps needs a value; see `charm train quickstart --help`"),
+        ("train --resume nowhere", "nowhere: no such run folder; name the folder of the run to resume"),
+        ("solve a.json --mode x", "--mode must be one of memory, composition, full; got 'x'"),
+        ("solve examples/task.json --batch 0", "batch must be >= 1, got 0"),
+        ("view --prot 3", "unknown option --prot; did you mean --port?"),
+        ("data show", "`charm data show` needs TASK; see `charm data show --help`"),
+        ("data show a b", "unexpected argument b; see `charm data show --help`"),
+        ("data", "name a command: stats, show, audit, rearc, fetch; see `charm data --help`"),
+    ],
+)
+def test_mistakes_in_flags_take_one_sentence(
+    args: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[1])
+    assert fails(*args.split(), capsys=capsys) == f"charm: {told}"
+
+
+def test_the_overview_has_a_line_for_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    told = fails("nonsense", capsys=capsys)
+    registered = told.partition("the commands are ")[2].split(", ")
+    assert sorted(registered) == sorted(name for name, *more in COMMANDS[1:] if not more)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--version"])
+    assert capsys.readouterr().out == f"charm {charm.__version__}\n"
+
+
+def test_folders_that_cannot_be_read_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_toy_tasks(tmp_path / "open" / "locked", 1)
+    scandir = os.scandir
+
+    def refuse(folder: str | Path) -> Iterator[os.DirEntry[str]]:
+        if Path(folder).name == "locked":  # root, who may run this test, can read everything
+            raise PermissionError(13, "Permission denied", str(folder))
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    for folder in (tmp_path / "open" / "locked", tmp_path / "open"):
+        for command in ("solve", "data audit"):
+            told = fails(*command.split(), str(folder), capsys=capsys)
+            assert told == f"charm: {tmp_path / 'open' / 'locked'}: Permission denied"
+
+
+def test_a_setting_that_is_refused_names_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for value in ("-1", "NaN"):
+        (tmp_path / "config.json").write_text(
+            f'{{"domain": "arc", "steps": 3, "halt_weight": {value}, "batch": 0}}'
+        )
+        assert f"{tmp_path / 'config.json'}" in fails("eval", str(tmp_path), capsys=capsys)
 
 
 def test_train_eval_report_and_solve_as_a_user_would(
@@ -161,8 +224,17 @@ def test_train_eval_report_and_solve_as_a_user_would(
     limits = ("--budget", "15s", "--steps", "2", "--views", "4", "--batch", "4", "--device", "cpu")
     main(["solve", str(new), "--checkpoint", run, *limits, "--out", str(out), "--json"])
     assert list(json.loads(out.read_text())) == ["toy0"]
-    main(["train", "quickstart", *small, "--out", run, "--steps", "6", "--resume"])
+    main(["train", "quickstart", *small, "--out", run, "--steps", "5", "--resume"])
+    assert (tmp_path / "run" / "checkpoints" / "step_000000005").is_dir()
+    assert f"next: charm eval {run}" in capsys.readouterr().out
+    main(["train", "--resume", run, "--steps", "6"])  # the run's own settings
     assert (tmp_path / "run" / "checkpoints" / "step_000000006").is_dir()
+    capsys.readouterr()
+    assert "is at step 6 already" in fails("train", "--resume", run, "--steps", "3", capsys=capsys)
+    assert json.loads((tmp_path / "run" / "config.json").read_text())["steps"] == 6
+    assert "batch must be >= 1" in fails(
+        *("eval", run, "--batch", "0", "--window", "current", "--device", "cpu"), capsys=capsys
+    )
 
 
 def test_show_draws_and_writes_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,10 +60,9 @@ class Recipe:
     """Decides the order of examples and the exploration of halting."""
 
     def __post_init__(self) -> None:
-        if min(self.steps, self.warmup, self.halt_weight) < 0 or self.batch < 1:
-            raise CharmError(
-                "steps, warm-up and halting weight must not be negative, and a batch holds at least 1 example"
-            )
+        for name, least in (("steps", 0), ("warmup", 0), ("halt_weight", 0), ("batch", 1)):
+            if getattr(self, name) < least:
+                raise CharmError(f"{name} must be >= {least}, got {getattr(self, name)}")
 
 
 def private_tables(model: CharmModel) -> dict[str, Rows]:

@@ -16,7 +16,7 @@ import numpy as np
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.keyed import key_of
-from charm.tasks.sources import SOURCE_NAMES, load_source, with_solutions
+from charm.tasks.sources import SOURCE_NAMES, json_files, load_source, with_solutions
 from charm.tasks.task import Task, task_from_json, task_to_json
 
 # The paper's streams: tasks of an ARC-AGI-2 split whose id is in neither split of ARC-AGI-1 (233 and 114).
@@ -78,8 +78,8 @@ def load_stream(
 def read_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     """The tasks of files and folders, and a reason for each task or file that is not usable."""
     tasks: dict[str, Task] = {}
-    skipped: dict[str, str] = {}
-    for file in _files(paths):
+    files, skipped = _files(paths)
+    for file in files:
         found, bad = _read_file(file)
         skipped |= bad
         for task in found:
@@ -98,17 +98,16 @@ def left_out(skipped: dict[str, str]) -> list[str]:
     ]
 
 
-def _files(paths: Iterable[Path]) -> list[Path]:
+def _files(paths: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
+    """Files of tasks, and a reason for each folder that cannot be read."""
     files: list[Path] = []
+    unreadable: dict[str, str] = {}
     for path in paths:
-        inside = sorted(path.rglob("*.json")) if path.is_dir() else [path]
-        files += [file for file in inside if file == path or _visible(file, path)]
+        inside, reasons = json_files(path) if path.is_dir() else ([path], {})
+        files += inside
+        unreadable |= reasons
     solutions = {_solutions_of(file) for file in files}
-    return [file for file in files if file not in solutions]
-
-
-def _visible(file: Path, folder: Path) -> bool:
-    return not any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return [file for file in files if file not in solutions], unreadable
 
 
 def _solutions_of(file: Path) -> Path | None:

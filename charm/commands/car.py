@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from tyro.conf import Positional
-from tyro.extras import SubcommandApp
 
 from charm.commands.flags import Data, Device, Json, RunData, Switch, flag
 from charm.commands.output import output
+from charm.commands.parsing import Commands
 
-app = SubcommandApp()
+app = Commands()
 
 
 @app.command

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional
-from tyro.extras import SubcommandApp
 
 from charm.commands.flags import Device, Json, Run, Switch, flag
 from charm.commands.output import output
+from charm.commands.parsing import Commands
 
-app = SubcommandApp()
+app = Commands()
 
 
 @app.command

@@ -12,6 +12,7 @@ from tyro.conf import arg
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
 from charm.commands.flags import flag
+from charm.commands.parsing import one_sentence
 from charm.errors import CharmError
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 Config = TypeVar("Config", bound="EngineConfig")
 Chosen = TypeVar("Chosen")
+CPU_BATCH = 32  # examples computed at once on a CPU by presets that are meant for a GPU
 
 
 @dataclass(frozen=True)
@@ -80,30 +82,35 @@ def _value_word(kind: Any) -> str | None:
     return None
 
 
-def parse_preset(command: str, name: str, config: Config, flags: Sequence[str]) -> Options[Config]:
-    """What `command name flags` asks for, as in `charm train arc1 --batch 96`."""
+def parse_preset(
+    command: str, name: str, config: Config, flags: Sequence[str], out: Path | None = None
+) -> Options[Config]:
+    """What `command name flags` asks for, as in `charm train arc1 --batch 96`; `out` is a run to resume."""
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
-    return tyro.cli(
-        kind,
-        prog=f"{command} {name}",
-        args=flags,
-        default=Options(config, Path("runs") / name),
-        config=(tyro.conf.FlagCreatePairsOff,),
-        registry=READABLE,
-    )
+    prog = f"{command} {name}"
+    with one_sentence(prog):
+        return tyro.cli(
+            kind,
+            prog=prog,
+            args=flags,
+            default=Options(config, out or Path("runs") / name, resume=out is not None),
+            config=(tyro.conf.FlagCreatePairsOff,),
+            registry=READABLE,
+        )
 
 
 def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted[Chosen]:
     """The flags of a command that a domain decides, as in `charm eval runs/arc1 --views 32`."""
     wanted: type[Wanted[Chosen]] = Wanted[kind]  # type: ignore[valid-type]  # a type that only domains know
-    return tyro.cli(
-        wanted,
-        prog=prog,
-        description=kind.__doc__,
-        args=flags,
-        config=(tyro.conf.FlagCreatePairsOff,),
-        registry=READABLE,
-    )
+    with one_sentence(prog):
+        return tyro.cli(
+            wanted,
+            prog=prog,
+            description=kind.__doc__,
+            args=flags,
+            config=(tyro.conf.FlagCreatePairsOff,),
+            registry=READABLE,
+        )
 
 
 def train_preset(
@@ -111,23 +118,51 @@ def train_preset(
     name: str,
     config: Config,
     flags: Sequence[str],
-    train: Callable[[Config, Path, Place, bool, Callable[[str], None]], object],
+    train: Callable[[Config, Path, Place, bool, Callable[[str], None]], Any],
+    out: Path | None = None,
 ) -> None:
-    """Parse and train; `train` takes the configuration, the run folder, where, whether to resume, and who is told."""
+    """Parse and train; `train` takes the configuration, the run folder, where, whether to resume, and who is told.
+
+    With `out`, the run in that folder is resumed and `config` is its own.
+    """
     from charm.devices import place
     from charm.runs.folder import clear_run
 
-    options = parse_preset(command, name, config, flags)
+    options = parse_preset(command, name, config, flags, out)
     if options.resume and options.restart:
         raise CharmError("--resume goes on with a run and --restart erases it; give one of them")
     with place(options.config.device) as here:
         say = print if here.is_main else lambda text: None
         say(f"{name} -> {options.out} on {here.describe()}")
+        config = fitted(options.config, here, say)
         if options.restart:
             clear_run(options.out, here, say)
-        train(options.config, options.out, here, options.resume, say)
+        finished = train(config, options.out, here, options.resume, say)
+        if getattr(finished, "step", 0) >= options.config.steps:
+            say(f"finished; next: charm eval {options.out}")
+
+
+def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
+    """Warn where a preset for a GPU trains on a CPU, and split its batches so that they fit the memory."""
+    model = getattr(config, "reasoner", None) or getattr(config, "gpt", None)
+    if here.device.type != "cpu" or getattr(model, "compute_dtype", "float32") == "float32":
+        return config
+    say(
+        "warning: this preset is meant for a GPU; on a CPU an update may take minutes (charm train quickstart does not)"
+    )
+    batch, parts = getattr(config, "batch", 0), getattr(config, "accumulate", 0)
+    whole = getattr(model, "kind", "writer") != "writer" and getattr(config.data, "canvas", "full") != "fit"  # type: ignore[attr-defined]
+    if parts != 1 or not whole:
+        return config
+    share = batch // here.world
+    split = next((n for n in range(1, share + 1) if share % n == 0 and share // n <= CPU_BATCH), 1)
+    if split > 1:
+        say(
+            f"each update is computed in {split} parts of {share // split} examples to save memory (--accumulate)"
+        )
+    return replace(config, accumulate=split)
 
 
 def refuse_flags_first(command: str, preset: str) -> NoReturn:
-    """A command line without a preset is parsed only to be refused: its flags have no meaning yet."""
+    """Refuse a command line whose flags come before the preset that gives them a meaning."""
     raise CharmError(f"the preset comes before its flags, as in `{command} {preset} --resume`")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -38,6 +40,14 @@ def quickstart(
     tell = say if json else print
     found = run_quickstart(out, seed, tell, config)
     output(json, found, results_table(found))
+    here = Path(sys.executable).parent
+    if Path(shutil.which("charm") or "").parent != here and (here / "activate").is_file():
+        tell(f"for `charm` in this shell: . {_near(here / 'activate')}")
     tell(f"look at it: {found['report']}")
     tell("try an unseen task: charm solve TASK.json (by a larger model that comes with CHARM)")
     tell(f"look around: charm view {out}")
+
+
+def _near(path: Path) -> Path:
+    """The path as seen from the current folder, where it is below it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

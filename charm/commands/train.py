@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from charm.commands.flags import NewRun, Preset, Restart, Resume
 from charm.commands.presets import refuse_flags_first, train_preset
+from charm.errors import CharmError
 
 
 def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
@@ -19,10 +21,24 @@ def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart
 
     Example: charm train arc1 --out runs/arc1 --batch 96
 
+    Example: charm train --resume runs/arc1
+
     Args:
         preset: name of a preset.
     """
     refuse_flags_first("charm train", preset)
+
+
+def run_resume(run: Path, flags: Sequence[str]) -> None:
+    """`charm train --resume RUN ...`: the run's own configuration decides the defaults of the flags."""
+    from charm.config import read_run_config
+    from charm.domains import domain_of
+
+    if not run.is_dir():
+        raise CharmError(f"{run}: no such run folder; name the folder of the run to resume")
+    domain = domain_of(run)
+    config = read_run_config(run, domain.config_type)
+    train_preset("charm train --resume", str(run), config, flags, domain.get("train"), run)
 
 
 def run_train(name: str, flags: Sequence[str]) -> None:

@@ -59,6 +59,10 @@ class Request:
     blank_memory: bool = False
     """Replace every task embedding by zeros: what the reasoner knows without its memory."""
 
+    def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise CharmError(f"batch must be >= 1, got {self.batch}")
+
 
 VoteProgress = Callable[[int, int], None]  # (predictions made, predictions in all)
 

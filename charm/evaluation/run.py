@@ -138,7 +138,14 @@ def scored_in_training(run: Path) -> list[int]:
 def scores_table(found: dict[str, Any]) -> Table:
     """The headline of an evaluation as a table to look at."""
     protocol = found["protocol"]
-    described = f"{protocol['name']}: {protocol['views']} views, checkpoints {protocol['window']}"
+    window = protocol["window"]
+    checkpoints = {
+        "current": "newest checkpoint",
+        "half": "newer half of the checkpoints",
+        "all": "all checkpoints",
+    }
+    voters = checkpoints.get(window, f"newest {window} checkpoints")
+    described = f"{protocol['name']}: {protocol['views']} views, {voters}"
     metrics = found["metrics"]
     names = [name for name in metrics if not name.endswith("/outputs")]
     rows = [
@@ -146,7 +153,8 @@ def scores_table(found: dict[str, Any]) -> Table:
         [f"mean over {found['outputs']} outputs", *(f"{metrics[f'{name}/outputs']:.2%}" for name in names)],
     ]
     counts = ", ".join(f"{count} {outcome}" for outcome, count in found["outcomes"].items() if count)
-    title = f"step {found['step']}, {described}, loops {protocol['loops']}"
+    depths = ", ".join(map(str, protocol["loops"]))
+    title = f"step {found['step']}, {described}, after {depths} refinement step{'s' * (depths != '1')}"
     return Table(["", *names], rows, title, counts)
 
 

@@ -39,6 +39,10 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
         return
     if not (out / "config.json").is_file():
         raise CharmError(f"{out} holds no run to resume")
+    if existing and existing[-1] > config.steps:
+        raise CharmError(
+            f"{out} is at step {existing[-1]} already; steps must be >= that, got {config.steps}"
+        )
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
     for name, value in before.items():
         if value != after[name]:

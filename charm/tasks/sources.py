@@ -226,12 +226,27 @@ def _download(url: str) -> bytes:
     return content
 
 
+def json_files(folder: Path) -> tuple[list[Path], dict[str, str]]:
+    """The JSON files below a folder, hidden ones apart, and a reason for each subfolder that cannot be read.
+
+    A folder that cannot be read itself is an error.
+    """
+    failed: list[OSError] = []
+    files: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=failed.append, followlinks=False):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found = (Path(place, name) for name in names if name.endswith(".json") and not name.startswith("."))
+        files += [path for path in found if path.is_file()]
+    reasons = {str(error.filename): f"{error.filename}: {error.strerror}" for error in failed}
+    if str(folder) in reasons:
+        raise CharmError(reasons[str(folder)])
+    return sorted(files), reasons
+
+
 def _read_folder(folder: Path) -> tuple[Task, ...]:
-    paths = sorted(
-        path
-        for path in folder.rglob("*.json")
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    paths, unreadable = json_files(folder)
+    if unreadable:
+        raise CharmError(next(iter(unreadable.values())))
     # Solutions are read with their challenges.
     paired = {_solutions_beside(path) for path in paths}
     tasks = [task for path in paths if path not in paired for task in _read_tasks(path)]

@@ -1,0 +1,118 @@
+"""How the command line is read: parsing comes first, and a mistake in it is reported in one sentence.
+
+tyro prints a box of 5 to 13 lines for a misspelled flag. Its words are taken from there and said more briefly.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stderr
+from functools import partial, wraps
+from typing import Any
+
+from tyro.extras import SubcommandApp
+
+from charm.errors import CharmError
+
+GROUPS = ("data", "rearc2", "car", "lm")  # commands that have commands of their own
+
+
+class Commands(SubcommandApp):
+    """Commands that are parsed first and run by the caller: `cli` returns the call instead of making it."""
+
+    def command(self, func: Any = None, **options: Any) -> Any:
+        """Register a function or a group of commands; usable as a decorator, which leaves the function as it is."""
+        if func is None:
+            return lambda later: self.command(later, **options)
+        super().command(func if isinstance(func, SubcommandApp) else _deferred(func), **options)
+        return func
+
+
+def _deferred(func: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with the same flags that returns the call to make."""
+
+    @wraps(func)
+    def call(*args: Any, **kwargs: Any) -> Callable[[], Any]:
+        return partial(func, *args, **kwargs)
+
+    return call
+
+
+@contextmanager
+def one_sentence(prog: str) -> Iterator[None]:
+    """Raise CharmError where tyro would print a box and exit; `prog` is the command whose --help is named."""
+    printed = io.StringIO()
+    try:
+        with redirect_stderr(printed):
+            yield
+    except SystemExit as stopped:
+        if stopped.code != 2:
+            raise
+        raise CharmError(sentence(printed.getvalue(), prog)) from None
+
+
+def program(args: Sequence[str]) -> str:
+    """The command that these arguments call, without its flags: `charm data show`."""
+    words = [word for word in args[: 2 if args and args[0] in GROUPS else 1] if not word.startswith("-")]
+    return " ".join(("charm", *words))
+
+
+def sentence(box: str, prog: str) -> str:
+    """One sentence that says what a box of tyro's says."""
+    lines = re.sub(r"\x1b\[[\d;]*m", "", box).splitlines()[1:]  # the first is the title
+    sections: list[list[str]] = [[]]
+    for line in (
+        line[1:].rstrip("│ ") for line in lines
+    ):  # terminals without UTF-8 have spaces and "-" instead
+        if line.strip(" ─-╯"):
+            sections[-1].append(line)
+        elif sections[-1]:
+            sections.append([])
+    first = " ".join(" ".join(sections[0]).split())
+    flat = " ".join(" ".join(line.split()) for section in sections for line in section)
+    help_hint = f"see `{prog} --help`"
+    if found := re.match(r"Unrecognized options: (.*)", first):
+        tokens = found[1].split(", ")
+        commands = re.search(r"Available subcommands: (.*?) For full", flat)
+        if commands and not tokens[0].startswith("-"):
+            return f"there is no command {tokens[0]}; the commands are {commands[1]}"
+        flags = [token for token in tokens if token.startswith("-")]
+        if not flags:
+            return f"unexpected argument {tokens[0]}; {help_hint}"
+        near = _similar(sections, flags[0], prog)
+        meant = f"; did you mean {near}?" if near else f"; {help_hint}"
+        return f"unknown option {flags[0]}{meant}"
+    if found := re.match(r"Error parsing (\S+): (.*)", first):
+        name, why = found[1].rstrip(":"), found[2]
+        if bad := re.search(r"invalid literal for int\(\) with base 10: (.*)", why):
+            return f"{name} must be a whole number, got {bad[1]}"
+        if bad := re.search(r"could not convert string to float: (.*)", why):
+            return f"{name} must be a number, got {bad[1]}"
+        return f"{name}: {why}"
+    if found := re.match(r"invalid choice (.*) for argument '(.*?)'\. Expected one of \((.*?),?\)", first):
+        return f"{found[2]} must be one of {found[3].replace(chr(39), '')}; got {found[1]}"
+    if found := re.match(r"Missing value for argument '(.*?)'", first):
+        return f"{found[1]} needs a value; {help_hint}"
+    if found := re.match(r"Expected one of {(.*?)}", first):
+        return f"name a command: {found[1]}; {help_hint}"
+    if re.match(r"Missing from ", first):
+        names = [line.strip() for line in sections[0] if re.match(r" {5}\S", line)]
+        return f"`{prog}` needs {' and '.join(names)}; {help_hint}"
+    return f"{first[:1].lower()}{first[1:].rstrip('.')}; {help_hint}"
+
+
+def _similar(sections: Sequence[Sequence[str]], flag: str, prog: str) -> str | None:
+    """The flag of this command that tyro thinks was meant, if it names one."""
+    for section in sections:
+        if not re.search(rf"Perhaps you meant|similar to {re.escape(flag)}:", section[0] if section else ""):
+            continue
+        found: list[tuple[str, str]] = []  # flags, and the command whose they are
+        for line in section[1:]:
+            if name := re.match(r" {5}(-\S+)", line):
+                found.append((name[1].split(",")[0], prog))
+            elif found and (other := re.match(r" +in (charm .*) --help", line)):
+                found[-1] = (found[-1][0], other[1])
+        return next((name for name, command in found if command == prog), None)
+    return None

@@ -1,0 +1,3 @@
+"""The version of the package, for `charm --version` and for the build."""
+
+__version__ = "0.1.0"
