@@ -24,6 +24,7 @@ from charm.commands import (
     quickstart,
     rearc2,
     report,
+    reproduce,
     solve,
     train,
     view,
@@ -78,6 +79,7 @@ def app() -> Commands:
     everything.command(adapt.adapt)
     everything.command(car.app, name="car", help="the cellular-automata reasoning benchmark")
     everything.command(lm.app, name="lm", help="a GPT with n-gram memory")
+    everything.command(reproduce.reproduce)
     everything.command(report.report)
     everything.command(view.view)
     everything.command(bench.bench)

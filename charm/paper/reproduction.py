@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from charm.arc.presets import arc1
-from charm.bench.training import flops
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.paper.costs import Speed
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.tables import SECTIONS, Ours, Row, StreamCost, TokensCost, TrainingCost
-from charm.tasks.task import MAX_SIDE
-from charm.training.config import RunConfig
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -46,7 +44,7 @@ def updated(page: str, records: Mapping[str, ResultRecord]) -> str:
 
 def render(records: Mapping[str, ResultRecord]) -> str:
     """The generated part: a table for each part of the paper, then the records."""
-    speed = Speed.of(records)
+    speed = measured_speed(records)
     lines = [
         f"Costs are hours of one GPU ({speed.machine}, {speed.date}): {speed.training:,.1f} samples/s in training and "
         f"{speed.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes {speed.step:.2f} s and an "
@@ -88,7 +86,7 @@ def _line(row: Row, speed: Speed, records: Mapping[str, ResultRecord]) -> str:
     command = row.command if row.command.startswith("see ") else f"`{_cell(row.command)}`"
     ours = "; ".join(f"{tell(one, records)} ({_link(one.record)})" for one in row.ours) or row.instead
     seeds = "; ".join(dict.fromkeys(_seeds(records[one.record]) for one in row.ours))
-    cells = (row.label, command, speed.cost(row.cost, records), row.paper, ours, seeds)
+    cells = (row.label, command, cost_text(speed, row.cost, records), row.paper, ours, seeds)
     return f"| {' | '.join(cells)} |"
 
 
@@ -133,78 +131,51 @@ def _seeds(record: ResultRecord) -> str:
 # Costs
 
 
-@dataclass(frozen=True)
-class Speed:
-    """What was measured for `arc1` on full canvases, in samples a second; others are scaled by their operations."""
+def measured_speed(records: Mapping[str, ResultRecord]) -> Speed:
+    """As recorded."""
+    if "speed_arc1" not in records:
+        raise CharmError("costs need the record speed_arc1")
+    found = records["speed_arc1"]
+    return Speed(
+        found.number("training samples/s"), found.number("forward samples/s"), found.machine, found.date
+    )
 
-    training: float
-    forward: float
-    machine: str
-    date: str
 
-    @staticmethod
-    def of(records: Mapping[str, ResultRecord]) -> Speed:
-        if "speed_arc1" not in records:
-            raise CharmError("costs need the record speed_arc1")
-        found = records["speed_arc1"]
-        return Speed(
-            found.number("training samples/s"), found.number("forward samples/s"), found.machine, found.date
-        )
+def cost_text(
+    speed: Speed, cost: TrainingCost | StreamCost | TokensCost | str, records: Mapping[str, ResultRecord]
+) -> str:
+    """In words and hours."""
+    match cost:
+        case str():
+            return cost
+        case StreamCost(tasks, runs, updates, batch):
+            each = tasks * updates * batch / speed.training / 3600
+            return f"{tasks} x {updates:,} updates: {each:,.0f}{_runs(runs)}, checks apart"
+        case TokensCost(name, tokens, runs):
+            wanted, told = f"{name} tokens/s", f"{tokens / 1e9:.2f}B tokens"
+            rates = [one.number(wanted) for one in records.values() if wanted in one.numbers]
+            if not rates:
+                return f"{told}{_runs(runs)}; no step time measured"
+            return f"{told}: {tokens / rates[-1] / 3600:,.1f}{_runs(runs)}"
+        case TrainingCost(names, predictions, runs, steps):
+            return _trainings(speed, names, predictions, runs, steps)
 
-    @property
-    def step(self) -> float:
-        """Seconds of an update of 768 samples."""
-        return 768 / self.training
 
-    @property
-    def evaluation(self) -> float:
-        """Hours of an evaluation of ARC-AGI-1 by the paper's count of iterations."""
-        return 502 * 768 * 16 / self.forward / 3600
-
-    def hours(self, config: RunConfig, steps: int, predictions: int) -> tuple[float, float]:
-        """Of all updates, and of all evaluations on the way."""
-        forward, training = flops(config.reasoner, MAX_SIDE)
-        base_forward, base_training = flops(arc1().reasoner, MAX_SIDE)
-        updates = steps * config.batch / self.training * training / base_training
-        evaluations = math.ceil(steps / config.evaluate_every) if config.evaluate_every else 0
-        depth = max(config.evaluate_loops)  # one pass serves all depths
-        asked = evaluations * predictions * depth / self.forward * forward / base_forward
-        return updates / 3600, asked / 3600
-
-    def cost(
-        self, cost: TrainingCost | StreamCost | TokensCost | str, records: Mapping[str, ResultRecord]
-    ) -> str:
-        """In words and hours."""
-        match cost:
-            case str():
-                return cost
-            case StreamCost(tasks, runs, updates, batch):
-                each = tasks * updates * batch / self.training / 3600
-                return f"{tasks} x {updates:,} updates: {each:,.0f}{_runs(runs)}, checks apart"
-            case TokensCost(name, tokens, runs):
-                wanted, told = f"{name} tokens/s", f"{tokens / 1e9:.2f}B tokens"
-                rates = [one.number(wanted) for one in records.values() if wanted in one.numbers]
-                if not rates:
-                    return f"{told}{_runs(runs)}; no step time measured"
-                return f"{told}: {tokens / rates[-1] / 3600:,.1f}{_runs(runs)}"
-            case TrainingCost(names, predictions, runs, steps):
-                return self._trainings(names, predictions, runs, steps)
-
-    def _trainings(self, names: tuple[str, ...], predictions: int, runs: int, steps: int | None) -> str:
-        configs = [domain_of_preset(name).configuration(name) for name in names]
-        parts = [self.hours(config, steps or config.steps, predictions) for config in configs]
-        scaled = "" if all(config.reasoner == arc1().reasoner for config in configs) else "≈ "
-        if len(parts) > 1:
-            totals = [sum(part) for part in parts]
-            span = " to ".join(dict.fromkeys(f"{total:,.0f}" for total in (min(totals), max(totals))))
-            return f"{scaled}{span} for each of {len(parts)} variants, {sum(totals):,.0f} in all"
-        updates = steps or configs[0].steps
-        evaluations = math.ceil(updates / configs[0].evaluate_every)
-        (learning, asking) = parts[0]
-        formula = (
-            f"{updates:,} x {3600 * learning / updates:.2f} s + {evaluations} x {asking / evaluations:.2f} h"
-        )
-        return f"{scaled}{formula} = {learning + asking:,.0f}{_runs(runs)}"
+def _trainings(speed: Speed, names: tuple[str, ...], predictions: int, runs: int, steps: int | None) -> str:
+    configs = [domain_of_preset(name).configuration(name) for name in names]
+    parts = [speed.hours(config, steps or config.steps, predictions) for config in configs]
+    scaled = "" if all(config.reasoner == arc1().reasoner for config in configs) else "≈ "
+    if len(parts) > 1:
+        totals = [sum(part) for part in parts]
+        span = " to ".join(dict.fromkeys(f"{total:,.0f}" for total in (min(totals), max(totals))))
+        return f"{scaled}{span} for each of {len(parts)} variants, {sum(totals):,.0f} in all"
+    updates = steps or configs[0].steps
+    evaluations = math.ceil(updates / configs[0].evaluate_every)
+    (learning, asking) = parts[0]
+    formula = (
+        f"{updates:,} x {3600 * learning / updates:.2f} s + {evaluations} x {asking / evaluations:.2f} h"
+    )
+    return f"{scaled}{formula} = {learning + asking:,.0f}{_runs(runs)}"
 
 
 def _runs(count: int) -> str:

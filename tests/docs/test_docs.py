@@ -60,6 +60,7 @@ SMALL = {
     "charm data stats": "--views 1",
     "charm data fetch": "--data fetched",  # what is fetched here is of our own making: other commands must not see it
     "charm data rearc": "--pairs 3 --workers 1",
+    "charm reproduce tab:cose-arc1": "--size smoke --seeds 1 --variants cose --jobs 1",
     "charm train car-": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
     "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
     "charm train lm-": GPT,

@@ -20,8 +20,9 @@ from charm.commands import adapt, params, rearc2, report
 from charm.commands.presets import parse_options, parse_preset
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
+from charm.paper.costs import MEASURED, Speed
 from charm.paper.records import ResultRecord, read_record, read_records
-from charm.paper.reproduction import BEGIN, END, Speed, render, tell, updated
+from charm.paper.reproduction import BEGIN, END, cost_text, measured_speed, render, tell, updated
 from charm.paper.tables import ARC1, SECTIONS, Row, StreamCost, TrainingCost
 from charm.report.measurements import FIGURES
 from charm.training.config import TrainConfig
@@ -131,15 +132,16 @@ def test_commands_train_what_the_papers_numbers_belong_to(label: str) -> None:
 
 
 def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
+    assert measured_speed(records) == MEASURED
     speed = Speed(500.0, 1000.0, "m", "d")
     learning, asking = speed.hours(preset("arc1"), 600_000, ARC1)
     assert learning == pytest.approx(600_000 * 768 / 500 / 3600)
     assert asking == pytest.approx(60 * 502 * 768 * 24 / 1000 / 3600)
-    assert speed.cost(TrainingCost(("arc1",), ARC1), records) == "600,000 x 1.54 s + 60 x 2.57 h = 410"
+    assert cost_text(speed, TrainingCost(("arc1",), ARC1), records) == "600,000 x 1.54 s + 60 x 2.57 h = 410"
     # Half the layers, half of them with gradients, as in arc1: half of the time but for the heads.
     half, _ = speed.hours(preset("isoflop-L24-U4"), 600_000, ARC1)
     assert half == pytest.approx(learning / 2, rel=0.01)
-    assert speed.cost(StreamCost(10), records) == "10 x 1,000 updates: 1, checks apart"
+    assert cost_text(speed, StreamCost(10), records) == "10 x 1,000 updates: 1, checks apart"
     assert "for each of 16 variants" in render(records)
 
 

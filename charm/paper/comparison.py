@@ -1,0 +1,125 @@
+"""A table of the paper beside ours: means and spreads over seeds, paired differences, and a verdict on every claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from charm.paper.printed import PrintedClaim, PrintedLine, PrintedTable
+from charm.paper.shelf import Result, Shelf
+from charm.paper.variants import Variant
+from charm.paper.verdicts import Difference, Verdict, paired, spread_text, verdict
+from charm.tables import Table
+
+MOST_SEEDS = 100  # results are looked for up to here
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What a shelf holds of a table."""
+
+    table: PrintedTable
+    results: dict[str, dict[int, Result]]
+    """Key of a line -> seed -> result."""
+
+    @staticmethod
+    def of(table: PrintedTable, shelf: Shelf, lines: Sequence[PrintedLine]) -> Comparison:
+        return Comparison(table, {line.key: results_of(line.variant, shelf) for line in lines})
+
+    def scores(self, line: PrintedLine, measure: str) -> dict[int, float]:
+        """Seed -> score; seeds whose run has no such score are left out."""
+        name = f"{line.prefix}{measure}"
+        found = self.results.get(line.key, {})
+        return {seed: one["scores"][name] for seed, one in found.items() if name in one["scores"]}
+
+    def judge(self, claim: PrintedClaim) -> tuple[float, Difference | None, Verdict]:
+        """The paper's difference, ours, and what follows."""
+        first, second = self.table.line(claim.first), self.table.line(claim.second)
+        claimed = first.printed(claim.measure) - second.printed(claim.measure)
+        found = paired(self.scores(first, claim.measure), self.scores(second, claim.measure))
+        return claimed, found, verdict(claimed, found)
+
+    def claims(self) -> list[PrintedClaim]:
+        """Those about lines that were asked for."""
+        return [
+            claim
+            for claim in self.table.claims
+            if claim.first in self.results and claim.second in self.results
+        ]
+
+    def scores_table(self) -> Table:
+        """The paper's numbers, and below each line ours."""
+        measures = self.table.measures
+        rows = []
+        for line in self.table.lines:
+            if line.run and line.key not in self.results:
+                continue
+            rows.append([line.title, *(line.paper.get(measure, "") for measure in measures)])
+            if not line.run:
+                continue
+            seeds = sorted(self.results[line.key])
+            told = f"seeds {', '.join(map(str, seeds))}" if seeds else "no run"
+            scores = [list(self.scores(line, measure).values()) for measure in measures]
+            ours = (
+                spread_text(one, _decimals(measure)) for measure, one in zip(measures, scores, strict=True)
+            )
+            rows.append([f"  ours: {told}", *ours])
+        return Table(["", *measures], rows, self.table.label, self.table.about, narrow=True)
+
+    def claims_table(self) -> Table:
+        rows = []
+        for claim in self.claims():
+            claimed, found, judged = self.judge(claim)
+            digits = _decimals(claim.measure)
+            ours = "-"
+            if found is not None:
+                ours = f"{found.mean:+.{digits}f}"
+                if math.isfinite(found.half_width):
+                    ours += f" ± {found.half_width:.{digits}f}"
+                ours += f" (n={found.seeds})"
+            text = f"{_short(claim.first)} - {_short(claim.second)}, {claim.measure}"
+            rows.append([text, f"{claimed:+.{digits}f}", ours, judged])
+        caption = "Paired differences of equal seeds with their 95 % interval."
+        return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
+
+    def to_json(self) -> dict[str, Any]:
+        lines = [
+            {
+                "line": line.key,
+                "title": line.title,
+                "paper": dict(line.paper),
+                "ours": {measure: self.scores(line, measure) for measure in line.paper},
+            }
+            for line in self.table.lines
+            if line.key in self.results
+        ]
+        claims = []
+        for claim in self.claims():
+            claimed, found, judged = self.judge(claim)
+            one: dict[str, Any] = {"first": claim.first, "second": claim.second, "measure": claim.measure}
+            one |= {"paper": round(claimed, 6), "verdict": judged}
+            if found is not None:
+                finite = math.isfinite(found.half_width)
+                one |= {
+                    "seeds": found.seeds,
+                    "mean": found.mean,
+                    "half_width": found.half_width if finite else None,
+                }
+            claims.append(one)
+        return {"label": self.table.label, "lines": lines, "claims": claims}
+
+
+def results_of(variant: Variant, shelf: Shelf) -> dict[int, Result]:
+    """All finished seeds of a variant."""
+    found = ((seed, shelf.read(variant, seed)) for seed in range(MOST_SEEDS))
+    return {seed: result for seed, result in found if result is not None}
+
+
+def _decimals(measure: str) -> int:
+    return 5 if "bits per byte" in measure else 2
+
+
+def _short(key: str) -> str:
+    return key.partition(".")[2]

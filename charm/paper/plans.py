@@ -1,0 +1,194 @@
+"""What a command line asks of the paper's tables: which runs, where, in which order, and what came of them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from charm.errors import CharmError
+from charm.paper.comparison import MOST_SEEDS, Comparison
+from charm.paper.costs import hours
+from charm.paper.printed import PRINTED, PrintedLine, PrintedTable, printed_table
+from charm.paper.runner import MissingRun, gpus, missing, run_here, run_on_slurm
+from charm.paper.shelf import Shelf
+from charm.paper.variants import SizeName, Variant
+from charm.tables import Table
+
+SEEDS = 3  # where the paper's own number of runs is not asked for
+CPU_SIZES = ("smoke", "cpu")
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """Some lines of some tables, at a size."""
+
+    parts: tuple[tuple[PrintedTable, tuple[PrintedLine, ...]], ...]
+    seeds: int | None
+    shelf: Shelf
+
+    @staticmethod
+    def of(
+        labels: Sequence[str],
+        size: SizeName,
+        seeds: int | None,
+        variants: Sequence[str],
+        out: Path,
+        data: Path | None,
+    ) -> Reproduction:
+        if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+            raise CharmError(f"--seeds must be from 1 to {MOST_SEEDS}, got {seeds}")
+        tables = [printed_table(label) for label in dict.fromkeys(labels)]
+        names = dict.fromkeys(line.variant.name for table in tables for line in table.runs)
+        for name in variants:
+            if name not in names:
+                raise CharmError(
+                    f"{' '.join(labels)}: there is no variant {name!r}; expected some of {', '.join(names)}"
+                )
+        parts = tuple(
+            (table, tuple(line for line in table.runs if not variants or line.variant.name in variants))
+            for table in tables
+        )
+        return Reproduction(parts, seeds, Shelf(out, size, data))
+
+    def wanted(self) -> list[tuple[Variant, range]]:
+        """Variants and their seeds; lines that share runs count once."""
+        found: dict[str, tuple[Variant, range]] = {}
+        for _, lines in self.parts:
+            for line in lines:
+                home, seeds = line.variant.home(self.shelf.size), self._seeds(line)
+                if home not in found or len(found[home][1]) < len(seeds):
+                    found[home] = line.variant, seeds
+        return list(found.values())
+
+    def _seeds(self, line: PrintedLine) -> range:
+        paper = line.seeds if self.shelf.size == "full" else SEEDS
+        return range(paper if self.seeds is None else self.seeds)
+
+    def missing(self) -> list[MissingRun]:
+        return missing(self.wanted(), self.shelf)
+
+    def state(self) -> str:
+        """How much is there, in a sentence."""
+        total, left = sum(len(seeds) for _, seeds in self.wanted()), len(self.missing())
+        finished = f"{total - left} of {total} runs are finished"
+        return f"{finished}; the same command continues" if left else finished
+
+    # Before
+
+    def overview(self) -> Iterator[Table | str]:
+        """What is to be run, with commands and estimated hours."""
+        jobs, rows = self.missing(), []
+        each = {variant.key: hours(variant, self.shelf.size) for variant, _ in self.wanted()}
+        for variant, seeds in self.wanted():
+            left = sum(job.variant.key == variant.key for job in jobs)
+            one = each[variant.key]
+            rows.append([variant.key, f"{left} of {len(seeds)}", _time(one), _time(one * left)])
+        every = sum(len(seeds) for _, seeds in self.wanted())
+        total = sum(each[job.variant.key] for job in jobs)
+        rows.append(["all", f"{len(jobs)} of {every}", "", _time(total)])
+        cpu = self.shelf.size in CPU_SIZES
+        yield Table(
+            ["variant", "runs to make", "time of one", "time"],
+            rows,
+            f"{', '.join(table.label for table, _ in self.parts)}, size {self.shelf.size}",
+            f"Estimated for {'two CPU cores' if cpu else 'one NVIDIA H200'} with nothing beside it.",
+            totals=[len(rows) - 1],
+        )
+        for about in dict.fromkeys(variant.size(self.shelf.size).about for variant, _ in self.wanted()):
+            yield f"{self.shelf.size}: {about}"
+        for job in jobs:
+            yield from commands(job, self.shelf)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for a program."""
+        runs = [
+            {
+                "variant": job.variant.key,
+                "seed": job.seed,
+                "hours": hours(job.variant, self.shelf.size),
+                "commands": commands(job, self.shelf),
+            }
+            for job in self.missing()
+        ]
+        return {"size": self.shelf.size, "missing": runs, "hours": sum(one["hours"] for one in runs)}
+
+    # Runs
+
+    def run(self, device: str, at_once: int | None, say: Callable[[str], None]) -> list[str]:
+        """Make what is missing on this machine; returns a sentence for each run that failed."""
+        jobs = self.missing()
+        if not jobs:
+            return []
+        if self.shelf.size in CPU_SIZES and device == "auto":
+            device = "cpu"
+        side_by_side = at_once or self._fitting(device)
+        say(f"{len(jobs)} runs to make, {side_by_side} at once; logs and checkpoints are in {self.shelf.out}")
+        return run_here(jobs, self.shelf, device, side_by_side, say)
+
+    def _fitting(self, device: str) -> int:
+        """Runs side by side: as many on each GPU as the largest allows, one on anything else."""
+        count = len(gpus()) if device in ("auto", "cuda") else 0
+        return max(1, count * min(variant.size(self.shelf.size).together for variant, _ in self.wanted()))
+
+    def submit(self, device: str, at_once: int | None, settings: Sequence[str]) -> str:
+        """Hand what is missing to Slurm."""
+        jobs = self.missing()
+        if not jobs:
+            return self.state()
+        given: dict[str, str | int] = {}
+        for setting in settings:
+            name, equals, value = setting.partition("=")
+            if not equals or not name:
+                raise CharmError(f"--slurm-settings must be KEY=VALUE, got {setting!r}")
+            given[name] = int(value) if value.isdecimal() else value
+        numbers = run_on_slurm(jobs, self.shelf, device, at_once or len(jobs), given)
+        return (
+            f"{len(jobs)} runs submitted as {numbers[0]} to {numbers[-1]}; "
+            f"the same command with --show in place of --slurm prints what has finished"
+        )
+
+    # After
+
+    def comparisons(self) -> list[Comparison]:
+        return [Comparison.of(table, self.shelf, lines) for table, lines in self.parts]
+
+    def shown(self) -> Iterator[Table]:
+        for comparison in self.comparisons():
+            yield comparison.scores_table()
+            if comparison.claims():
+                yield comparison.claims_table()
+
+
+def commands(job: MissingRun, shelf: Shelf) -> list[str]:
+    """The run as commands for a shell, which do the same by hand."""
+    folder = str(shelf.run_folder(job.variant, job.seed))
+    preset, flags = job.variant.flags(shelf.size, job.seed)
+    place = ["--data.data", str(shelf.data)] if shelf.data else []
+    words = [shlex.join(["charm", "train", preset, *flags, *place, "--out", folder])]
+    for options in job.variant.size(shelf.size).evaluations.values():
+        asked = []
+        for name, value in options.items():
+            values = value if isinstance(value, tuple) else (value,)
+            asked += [f"--{name.replace('_', '-')}", *map(str, values)]
+        words.append(shlex.join(["charm", "eval", folder, *asked]))
+    return words
+
+
+def catalogue() -> tuple[dict[str, Any], Table]:
+    """All labels with the number of their variants and hours, for a program and to look at."""
+    found, rows = {}, []
+    for label, table in PRINTED.items():
+        runs = [(line, line.variant) for line in table.runs]
+        small = sum(SEEDS * hours(variant, "small") for _, variant in runs)
+        full = sum(line.seeds * hours(variant, "full") for line, variant in runs)
+        found[label] = {"variants": len(runs), "small": small, "full": full}
+        rows.append([label, str(len(runs)), _time(small), _time(full)])
+    caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
+    return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables", caption)
+
+
+def _time(given: float) -> str:
+    return f"{given:,.0f} h" if given >= 10 else f"{given:.1f} h" if given >= 1 else f"{60 * given:.1f} min"

@@ -1,0 +1,227 @@
+"""Running what a table lacks: on this machine, several runs side by side, or on a cluster with Slurm."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from charm.errors import CharmError
+from charm.paper.shelf import Result, Shelf
+from charm.paper.variants import Variant
+from charm.paper.work import STOPPED
+
+GRACE = 30.0  # seconds that runs have to write a checkpoint in, once told to stop
+POLL = 0.5
+
+
+@dataclass(frozen=True)
+class MissingRun:
+    """A run that is missing."""
+
+    variant: Variant
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.variant.key} seed {self.seed}"
+
+
+def missing(wanted: Sequence[tuple[Variant, Sequence[int]]], shelf: Shelf) -> list[MissingRun]:
+    """What has no result yet, each run once; the first seed of all variants comes before the second of any."""
+    jobs: dict[Path, MissingRun] = {}
+    for number in range(max((len(seeds) for _, seeds in wanted), default=0)):
+        for variant, seeds in wanted:
+            if number < len(seeds) and shelf.read(variant, seeds[number]) is None:
+                path = shelf.result_path(variant, seeds[number])
+                jobs.setdefault(path, MissingRun(variant, seeds[number]))
+    return list(jobs.values())
+
+
+def gpus() -> list[str]:
+    """The CUDA devices of this machine, as CUDA_VISIBLE_DEVICES names them."""
+    import torch
+
+    count = torch.cuda.device_count()  # this does not take memory on any of them
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return (named.split(",") if named else list(map(str, range(count))))[:count]
+
+
+def run_here(
+    jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, say: Callable[[str], None]
+) -> list[str]:
+    """Run jobs, at most so many at once, spread over the GPUs; returns a sentence for each that failed.
+
+    A run that runs out of memory beside others is tried again with one run fewer at a time. On SIGTERM or Ctrl-C all
+    runs write a checkpoint, and KeyboardInterrupt is raised.
+    """
+    devices = gpus() if device in ("auto", "cuda") else []
+    waiting, failed = list(jobs), []
+    running: dict[subprocess.Popen[bytes], tuple[MissingRun, str]] = {}
+    with _terminates_as_interrupt():
+        try:
+            while waiting or running:
+                while waiting and len(running) < at_once:
+                    used = [gpu for _, gpu in running.values()]
+                    gpu = min(devices, key=used.count, default="")
+                    job = waiting.pop(0)
+                    running[_start(job, shelf, device, gpu, at_once)] = job, gpu
+                    say(f"{job}: started{f' on GPU {gpu}' if gpu else ''}")
+                time.sleep(POLL)
+                for process in [one for one in running if one.poll() is not None]:
+                    job, _ = running.pop(process)
+                    if process.returncode == 0:
+                        say(f"{job}: {_told(shelf.read(job.variant, job.seed))}")
+                    elif at_once > 1 and _out_of_memory(shelf, job):
+                        at_once = max(1, min(at_once - 1, len(running)))
+                        waiting.append(job)
+                        say(f"{job}: out of memory beside others; tried again with at most {at_once} at once")
+                    else:
+                        failed.append(_failure(shelf, job, process.returncode))
+                        say(failed[-1])
+        except BaseException:
+            _stop(running)
+            raise
+    return failed
+
+
+def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
+    log = log_path(shelf, job)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    share = str(max(1, (os.cpu_count() or 1) // at_once))
+    package = Path(__file__).parents[2]
+    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    threads = (
+        dict.fromkeys(("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"), share) if at_once > 1 else {}
+    )
+    chosen = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
+    with log.open("ab") as file:
+        # In a session of its own: Ctrl-C reaches the runner alone, which asks each run once to stop.
+        return subprocess.Popen(
+            command(job, shelf, device, at_once),
+            env={**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths), **chosen},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def command(job: MissingRun, shelf: Shelf, device: str, at_once: int) -> list[str]:
+    """What a run's process executes."""
+    words = [
+        sys.executable,
+        "-m",
+        "charm.paper.work",
+        str(shelf.out),
+        shelf.size,
+        job.variant.key,
+        str(job.seed),
+    ]
+    words += ["--device", device, "--at-once", str(at_once)]
+    return words + (["--data", str(shelf.data)] if shelf.data else [])
+
+
+def log_path(shelf: Shelf, job: MissingRun) -> Path:
+    return shelf.run_folder(job.variant, job.seed) / "log.txt"
+
+
+def _told(result: Result | None) -> str:
+    if result is None:
+        return "ended without a result"
+    scores = ", ".join(f"{name} {value:.2f}" for name, value in list(result["scores"].items())[:2])
+    return f"finished in {result['seconds']['last attempt']:.0f} s: {scores}"
+
+
+def _failure(shelf: Shelf, job: MissingRun, code: int) -> str:
+    log = log_path(shelf, job)
+    if code == STOPPED:
+        return f"{job}: stopped before its end; the same command resumes it"
+    lines = log.read_text(errors="replace").splitlines() if log.is_file() else []
+    said = next((line for line in reversed(lines) if line.strip()), f"exit code {code}")
+    return f"{job}: {said.strip().removeprefix('charm: ')} (see {log})"
+
+
+def _out_of_memory(shelf: Shelf, job: MissingRun) -> bool:
+    log = log_path(shelf, job)
+    text = log.read_text(errors="replace")[-4000:] if log.is_file() else ""
+    return "out of memory" in text.lower()
+
+
+def _stop(running: Mapping[subprocess.Popen[bytes], object]) -> None:
+    for process in running:
+        process.terminate()
+    end = time.monotonic() + GRACE
+    for process in running:
+        try:
+            process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def _terminates_as_interrupt() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+# A cluster
+
+
+class ClusterJob:
+    """What Slurm's nodes call: one run, which resumes after a time limit or a preemption."""
+
+    def __init__(self, variant: str, seed: int, shelf: Shelf, device: str) -> None:
+        self.variant, self.seed, self.shelf, self.device = variant, seed, shelf, device
+
+    def __call__(self) -> None:
+        from charm.devices import place
+        from charm.paper.variants import variant_named
+        from charm.paper.work import run_one
+
+        with place(self.device) as here:
+            run_one(variant_named(self.variant), self.seed, self.shelf, here)
+
+    def checkpoint(self) -> object:
+        """Called by submitit shortly before a time limit: the same job goes back into the queue."""
+        import submitit
+
+        return submitit.helpers.DelayedSubmission(self)
+
+
+def run_on_slurm(
+    jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, settings: Mapping[str, str | int]
+) -> list[str]:
+    """Hand jobs to Slurm as an array of at most so many at once; returns their numbers."""
+    try:
+        import submitit
+    except ImportError as error:
+        raise CharmError("--slurm needs submitit: pip install 'charm-arc[slurm]'") from error
+    executor = submitit.AutoExecutor(folder=shelf.out / shelf.size / "slurm")
+    executor.update_parameters(
+        **{
+            "name": "charm",
+            "gpus_per_node": 1,
+            "timeout_min": 24 * 60,
+            "slurm_array_parallelism": at_once,
+            **settings,
+        }
+    )
+    with executor.batch():
+        found = [executor.submit(ClusterJob(job.variant.key, job.seed, shelf, device)) for job in jobs]
+    return [str(one.job_id) for one in found]

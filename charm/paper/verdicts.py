@@ -1,0 +1,84 @@
+"""Means, spreads and paired differences over seeds, and whether they bear out what the paper claims."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
+from typing import Literal
+
+Verdict = Literal["same order", "opposite", "undecided"]
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The paired difference of two variants over the seeds that both have."""
+
+    seeds: int
+    mean: float
+    half_width: float
+    """Of the 95 % interval; infinite with fewer than two seeds."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.mean - self.half_width, self.mean + self.half_width
+
+
+def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
+    """First minus second, seed by seed; None where no seed has both."""
+    common = sorted(first.keys() & second.keys())
+    if not common:
+        return None
+    differences = [first[seed] - second[seed] for seed in common]
+    count = len(differences)
+    if count < 2:
+        return Difference(count, differences[0], math.inf)
+    half = t_quantile(count - 1) * stdev(differences) / math.sqrt(count)
+    return Difference(count, mean(differences), half)
+
+
+def verdict(claimed: float, found: Difference | None) -> Verdict:
+    """Whether the interval of the difference lies on the side of zero that the paper's difference is on."""
+    if found is None or not math.isfinite(found.half_width) or not claimed:
+        return "undecided"
+    low, high = found.interval
+    if low <= 0 <= high:
+        return "undecided"
+    return "same order" if (found.mean > 0) == (claimed > 0) else "opposite"
+
+
+def spread_text(values: Sequence[float], decimals: int = 2) -> str:
+    """Mean ± sample standard deviation; the mean alone of one value, "-" of none."""
+    if not values:
+        return "-"
+    spread = f" ± {stdev(values):.{decimals}f}" if len(values) > 1 else ""
+    return f"{mean(values):.{decimals}f}{spread}"
+
+
+def t_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """How far from the mean, in standard errors, Student's t distribution leaves `confidence` inside."""
+    low, high = 0.0, 1.0
+    while _inside(high, freedom) < confidence:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if _inside(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _inside(t: float, freedom: int) -> float:
+    """The probability that |T| is at most t, by the finite sums for whole degrees of freedom."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    term, total = (cosine, cosine) if freedom % 2 else (1.0, 1.0)
+    for k in range(3 if freedom % 2 else 2, freedom - 1, 2):
+        term *= cosine**2 * (k - 1) / k
+        total += term
+    if freedom % 2 == 0:
+        return sine * total
+    return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))

@@ -1,0 +1,343 @@
+"""Running tables: what is done is skipped, what was stopped continues, and nothing that was computed is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from charm.cli import main
+from charm.devices import place
+from charm.errors import CharmError
+from charm.files import read_sealed, write_sealed
+from charm.paper import runner
+from charm.paper.comparison import Comparison
+from charm.paper.plans import Reproduction, commands
+from charm.paper.printed import printed_table
+from charm.paper.runner import MissingRun, missing, run_here, run_on_slurm
+from charm.paper.shelf import Shelf, identity
+from charm.paper.variants import VARIANTS
+from charm.paper.work import run_one
+from charm.signals import StoppedEarly, stop_early
+
+LABEL = "tab:cose-arc1training-ablations"
+COSE, TABLE = VARIANTS["train.cose"], VARIANTS["train.table"]
+
+
+def store(shelf: Shelf, key: str, seed: int, **scores: float) -> None:
+    """A result as a run would write it."""
+    variant = VARIANTS[key]
+    named = {name.replace("_", "@"): value for name, value in scores.items()}
+    result = {
+        "variant": variant.home(shelf.size),
+        "size": shelf.size,
+        "seed": seed,
+        "scores": named,
+        "seconds": {"training": 1.0, "evaluation": 1.0, "last attempt": 2.0},
+        "settings": identity(variant.at(shelf.size, seed)),
+    }
+    shelf.write(variant, seed, result)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Shelf:
+    return Shelf(tmp_path, "smoke")
+
+
+def test_one_run_from_start_to_result(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    with place("cpu") as here:
+        assert run_one(COSE, 0, shelf, here)
+        folder = shelf.run_folder(COSE, 0)
+        assert (folder / "checkpoints" / "step_000000002").is_dir()
+        result = shelf.read(COSE, 0)
+        assert result is not None
+        evaluated = read_sealed(folder / "eval" / "continual.json")
+        assert result["scores"]["pass@2"] == pytest.approx(100 * evaluated["metrics"]["pass@2"])
+        assert result["settings"]["memory"]["rank"] == 8
+        assert result["settings"]["seed"] == 0
+        assert [line["step"] for line in result["curve"]] == [1, 2]
+        assert result["parameters"]["memory"] > 0
+        assert len(json.dumps(result)) < 20_000
+        # Another result of the same run, after the first was lost: nothing is trained again.
+        shelf.result_path(COSE, 0).unlink()
+        before = (folder / "metrics.jsonl").read_text()
+        assert run_one(COSE, 0, shelf, here)
+        assert (folder / "metrics.jsonl").read_text() == before
+        assert shelf.read(COSE, 0)["scores"] == result["scores"]  # type: ignore[index]
+
+
+def test_a_half_finished_run_with_other_settings_is_refused(shelf: Shelf) -> None:
+    folder = shelf.run_folder(COSE, 0)
+    with place("cpu") as here:
+        COSE.domain.get("train")(COSE.at("smoke", seed=5), folder, here, False, lambda text: None)
+        with pytest.raises(CharmError, match="half-finished with other settings; delete it") as refused:
+            run_one(COSE, 0, shelf, here)
+    assert str(folder) in str(refused.value)
+
+
+def test_a_result_with_other_settings_is_refused(shelf: Shelf) -> None:
+    store(shelf, "train.cose", 0, pass_2=1.0)
+    path = shelf.result_path(COSE, 0)
+    found = read_sealed(path)
+    found["settings"]["steps"] = 7
+    write_sealed(path, found)
+    with pytest.raises(CharmError, match=r"s0\.json was made with other settings \(steps\); delete it"):
+        shelf.read(COSE, 0)
+
+
+def test_finished_runs_are_skipped_and_seeds_come_in_turn(shelf: Shelf) -> None:
+    store(shelf, "train.table", 0, pass_2=1.0)
+    jobs = missing([(TABLE, range(2)), (COSE, range(3))], shelf)
+    assert [(job.variant.name, job.seed) for job in jobs] == [
+        ("cose", 0),
+        ("table", 1),
+        ("cose", 1),
+        ("cose", 2),
+    ]
+    # At this size the tables without Re-ARC share their runs.
+    shared = missing([(COSE, range(1)), (VARIANTS["plain.cose"], range(1))], shelf)
+    assert [job.variant.key for job in shared] == ["train.cose"]
+
+
+SCRIPT = """
+import json, sys, time
+from pathlib import Path
+state, name, behaviour = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+with (state / "started").open("a") as file: file.write(name + "\\n")
+if behaviour == "memory" and not (state / (name + ".again")).exists():
+    (state / (name + ".again")).touch()
+    print("torch.OutOfMemoryError: CUDA out of memory"); sys.exit(1)
+if behaviour == "broken":
+    print("charm: there is no data here"); sys.exit(2)
+time.sleep(0.3)
+"""
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Processes that behave as told instead of training; those that end well leave a result."""
+    behaviours: dict[str, str] = {}
+    state = tmp_path / "state"
+    state.mkdir()
+
+    def command(job: MissingRun, shelf: Shelf, device: str, at_once: int) -> list[str]:
+        behaviour = behaviours.get(job.variant.name, "")
+        if behaviour != "broken":
+            store(shelf, job.variant.key, job.seed, pass_1=1.0, pass_2=2.0)
+        return [sys.executable, "-c", SCRIPT, str(state), f"{job.variant.name}{job.seed}", behaviour]
+
+    monkeypatch.setattr(runner, "command", command)
+    return behaviours
+
+
+def test_failures_do_not_stop_the_others(shelf: Shelf, stand_in: dict[str, str]) -> None:
+    stand_in["table"] = "broken"
+    said: list[str] = []
+    failed = run_here([MissingRun(TABLE, 0), MissingRun(COSE, 0)], shelf, "cpu", 2, said.append)
+    (told,) = failed
+    assert told.startswith("train.table seed 0: there is no data here (see ")
+    assert any(
+        line.startswith("train.cose seed 0: finished in 2 s: pass@1 1.00, pass@2 2.00") for line in said
+    )
+
+
+def test_out_of_memory_is_tried_again_with_fewer_at_once(shelf: Shelf, stand_in: dict[str, str]) -> None:
+    stand_in["table"] = "memory"
+    said: list[str] = []
+    assert run_here([MissingRun(TABLE, 0), MissingRun(COSE, 0)], shelf, "cpu", 2, said.append) == []
+    assert "train.table seed 0: out of memory beside others; tried again with at most 1 at once" in said
+    started = (shelf.out / "state" / "started").read_text().split()
+    assert started.count("table0") == 2
+
+
+def test_runs_are_spread_over_gpus(
+    shelf: Shelf, stand_in: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "gpus", lambda: ["4", "6"])
+    seen = []
+    real = subprocess.Popen
+
+    def popen(words: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        seen.append(options["env"]["CUDA_VISIBLE_DEVICES"])
+        return real(words, **options)
+
+    monkeypatch.setattr(runner.subprocess, "Popen", popen)
+    run_here([MissingRun(COSE, seed) for seed in range(4)], shelf, "auto", 4, lambda text: None)
+    assert sorted(seen) == ["4", "4", "6", "6"]
+
+
+def test_a_kill_leaves_checkpoints_and_the_same_command_continues(tmp_path: Path) -> None:
+    """A real run, slow enough to be met in the middle."""
+    words = [sys.executable, "-m", "charm", "reproduce", LABEL, "--size", "cpu", "--seeds", "1"]
+    words += ["--variants", "cose", "--out", str(tmp_path)]
+    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    folder = tmp_path / "cpu" / "runs" / "train.cose" / "seed_0"
+    end = time.monotonic() + 120
+    while time.monotonic() < end and not (folder / "metrics.jsonl").is_file():
+        time.sleep(0.2)
+    process.send_signal(signal.SIGTERM)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "0 of 1 runs are finished; the same command continues" in told
+    (saved,) = (folder / "checkpoints").glob("step_*")
+    shelf = Shelf(tmp_path, "cpu")
+    step = int(saved.name.removeprefix("step_"))
+    assert 0 < step < COSE.at("cpu").steps
+    # What it does next, without its hundreds of updates: it resumes there.
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with place("cpu") as here, stop_early(), pytest.raises(StoppedEarly):
+        run_one(COSE, 0, shelf, here, say)
+    assert said == [f"resumed at step {step}"]
+
+
+def test_the_comparison_by_hand(shelf: Shelf) -> None:
+    for seed, (table, cose) in enumerate([(10.0, 12.0), (11.0, 14.0), (12.0, 15.0)]):
+        store(shelf, "train.table", seed, pass_2=table, pass_1000=20.0 + seed)
+        store(shelf, "train.cose", seed, pass_2=cose, pass_1000=25.0 + 2 * seed)
+    printed = printed_table(LABEL)
+    lines = [line for line in printed.runs if line.variant.name in ("table", "cose")]
+    comparison = Comparison.of(printed, shelf, lines)
+    rows = comparison.scores_table().rows
+    assert list(rows[0]) == ["Full task table", "49.75 ± 2.50", "71.75 ± 0.22"]
+    assert list(rows[1]) == ["  ours: seeds 0, 1, 2", "11.00 ± 1.00", "21.00 ± 1.00"]
+    claims = {row[0]: list(row[1:]) for row in comparison.claims_table().rows}
+    # Differences 2, 3, 3: mean 2.667, half of the interval 4.3027 x 0.57735 / sqrt(3) = 1.434.
+    assert claims["cose - table, pass@2"] == ["+1.50", "+2.67 ± 1.43 (n=3)", "same order"]
+    # Differences -5, -6, -7: mean -6, half of the interval 4.3027 / sqrt(3) = 2.484.
+    assert claims["table - cose, pass@1000"] == ["+4.56", "-6.00 ± 2.48 (n=3)", "opposite"]
+    found = comparison.to_json()
+    assert found["claims"][0]["verdict"] == "same order"
+    assert found["lines"][0]["ours"]["pass@2"] == {0: 10.0, 1: 11.0, 2: 12.0}
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "reproduce",
+        LABEL,
+        "--size",
+        "smoke",
+        "--seeds",
+        "1",
+        "--variants",
+        "cose",
+        "--out",
+        str(tmp_path),
+    ]
+    main([*words, "--dry-run"])
+    planned = capsys.readouterr().out
+    assert "charm train quickstart" in planned
+    assert "1 of 1" in planned
+    main(words)
+    shown = capsys.readouterr().out
+    assert "ours: seeds 0" in shown
+    assert "51.25 ± 0.94" in shown
+    main([*words, "--show", "--json"])
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["lines"][0]["line"] == "train.cose"
+    with pytest.raises(SystemExit) as ended:
+        main([*words, "--show", "--seeds", "2"])
+    assert ended.value.code == 2
+    assert "1 of 2 runs are finished; the same command continues without --show" in capsys.readouterr().err
+
+
+def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["reproduce", "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert found[LABEL]["variants"] == 4
+    # 170k updates of TRM for ten runs.
+    assert found[LABEL]["full"] > 100 > found[LABEL]["small"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["tab:nothing"], "the paper has no table 'tab:nothing'"),
+        (
+            [LABEL, "--variants", "nothing"],
+            "there is no variant 'nothing'; expected some of table, cose-gated",
+        ),
+        ([LABEL, "--seeds", "0"], "--seeds must be from 1 to 100, got 0"),
+        ([LABEL, "--slurm", "--slurm-settings", "gpu"], "--slurm-settings must be KEY=VALUE, got 'gpu'"),
+        ([LABEL, "--slurm"], "--slurm needs submitit: pip install"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    words: list[str],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "submitit", None)
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", *words, "--out", str(tmp_path)])
+    assert ended.value.code == 2
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert told in line
+
+
+def test_dry_run_commands_do_the_same_by_hand(shelf: Shelf) -> None:
+    train, evaluate = commands(MissingRun(COSE, 1), shelf)
+    folder = shelf.run_folder(COSE, 1)
+    assert train.startswith("charm train quickstart --steps 2 --seed 1 ")
+    assert train.endswith(f"--out {folder}")
+    assert evaluate == f"charm eval {folder} --protocol continual --views 2 --loops 2"
+
+
+class Executor:
+    """A stand-in for submitit's: jobs of a batch are called when the batch ends, as a cluster would."""
+
+    made: list[Executor] = []  # noqa: RUF012
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.parameters, self.called = folder, {}, 0
+        Executor.made.append(self)
+
+    def update_parameters(self, **parameters: Any) -> None:
+        self.parameters = parameters
+
+    def batch(self) -> Executor:
+        self.jobs: list[Any] = []
+        return self
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, *error: object) -> None:
+        for job in self.jobs:
+            job()
+
+    def submit(self, job: Any) -> SimpleNamespace:
+        self.jobs.append(job)
+        return SimpleNamespace(job_id=f"17_{len(self.jobs) - 1}")
+
+
+def test_slurm_gets_an_array_and_results_are_collected(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = ModuleType("submitit")
+    fake.AutoExecutor = Executor  # type: ignore[attr-defined]
+    fake.helpers = SimpleNamespace(DelayedSubmission=lambda job: ("again", job))  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "submitit", fake)
+    plan = Reproduction.of([LABEL], "smoke", 1, ["cose"], shelf.out, None)
+    told = plan.submit("cpu", 5, ["slurm_partition=gpu", "timeout_min=60"])
+    executor = Executor.made[-1]
+    assert executor.parameters["slurm_array_parallelism"] == 5
+    assert executor.parameters["slurm_partition"] == "gpu"
+    assert executor.parameters["timeout_min"] == 60
+    assert told.startswith("1 runs submitted as 17_0 to 17_0;")
+    assert shelf.read(COSE, 0) is not None
+    (job,) = executor.jobs
+    assert job.checkpoint() == ("again", job)
+    assert plan.submit("cpu", 5, []) == "1 of 1 runs are finished"
+    assert run_on_slurm([MissingRun(COSE, 0)], shelf, "cpu", 1, {}) == ["17_0"]
