@@ -53,6 +53,7 @@ train and evaluate
   eval         score a run: votes, ranking, pass@k, a submission
   report       write a page about a run, or about several side by side
   adapt        learn a stream of unseen tasks and measure what is forgotten
+  reproduce    run tables of the paper at any size and compare
   params       count the parameters of a preset exactly
   bench        measure the speed of a preset
 
