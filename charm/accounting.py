@@ -150,7 +150,7 @@ def _component(name: str) -> str:
             return "gate"
         case ["residual", *_]:
             return "table"
-    raise ValueError(f"the memory's parameter {name} belongs to no component")
+    raise ValueError(f"memory parameter {name} belongs to no component")
 
 
 def drawn_size(config: DataConfig) -> Size:

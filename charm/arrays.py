@@ -28,11 +28,11 @@ def read_arrays(path: Path, kinds: Mapping[str, tuple[str, int]], most: int) -> 
                 entry = archive.getinfo(f"{name}.npy")
                 total += entry.file_size
                 if total > most:
-                    raise ValueError(f"its arrays would need {total:,} bytes, the limit is {most:,}")
+                    raise ValueError(f"its arrays need {total:,} bytes, over the limit of {most:,}")
                 with archive.open(entry) as file:
                     found[name] = _read(file, name, np.dtype(kind), dimensions, entry.file_size)
     except KeyError as error:
-        raise ValueError(f"it lacks {error.args[0]}") from None
+        raise ValueError(f"{error.args[0]} is missing") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError) as error:
         raise ValueError(str(error) or type(error).__name__) from None
     except (RuntimeError, MemoryError, SyntaxError, TypeError, OverflowError) as error:
@@ -49,11 +49,11 @@ def _read(file: Any, name: str, kind: np.dtype[Any], dimensions: int, size: int)
     read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, fortran, dtype = read_header(file)
     if dtype != kind or len(shape) != dimensions or (fortran and dimensions > 1):
-        raise ValueError(f"{name} is {len(shape)}-dimensional of {dtype}, expected {dimensions} of {kind}")
+        raise ValueError(f"{name}: expected {dimensions} dimensions of {kind}, got {len(shape)} of {dtype}")
     wanted = math.prod(shape) * kind.itemsize
     if min(shape, default=0) < 0 or wanted != size - file.tell():
         raise ValueError(f"the size of {name} does not match its shape {shape}")
     content = file.read(wanted)
     if len(content) != wanted:
-        raise ValueError(f"{name} is cut short")
+        raise ValueError(f"{name} is truncated")
     return np.frombuffer(content, kind).reshape(shape)

@@ -55,12 +55,12 @@ def read_run_config(run: Path, kind: type[T]) -> T:
     try:
         data = unseal(json.loads(path.read_text()), path)
         if isinstance(data, dict) and "steps" not in data:
-            raise CharmError(f"{run} is not a run folder: {path.name} is that of a saved model")
+            raise CharmError(f"{run} is a saved model, not a run folder")
         if isinstance(data, dict):
             domain = data.pop("domain", None)  # older folders do not tell
             wanted = getattr(kind, "domain", None)
             if domain is not None and wanted is not None and domain != wanted:
-                raise CharmError(f"{run} is a run of the domain {domain}, not of {wanted}")
+                raise CharmError(f"{run}: expected a run of domain {wanted}, got {domain}")
         return from_json(kind, data, str(path))
     except (OSError, ValueError, RecursionError) as error:
         raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
@@ -76,18 +76,18 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return _value(next(arg for arg in args if arg is not type(None)), value, where)
     if origin is typing.Literal:
         if value not in args:
-            raise CharmError(f"{where}: {value!r} is none of {', '.join(map(str, args))}")
+            raise CharmError(f"{where}: expected one of {', '.join(map(str, args))}, got {value!r}")
         return value
     if origin is tuple:
         if not isinstance(value, list | tuple):
-            raise CharmError(f"{where}: expected a list, not {value!r}")
+            raise CharmError(f"{where}: expected a list, got {value!r}")
         inner = args[0] if args[-1] is Ellipsis else None
         if inner is None and len(args) != len(value):
-            raise CharmError(f"{where}: expected {len(args)} values, not {len(value)}")
+            raise CharmError(f"{where}: expected {len(args)} values, got {len(value)}")
         return tuple(_value(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
     if origin in (list, dict):
         if not isinstance(value, origin):
-            raise CharmError(f"{where}: expected {origin.__name__}, not {value!r}")
+            raise CharmError(f"{where}: expected {origin.__name__}, got {value!r}")
         if origin is list:
             return [_value(args[0], item, f"{where}[{k}]") for k, item in enumerate(value)]
         return {name: _value(args[1], item, f"{where}.{name}") for name, item in value.items()}
@@ -95,10 +95,10 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return Path(value)
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
         if not -MOST < value < MOST:  # this is false of NaN, too
-            raise CharmError(f"{where}: expected a finite number, not {str(value)[:20]}")
+            raise CharmError(f"{where}: expected a finite number, got {str(value)[:20]}")
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
-        raise CharmError(f"{where}: expected {hint.__name__}, not {value!r}")
+        raise CharmError(f"{where}: expected {hint.__name__}, got {value!r}")
     return value
 
 

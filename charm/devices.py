@@ -32,7 +32,7 @@ class Place:
     def share(self, batch: int) -> tuple[int, int]:
         """This process's slots of a global batch: from, to."""
         if batch % self.world:
-            raise CharmError(f"a batch of {batch} cannot be shared equally by {self.world} processes")
+            raise CharmError(f"a batch of {batch} cannot be split equally over {self.world} processes")
         size = batch // self.world
         return self.rank * size, (self.rank + 1) * size
 
@@ -66,12 +66,12 @@ def choose_device(wanted: str, local_rank: int = 0) -> torch.device:
     try:
         device = torch.device(wanted)
     except RuntimeError as error:
-        raise CharmError(f"{wanted} is not a device torch knows") from error
+        raise CharmError(f"{wanted} is not a valid torch device") from error
     if device.type != "cpu":
         found = torch.accelerator.current_accelerator(check_available=True)
         if found is None or found.type != device.type:
             there = "the CPU only" if found is None else f"{found.type} and the CPU"
-            raise CharmError(f"there is no {device.type} device here; torch sees {there}")
+            raise CharmError(f"no {device.type} device is available; torch sees {there}")
         if device.type in ("cuda", "xpu") and device.index is None:
             device = torch.device(device.type, local_rank % torch.accelerator.device_count())
     return device
@@ -86,7 +86,7 @@ def place(wanted: str = "auto") -> Iterator[Place]:
     device = _entered(choose_device(wanted, int(os.environ.get("LOCAL_RANK", "0"))))
     backend = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}.get(device.type)
     if backend is None:
-        raise CharmError(f"torch has no way to run several processes on {device.type}")
+        raise CharmError(f"torch cannot run several processes on {device.type}")
     # Imported while a group lives, this module keeps it for ever as the default of its functions' arguments:
     # gloo's threads would then outlive the group and, now and then, abort the interpreter as it ends.
     importlib.import_module("torch.distributed.nn")
@@ -127,4 +127,4 @@ def require_finite(tensors: Mapping[str, Tensor]) -> None:
     """Raise a CharmError for the first tensor that holds NaN or infinity: a diverged model is never saved."""
     for name, tensor in tensors.items():
         if not bool(torch.isfinite(tensor).all()):
-            raise CharmError(f"{name} has values that are not finite: training has diverged")
+            raise CharmError(f"training diverged: {name} has values that are not finite")

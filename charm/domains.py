@@ -112,7 +112,7 @@ def register(domain: Domain) -> Domain:
     """Make a domain known to all commands; a name or a prefix that another one has is an error."""
     for other in DOMAINS.values():
         if domain.name == other.name or domain.prefix == other.prefix:
-            raise CharmError(f"the domain {other.name} ({other.prefix}...) is there already")
+            raise CharmError(f"domain {other.name} ({other.prefix}...) is already registered")
     DOMAINS[domain.name] = domain
     return domain
 
@@ -130,10 +130,10 @@ def domain_of(run: Path) -> Domain:
     except (OSError, ValueError, RecursionError) as error:
         raise CharmError(f"{run} is not a run folder: config.json is not readable ({error})") from error
     if not isinstance(settings, dict):
-        raise CharmError(f"{run} is not a run folder: config.json holds no object")
+        raise CharmError(f"{run} is not a run folder: config.json is not an object")
     name = settings.get("domain") or _domain_of_older(settings)
     if name not in DOMAINS:
-        raise CharmError(f"{run} is a run of the domain {name!r}, which is not known here")
+        raise CharmError(f"{run} is a run of an unknown domain {name!r}")
     return DOMAINS[name]
 
 

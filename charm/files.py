@@ -79,9 +79,9 @@ def check_files(folder: Path, listed: Mapping[str, Any], names: Iterable[str]) -
     for name in names:
         file = folder / name
         if name not in listed:
-            raise CharmError(f"{folder}: the record of its files does not list {name}")
+            raise CharmError(f"{folder}: {name} is not listed in the record of its files")
         if not file.is_file():
-            raise CharmError(f"{folder} lacks {name}")
+            raise CharmError(f"{folder}: {name} is missing")
         if file.stat().st_size != listed[name]["bytes"] or fingerprint(file) != listed[name]:
             raise CharmError(f"{folder}: {name} is truncated or damaged")
 
@@ -122,9 +122,9 @@ def _digest(record: Mapping[str, Any]) -> str:
 
 @contextmanager
 def locked(folder: Path, work: str) -> Iterator[None]:
-    """Keeps a second process at such work out of the folder; the system drops the lock of one that was killed.
+    """Lock a folder against a second process that does the same work; the system releases the lock of a killed one.
 
-    Where there are no such locks, on Windows and some network file systems, nobody is kept out.
+    Does nothing where such locks are not supported, as on Windows and some network file systems.
     """
     try:
         import fcntl  # Unix only
@@ -135,7 +135,7 @@ def locked(folder: Path, work: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CharmError(f"{folder}: another {work} is at work in this folder") from None
+            raise CharmError(f"{folder}: this folder is in use by another {work}") from None
         except OSError:  # the file system knows no locks
             pass
         yield

@@ -181,7 +181,7 @@ def check_saved(folder: Path, *names: str) -> None:
     record = read_sealed(folder / RECORD)
     listed = record.get("files") if isinstance(record, dict) else None
     if not isinstance(listed, dict):
-        raise CharmError(f"{folder / RECORD}: not the record of a saved model, it lists no files")
+        raise CharmError(f"{folder / RECORD}: not the record of a saved model (it lists no files)")
     check_files(folder, listed, names)
 
 

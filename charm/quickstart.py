@@ -97,10 +97,8 @@ def _clear(out: Path, config: TrainConfig) -> None:
         replace(read_config(out), seed=config.seed, steps=config.steps) == config
     )
     if not ours:
-        raise CharmError(
-            f"{out} is there and holds no run of the quickstart; remove it or choose another --out"
-        )
-    with locked(out, "training"):
+        raise CharmError(f"{out} exists and is not a quickstart run; remove it or choose another --out")
+    with locked(out, "training run"):
         shutil.rmtree(out, ignore_errors=True)
 
 

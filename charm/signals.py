@@ -82,7 +82,7 @@ def stop_on_signal(say: Callable[[str], None] = lambda text: None) -> Iterator[l
 
     def orphaned() -> None:
         received.append(signal.SIGHUP)
-        say("torchrun has died: stopping after this update")
+        say("torchrun died: stopping after this update")
 
     with _heard(handle, react, orphaned):
         yield received

@@ -40,7 +40,7 @@ def test_a_folder_tells_its_domain_also_an_older_one(preset: str, name: str, tmp
 
 
 def test_what_is_no_run_of_a_known_domain_is_told(tmp_path: Path) -> None:
-    for content, sentence in (("", "not readable"), ("[]", "holds no object"), ('{"domain": "go"}', "'go'")):
+    for content, sentence in (("", "not readable"), ("[]", "is not an object"), ('{"domain": "go"}', "'go'")):
         (tmp_path / "config.json").write_text(content)
         with pytest.raises(CharmError, match=sentence):
             domain_of(tmp_path)
@@ -48,6 +48,6 @@ def test_what_is_no_run_of_a_known_domain_is_told(tmp_path: Path) -> None:
 
 def test_names_and_beginnings_are_taken_once() -> None:
     for changes in ({"name": "arc", "prefix": "x-"}, {"name": "x", "prefix": "car-"}):
-        with pytest.raises(CharmError, match="there already"):
+        with pytest.raises(CharmError, match="already registered"):
             register(replace(DOMAINS["lm"], **changes))
     assert list(DOMAINS) == ["arc", "car", "lm"]

@@ -105,7 +105,7 @@ def test_a_new_puzzle_starts_from_zero() -> None:
     model.grow(grown)
     assert isinstance(model.memory, CoSE)
     assert not model.memory.base(model.key(rows)).any()
-    with pytest.raises(CharmError, match="do not begin with"):
+    with pytest.raises(CharmError, match="must start with"):
         model.grow(some_instances(puzzles=2))
 
 
@@ -144,7 +144,7 @@ def test_bad_models_are_refused_with_a_sentence(tmp_path: Path) -> None:
     config = json.loads((tmp_path / "m" / "config.json").read_text())
     for change, complaint in (
         ({"reasoner": {**config["reasoner"], "horizn": 3}}, "no field 'horizn'"),
-        ({"memory": {**config["memory"], "design": "tables"}}, "none of cose, table, separate"),
+        ({"memory": {**config["memory"], "design": "tables"}}, "expected one of cose, table, separate"),
         ({"reasoner": {**config["reasoner"], "width": 32}}, "do not fit"),
         ({"reasoner": {**config["reasoner"], "layers": "2"}}, "expected int"),
     ):
@@ -160,10 +160,10 @@ def test_bad_models_are_refused_with_a_sentence(tmp_path: Path) -> None:
 
 def test_impossible_memories_are_refused() -> None:
     for fields, complaint in (
-        ({"composer": "flim"}, "none of"),
-        ({"design": "table", "rank": 0}, "at least 1"),
-        ({"design": "table", "gate": True}, "no gate"),
-        ({"rank": 0, "gate": True}, "rank is 0"),
+        ({"composer": "flim"}, "must be one of"),
+        ({"design": "table", "rank": 0}, "needs rank >= 1"),
+        ({"design": "table", "gate": True}, "cannot have a gate"),
+        ({"rank": 0, "gate": True}, "rank must be >= 1"),
     ):
         with pytest.raises(CharmError, match=complaint):
             MemoryConfig(**fields)  # type: ignore[arg-type]

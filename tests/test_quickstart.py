@@ -25,19 +25,22 @@ def test_a_folder_of_something_else_is_left_alone(config: TrainConfig, tmp_path:
     notes = tmp_path / "notes" / "thesis.txt"
     notes.parent.mkdir()
     notes.write_text("years of work")
-    with pytest.raises(CharmError, match="holds no run of the quickstart"):
+    with pytest.raises(CharmError, match="is not a quickstart run"):
         run_quickstart(notes.parent, 0, print, config)
     assert notes.read_text() == "years of work"
     run = tmp_path / "run"
     train(replace(config, batch=4), run, HERE, say=lambda text: None)
-    with pytest.raises(CharmError, match="holds no run of the quickstart"):
+    with pytest.raises(CharmError, match="is not a quickstart run"):
         run_quickstart(run, 0, print, config)
     assert steps_of(run) == [6, 12]
 
 
 def test_an_earlier_quickstart_is_replaced_unless_it_is_at_work(config: TrainConfig, tmp_path: Path) -> None:
     run_quickstart(tmp_path / "run", 0, print, config)
-    with locked(tmp_path / "run", "training"), pytest.raises(CharmError, match="another training is at work"):
+    with (
+        locked(tmp_path / "run", "training run"),
+        pytest.raises(CharmError, match="in use by another training run"),
+    ):
         run_quickstart(tmp_path / "run", 1, print, config)
     assert read_config(tmp_path / "run").seed == 0
     found = run_quickstart(tmp_path / "run", 1, print, config)

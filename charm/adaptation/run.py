@@ -109,7 +109,7 @@ class StreamOptions(EngineConfig):
         super().__post_init__()
         for name in ("evaluate_views", "base_views", "base_tasks", "recheck_every"):
             if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
         if self.tasks < 0 or self.views < 0:
             raise CharmError("the number of tasks or views must not be negative; 0 is all of them")
         if self.recipe.steps < 1:
@@ -180,7 +180,7 @@ def run_stream(
         raise CharmError(f"{out} cannot be written ({error.strerror or error})") from error
     engine = train(config, lambda: StreamJob(base, out, config, place, say), out, place, begun, say)
     if engine.step == updates and engine.evaluated():
-        with locked(out, "training"):
+        with locked(out, "training run"):
             engine.job.finish()
     return summarize(out)
 

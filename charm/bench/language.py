@@ -114,7 +114,7 @@ def measure_lm(
                     loss = float(job.update(0)["loss"])
                 except torch.OutOfMemoryError as error:
                     raise CharmError(
-                        f"{name} with {config.device_rows} rows at once does not fit into the memory of "
+                        f"{name} with {config.device_rows} rows at once does not fit in the memory of "
                         f"{place.describe()}; lower --device-rows"
                     ) from error
                 if not math.isfinite(loss):  # a GPU multiplies such numbers faster than real ones
@@ -197,7 +197,8 @@ class LMBench:
     def __post_init__(self) -> None:
         if self.batch < 0 or self.device_rows < 0 or self.seconds <= 0 or not self.table_updates:
             raise CharmError(
-                "batch and rows must not be negative, seconds must be positive, and something is to be timed"
+                f"batch and device_rows must be >= 0, seconds must be positive and table_updates must not be empty; "
+                f"got {self.batch}, {self.device_rows}, {self.seconds} and {self.table_updates}"
             )
 
 

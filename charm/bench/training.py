@@ -118,7 +118,7 @@ def measure_job(
         )
         job.close()
     except torch.OutOfMemoryError as error:
-        raise CharmError(f"a batch of {batch} does not fit into the memory of {place.describe()}") from error
+        raise CharmError(f"a batch of {batch} does not fit in the memory of {place.describe()}") from error
     training = 1 / sum(one.share / one.training for one in sides)
     forward = 1 / sum(one.share / one.forward for one in sides)
     counts = {one.side: flops(config.reasoner, one.side) for one in sides}
@@ -200,7 +200,9 @@ class ArcBench:
 
     def __post_init__(self) -> None:
         if self.batch < 0 or self.seconds <= 0:
-            raise CharmError("the batch must not be negative and the seconds must be positive")
+            raise CharmError(
+                f"batch must be >= 0 and seconds must be positive; got {self.batch} and {self.seconds}"
+            )
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,9 @@ class CarBench:
 
     def __post_init__(self) -> None:
         if self.batch < 0 or self.seconds <= 0:
-            raise CharmError("the batch must not be negative and the seconds must be positive")
+            raise CharmError(
+                f"batch must be >= 0 and seconds must be positive; got {self.batch} and {self.seconds}"
+            )
 
 
 def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[Any, ...]:

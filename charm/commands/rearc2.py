@@ -34,7 +34,7 @@ def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = Fal
     states = {task: state_of(task) for task in listed_ids()}
     known = ("accepted", "failed", "unchecked", "open", "missing")
     if state and state not in known:
-        raise CharmError(f"a state is one of {', '.join(known)}, not {state}")
+        raise CharmError(f"state must be one of {', '.join(known)}; got {state}")
     by_state = {name: [task for task, found in states.items() if found == name] for name in known}
     if state:
         output(json, {state: by_state[state]}, *by_state[state])
@@ -101,7 +101,7 @@ def check(
 
     chosen = package_ids() if all else list(tasks)
     if not chosen:
-        raise CharmError("name the packages to check, or say --all")
+        raise CharmError("name the packages to check, or use --all")
     console = Console(stderr=json, width=None if sys.stdout.isatty() else 110)
     outcome = {}
     for number, task in enumerate(chosen, 1):
@@ -165,7 +165,7 @@ def regularities(
 
     if judge or verdict:
         if len(tasks) != 1:
-            raise CharmError("name the one task that the judgement is about")
+            raise CharmError("name the task to judge (exactly one)")
         record_judgement(tasks[0], judge, verdict, note)
         return
     chosen = tasks or package_ids()
@@ -216,10 +216,10 @@ def build(
     accepted = accepted_ids()
     if refused := [task for task in tasks if task not in accepted]:
         raise CharmError(
-            f"{refused[0]} is not an accepted package; `charm rearc2 check {refused[0]}` tells why"
+            f"{refused[0]} is not an accepted package; run `charm rearc2 check {refused[0]}` to see why"
         )
     if left_out := len(package_ids()) - len(accepted):
-        say(f"{left_out} packages are left out: they have not passed their check")
+        say(f"skipping {left_out} packages that have not passed their check")
     folder = data_dir(data) / "rearc2"
     chosen = list(tasks) or accepted
     summary = build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
@@ -344,7 +344,7 @@ def preview(
 
     chosen = list(tasks) or package_ids()
     if len(chosen) != 1 and (png or not html):
-        raise CharmError("a picture shows one package: name it, or ask for a page with --html FILE")
+        raise CharmError("a picture shows one package: name it, or write a page with --html FILE")
     panels = {task: package_sheet(task, pairs, first, seed) for task in chosen}
     if html:
         write_html(panels, html)
@@ -382,7 +382,7 @@ def audit(
 
     if verdict:
         if not tasks:
-            raise CharmError("name the task that the verdict is about")
+            raise CharmError("name the task to give the verdict on")
         for task in tasks:
             record_reading(task, verdict, note)
         return

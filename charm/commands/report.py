@@ -45,7 +45,7 @@ def report(
 
     if figure is not None:
         if protocol is not None or films:
-            raise CharmError("--protocol and --films belong to a page, not to a figure")
+            raise CharmError("--protocol and --films are for pages, not for figures")
         from charm.report.measurements import draw_figure
 
         print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))

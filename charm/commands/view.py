@@ -48,7 +48,7 @@ def view(
 
     viewer = Viewer(open_library(runs, checkpoint, tasks, data, say), port, device)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as gently as Ctrl-C
-    print(f"{viewer.url} (Ctrl-C ends it)", flush=True)
+    print(f"{viewer.url} (press Ctrl-C to stop)", flush=True)
     if not no_open:
         webbrowser.open(viewer.url)
     try:

@@ -198,7 +198,7 @@ def save(figure: Figure, path: Path) -> Path:
 
     ending = path.suffix.removeprefix(".").lower()
     if ending not in FORMATS:
-        raise CharmError(f"{path}: a figure is written as .{', .'.join(FORMATS)}")
+        raise CharmError(f"{path}: a figure's file name must end in .{', .'.join(FORMATS)}")
     undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[ending]
     # Type 42 keeps the letters of a PDF as text; the salt makes ids within an SVG a function of its content.
     with matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "charm"}):

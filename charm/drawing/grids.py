@@ -200,7 +200,7 @@ def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
     from matplotlib.figure import Figure
 
     if path.suffix.lower() != ".png":
-        raise CharmError(f"{path}: the picture is a PNG, and the name of its file ends so")
+        raise CharmError(f"{path}: a picture's file name must end in .png")
     dpi = 128  # a power of two: sizes in inches are exact, so cells fall on whole pixels
     figure = Figure(figsize=(panel.width / dpi, panel.height / dpi), dpi=dpi)
     figure.figimage(_pixels(panel))
@@ -277,7 +277,7 @@ def as_canvas(tokens: npt.ArrayLike, side: int) -> Tokens:
     if values.shape not in ((side, side), (side * side,)):
         raise CharmError(f"a canvas of side {side} cannot be drawn from an array of shape {values.shape}")
     if values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= VOCABULARY:
-        raise CharmError(f"a canvas holds something other than tokens 0..{VOCABULARY - 1}")
+        raise CharmError(f"canvas tokens must be in 0..{VOCABULARY - 1}")
     return values.reshape(side, side).astype(np.uint8)
 
 

@@ -87,7 +87,7 @@ class Hypernetwork(Composer):
         super().__init__()
         _check_sizes(width=width, modifiers=modifiers, rank=rank)
         if rank > width:
-            raise CharmError(f"hypernetwork: rank {rank} is above the width {width}")
+            raise CharmError(f"hypernetwork: rank must be <= the width {width}, got {rank}")
         self.width = width
         self.modifiers = modifiers
         self.rank = rank
@@ -147,4 +147,4 @@ def _mlp(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 1:
-            raise CharmError(f"a composer's {name} must be at least 1, not {size}")
+            raise CharmError(f"a composer's {name} must be >= 1, got {size}")

@@ -28,15 +28,15 @@ class CoSEConfig:
 
     def __post_init__(self) -> None:
         if self.composer not in COMPOSERS:
-            raise CharmError(f"memory composer {self.composer!r} is none of {', '.join(COMPOSERS)}")
+            raise CharmError(f"memory composer must be one of {', '.join(COMPOSERS)}; got {self.composer!r}")
         if not 0 <= self.rank <= MOST:
             raise CharmError(f"memory rank must be from 0 to {MOST}, got {self.rank}")
         if self.design == "table" and self.rank < 1:
-            raise CharmError("a memory that is only a table needs a rank of at least 1")
+            raise CharmError("memory design 'table' needs rank >= 1, got 0")
         if self.design != "cose" and self.gate:
-            raise CharmError(f"the memory design {self.design!r} has no gate")
+            raise CharmError(f"memory design {self.design!r} cannot have a gate")
         if self.gate and self.rank == 0:
-            raise CharmError("a gate needs a residual: the memory's rank is 0")
+            raise CharmError("a memory gate needs a residual, so rank must be >= 1; got 0")
 
     @property
     def sparse_base(self) -> bool:

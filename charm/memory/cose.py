@@ -42,11 +42,13 @@ class CoSE(MemoryModule):
             widths["residual"] = residual.width
         for name, width in widths.items():
             if width != self.width:
-                raise CharmError(f"CoSE: the {name} has width {width}, the base {self.width}")
+                raise CharmError(f"CoSE: {name} must have the base's width {self.width}, got {width}")
         if composer.modifiers not in (None, len(modifiers)):
-            raise CharmError(f"CoSE: the composer takes {composer.modifiers} modifiers, not {len(modifiers)}")
+            raise CharmError(
+                f"CoSE: the composer expects {composer.modifiers} modifiers, got {len(modifiers)}"
+            )
         if gate and residual is None:
-            raise CharmError("CoSE: a gate without a residual gates nothing")
+            raise CharmError("CoSE: a gate needs a residual")
         self.base = base
         self.modifiers = nn.ModuleList(modifiers)
         self.composer = composer

@@ -28,7 +28,7 @@ class Lookup(Factor):
     ) -> None:
         super().__init__()
         if reduced is not None and not 1 <= reduced <= width:
-            raise CharmError(f"lookup of '{field}': reduced width {reduced} is outside 1..{width}")
+            raise CharmError(f"lookup of '{field}': reduced width must be in 1..{width}, got {reduced}")
         self.field = field
         self.width = width
         self.rows = Rows(size, reduced or width, sparse=sparse)
@@ -54,7 +54,9 @@ class SlotPermutation(Factor):
         super().__init__()
         slot = width // (symbols + 1) if symbols > 0 else 0
         if slot == 0:
-            raise CharmError(f"permutation '{field}': width {width} cannot hold {symbols} slots and a base")
+            raise CharmError(
+                f"permutation '{field}': width {width} is too small for {symbols} slots and a base"
+            )
         self.field = field
         self.width = width
         self.base = nn.Parameter(torch.zeros(width - symbols * slot))
@@ -74,7 +76,7 @@ class Sum(Factor):
         super().__init__()
         widths = {factor.width for factor in factors}
         if len(widths) != 1:
-            raise CharmError(f"a sum needs factors of one width, not {sorted(widths)}")
+            raise CharmError(f"a sum needs factors of equal width, got {sorted(widths)}")
         self.width = factors[0].width
         self.factors = nn.ModuleList(factors)
 

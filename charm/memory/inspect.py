@@ -81,7 +81,7 @@ def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
         for name, vectors_BD in parts.items():
             sums[name] = sums.get(name, 0.0) + vectors_BD.double().norm(dim=1).sum().item()
     if examples == 0:
-        raise CharmError("there is no key to read the memory at")
+        raise CharmError("no keys were given to read the memory at")
     return Reads(examples, gate_sum / examples, {name: total / examples for name, total in sums.items()})
 
 

@@ -68,7 +68,7 @@ class RowAdamW(Optimizer):
     ) -> None:
         _check(lr=lr, eps=eps, weight_decay=weight_decay)
         if not all(0 <= beta < 1 for beta in betas):
-            raise CharmError(f"betas {betas} are not both in [0, 1)")
+            raise CharmError(f"betas must both be in [0, 1), got {betas}")
         defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "gather": gather}
         super().__init__(params, defaults)
 
@@ -118,7 +118,9 @@ def summed_rows(grad: Tensor, gather: bool = True) -> tuple[Tensor, Tensor]:
     writes by these ids writes equal values, so that the order of the writes does not matter.
     """
     if not grad.is_sparse:
-        raise CharmError("a row optimizer was given a dense gradient: read its tables with sparse=True")
+        raise CharmError(
+            "a row optimizer needs sparse gradients but got a dense one; read its tables with sparse=True"
+        )
     # The public accessors insist on coalescing, for which the host waits until the number of rows is known.
     ids_N, grads_NC = grad._indices()[0], grad._values()
     if gather:
@@ -165,4 +167,4 @@ def _evaluate(closure: Callable[[], Any] | None) -> Any:
 def _check(**settings: float) -> None:
     for name, value in settings.items():
         if not value >= 0:
-            raise CharmError(f"{name} {value} is negative")
+            raise CharmError(f"{name} must be >= 0, got {value}")

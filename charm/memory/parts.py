@@ -36,17 +36,17 @@ def read_field(
         try:
             ids = torch.as_tensor(ids, device=device)
         except (TypeError, ValueError, RuntimeError) as error:
-            raise CharmError(f"field '{field}' is not an array of whole numbers ({error})") from error
+            raise CharmError(f"field '{field}' must be an array of integers ({error})") from error
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
-        raise CharmError(f"field '{field}' holds {ids.dtype}, not whole numbers")
+        raise CharmError(f"field '{field}' must contain integers, got {ids.dtype}")
     if ids.dim() != (1 if symbols is None else 2) or (symbols is not None and ids.shape[1] != symbols):
         wanted = "[B]" if symbols is None else f"[B, {symbols}]"
-        raise CharmError(f"field '{field}' has shape {list(ids.shape)}, not {wanted}")
+        raise CharmError(f"field '{field}' must have shape {wanted}, got {list(ids.shape)}")
     if ids.device.type == "cpu" and ids.numel() > 0:
         low, high = ids.min().item(), ids.max().item()
         if low < 0 or high >= size:
             bad = low if low < 0 else high
-            raise CharmError(f"field '{field}' holds {bad}, outside 0..{size - 1}")
+            raise CharmError(f"field '{field}' must be in 0..{size - 1}, got {bad}")
     return ids.long()
 
 
@@ -81,7 +81,7 @@ class Rows(MemoryModule):
     def __init__(self, rows: int, columns: int, sparse: bool, reserved_row: bool = False) -> None:
         super().__init__()
         if rows < 1 or columns < 1:
-            raise CharmError(f"a table of {rows} rows and {columns} columns holds nothing")
+            raise CharmError(f"a table needs at least 1 row and 1 column, got {rows} and {columns}")
         self.weight = nn.Parameter(torch.zeros(rows, columns))
         self.sparse = sparse
         self.reserved_row = reserved_row
@@ -114,9 +114,9 @@ class Rows(MemoryModule):
         The parameter stays the same object, so that optimizers keep it; a pending gradient is dropped.
         """
         if count < 0:
-            raise CharmError(f"a table cannot grow by {count} rows")
+            raise CharmError(f"a table can only grow by >= 0 rows, got {count}")
         if self.shard is not None:
-            raise CharmError("a table that is divided among processes cannot grow")
+            raise CharmError("a table sharded over processes cannot grow")
         first, columns = self.weight.shape
         larger = torch.cat([self.weight.data, self.weight.new_zeros(count, columns)])
         self.weight.grad = None

@@ -42,7 +42,9 @@ def shard_rows(tables: Iterable[Rows], rank: int, world: int) -> None:
     """Keep this process's rows of tables with sparse gradients. Does nothing in a single process."""
     for table in tables:
         if not table.sparse:
-            raise CharmError("shard_rows is for tables with sparse gradients; shard_dense is for others")
+            raise CharmError(
+                "shard_rows needs tables with sparse gradients; use shard_dense for other tables"
+            )
         if world > 1 and table.shard is None:
             shard = RowShard(rank, world, table.weight.shape[0])
             table.weight = nn.Parameter(shard.part(table.weight.data))

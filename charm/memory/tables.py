@@ -31,7 +31,7 @@ class RowTable(MemoryModule):
     ) -> None:
         super().__init__()
         if rank is not None and not 1 <= rank <= width:
-            raise CharmError(f"row table: rank {rank} is outside 1..{width}")
+            raise CharmError(f"row table: rank must be in 1..{width}, got {rank}")
         columns = rank or width
         self.field = field
         self.width = width
@@ -74,7 +74,9 @@ class KeyedTable(MemoryModule):
             raise CharmError(f"keyed table: no field '{unknown[0]}', only {', '.join(fields)}")
         tables = len(keys) * heads
         if not 1 <= tables <= rank <= width:
-            raise CharmError(f"keyed table: {tables} tables cannot share rank {rank} within width {width}")
+            raise CharmError(
+                f"keyed table: rank {rank} cannot be split over {tables} tables within width {width}"
+            )
         self.width = width
         self.fields = dict(fields)
         self.keys = [tuple(fields_of_key) for fields_of_key in keys]

@@ -116,7 +116,9 @@ class Reasoner(nn.Module):
         """
         config = self.config
         if tokens_BT.shape[1] != side * side:
-            raise CharmError(f"a canvas of side {side} has {side * side} cells, not {tokens_BT.shape[1]}")
+            raise CharmError(
+                f"a canvas of side {side} must have {side * side} cells, got {tokens_BT.shape[1]}"
+            )
         turn = rotation(
             side, config.prefix, config.rope, config.rope_base, config.head_width, tokens_BT.device
         )

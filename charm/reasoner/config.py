@@ -78,7 +78,9 @@ class ReasonerConfig:
         for name, options in choices.items():
             value = getattr(self, name)
             if value not in get_args(options):
-                raise CharmError(f"reasoner {name} {value!r} is none of {', '.join(get_args(options))}")
+                raise CharmError(
+                    f"reasoner {name} must be one of {', '.join(get_args(options))}; got {value!r}"
+                )
         counts = (
             "width",
             "heads",
@@ -93,12 +95,14 @@ class ReasonerConfig:
         for name in counts:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 1:
-                raise CharmError(f"reasoner {name} must be a whole number of at least 1, not {value!r}")
+                raise CharmError(f"reasoner {name} must be an integer >= 1, got {value!r}")
             most = MOST_LAYERS if name == "layers" else MOST
             if value > most:
                 raise CharmError(f"reasoner {name} must be <= {most}, got {value}")
         if self.horizon > self.recurrences:
-            raise CharmError(f"reasoner horizon {self.horizon} exceeds its {self.recurrences} recurrences")
+            raise CharmError(
+                f"reasoner horizon must be <= its {self.recurrences} recurrences, got {self.horizon}"
+            )
         depth = self.layers * self.recurrences
         if self.horizon_layers and not (
             isinstance(self.horizon_layers, int) and self.layers <= self.horizon_layers <= depth
@@ -112,11 +116,11 @@ class ReasonerConfig:
                 f"reasoner horizon_layers is for kind urm; kind {self.kind} counts its horizon in recurrences"
             )
         if self.kind == "urm" and self.inner != 1:
-            raise CharmError(f"reasoner kind urm has no inner cycles, so inner must be 1, not {self.inner}")
+            raise CharmError(f"reasoner kind urm has no inner cycles, so inner must be 1; got {self.inner}")
         if self.kind == "hrm" and self.horizon != 1:
             raise CharmError(
                 f"reasoner kind hrm carries gradients through its last two applications, "
-                f"so horizon must be 1, not {self.horizon}"
+                f"so horizon must be 1; got {self.horizon}"
             )
         if self.kind == "writer" and (self.horizon != self.recurrences or self.refinement_steps != 1):
             raise CharmError(
@@ -128,7 +132,7 @@ class ReasonerConfig:
                 f"reasoner dropout must be in 0..1 (below 1) and is for kind writer; got {self.dropout}"
             )
         if self.width % self.heads != 0:
-            raise CharmError(f"reasoner width {self.width} is not divisible by its {self.heads} heads")
+            raise CharmError(f"reasoner width must be divisible by its {self.heads} heads, got {self.width}")
         rotated = 2 if self.rope == "1d" else 4  # a pair turns by one angle; 2-D needs a pair for each axis
         if self.head_width % rotated != 0:
             raise CharmError(
@@ -136,17 +140,17 @@ class ReasonerConfig:
                 f"as {self.rope} rotary positions need"
             )
         if self.halt_outputs not in (1, 2):
-            raise CharmError(f"reasoner halt_outputs must be 1 or 2, not {self.halt_outputs!r}")
+            raise CharmError(f"reasoner halt_outputs must be 1 or 2, got {self.halt_outputs!r}")
         if not isinstance(self.vocab, int) or self.vocab < 2:
-            raise CharmError(f"reasoner vocab must be a whole number of at least 2, not {self.vocab!r}")
+            raise CharmError(f"reasoner vocab must be an integer >= 2, got {self.vocab!r}")
         if self.vocab > MOST:
             raise CharmError(f"reasoner vocab must be <= {MOST}, got {self.vocab}")
         if not 0 < self.expansion <= MOST:
-            raise CharmError(f"reasoner expansion must be positive and <= {MOST}, not {self.expansion}")
+            raise CharmError(f"reasoner expansion must be positive and <= {MOST}, got {self.expansion}")
         if not 1 < self.rope_base < math.inf:
-            raise CharmError(f"reasoner rope_base must be greater than 1, not {self.rope_base}")
+            raise CharmError(f"reasoner rope_base must be > 1, got {self.rope_base}")
         if not 0 <= self.exploration <= 1:
-            raise CharmError(f"reasoner exploration must be a probability, not {self.exploration}")
+            raise CharmError(f"reasoner exploration must be a probability, got {self.exploration}")
 
     @property
     def head_width(self) -> int:

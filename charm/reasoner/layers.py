@@ -49,7 +49,7 @@ def coordinates(side: int, prefix: int, rope: str) -> Tensor:
     canvas, so no slot shares a row or a column with a cell; only differences matter to rotary attention.
     """
     if not 1 <= side <= MAX_SIDE:
-        raise CharmError(f"a canvas of side {side} is outside 1..{MAX_SIDE}")
+        raise CharmError(f"the canvas side must be in 1..{MAX_SIDE}, got {side}")
     slots = torch.arange(prefix, device="cpu")
     cells = torch.arange(side * side, device="cpu")
     row, column = cells // side, cells % side

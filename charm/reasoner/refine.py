@@ -24,7 +24,7 @@ def refine(
     cells = tokens_BT.shape[1]
     side = math.isqrt(cells)
     if side * side != cells:
-        raise CharmError(f"{cells} cells are not a square canvas")
+        raise CharmError(f"expected a square canvas, got {cells} cells")
     state = reasoner.initial_state(len(tokens_BT), cells)
     for _ in range(steps):
         state, logits_BTV, halt = reasoner(state, tokens_BT, task_BD, side)

@@ -56,7 +56,7 @@ def task_entries(
     answers = answer_key(data)
     unknown = sorted(set(films) - set(answers))
     if unknown:
-        raise CharmError(f"there is a film of {unknown[0]}, which this run was not asked")
+        raise CharmError(f"there is a film of {unknown[0]}, which is not a question of this run")
     ranking = evaluation.ranking
     right = {
         Question(task.task_id, output.test_index): output.rank
@@ -142,7 +142,7 @@ def _name_views(
     """Say which views voted for the candidates of a test; `rows` are theirs, `codes` the views of all memory rows."""
     row_N = np.unique(np.concatenate([*rows, np.zeros(0, np.int64)]))
     if len(row_N) and row_N[-1] >= len(codes):
-        raise CharmError("the votes name memory rows that the newest checkpoint does not have")
+        raise CharmError("the votes refer to memory rows that the newest checkpoint does not have")
     dihedral_N, colors_NC = decode(codes[row_N])
     digits = np.column_stack([dihedral_N, colors_NC[:, 1:]]).astype(np.uint8)
     test["views"] = (digits + ord("0")).tobytes().decode()

@@ -102,5 +102,5 @@ def read_films(run: Path) -> dict[Question, list[Grid]]:
 def _frame(rows: list[list[int]]) -> Grid:
     cells = np.array(rows, np.int64).reshape(len(rows), -1 if rows else 0)
     if cells.size and not 0 <= cells.min() <= cells.max() < COLORS:
-        raise ValueError(f"there is no colour {cells.max()}")
+        raise ValueError(f"colours must be in 0..9, got {cells.max()}")
     return cells.astype(np.uint8)

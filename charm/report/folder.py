@@ -47,7 +47,7 @@ def evaluation(path: Path) -> JsonObject:
         and all(isinstance(found.get(name), int) for name in ("step", "puzzles"))
     )
     if not good:
-        raise CharmError(f"{path}: not an evaluation, it lacks metrics, a step or a number of puzzles")
+        raise CharmError(f"{path}: not an evaluation (metrics, step or number of puzzles is missing)")
     return found
 
 
@@ -79,7 +79,7 @@ def newest_evaluation(run: Path) -> JsonObject:
     """The same; it is an error if there is none."""
     found = find_evaluation(run)
     if found is None:
-        raise CharmError(f"{run}: the run has no evaluation yet; `charm eval {run}` makes one")
+        raise CharmError(f"{run}: the run has no evaluation yet; run `charm eval {run}` first")
     return found
 
 

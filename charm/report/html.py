@@ -88,7 +88,7 @@ def names_of(runs: Sequence[Path]) -> list[str]:
         names = ["/".join(one[-depth:]) for one in parts]
         if len(set(names)) == len(names):
             return names
-    raise CharmError(f"{runs[0]} is given twice, or two of the runs are the same folder")
+    raise CharmError(f"runs must be different folders, got {runs[0]} twice")
 
 
 def title_of(names: Sequence[str]) -> str:

@@ -38,9 +38,9 @@ def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None
     `data` is where downloaded data lie, if not where the configurations say.
     """
     if name not in FIGURES:
-        raise CharmError(f"there is no figure {name}; the names are {', '.join(FIGURES)}")
+        raise CharmError(f"figure must be one of {', '.join(FIGURES)}; got {name}")
     if not sources:
-        raise CharmError(f"the figure {name} needs run folders or results to draw from")
+        raise CharmError(f"figure {name} needs run folders or results to draw from")
     return figures.save(FIGURES[name](sources, data), out)
 
 
@@ -119,7 +119,7 @@ def read_pareto(runs: Sequence[Path]) -> Series:
         counts = [folder.sizes(run) for run in members]
         if None in counts:
             run = members[counts.index(None)]
-            raise CharmError(f"{run}: the run has no checkpoint whose parameters could be counted")
+            raise CharmError(f"{run}: the run has no checkpoint to count the parameters of")
         scores = tuple(_percent(folder.newest_evaluation(run), run) for run in members)
         series[label] = [Point(counts[0].memory, scores)]  # type: ignore[union-attr]
     return series
@@ -135,7 +135,7 @@ def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
             require_whole_votes(run / "votes")
             voted = passes(run / "votes")
             if not voted:
-                raise CharmError(f"{run}: no votes; `charm eval {run} --loops 1 2 4 8 16` makes them")
+                raise CharmError(f"{run}: no votes; run `charm eval {run} --loops 1 2 4 8 16` first")
             step = max(voted)
             source = replace(configs[run].data, data=data or configs[run].data.data)
             for loops in voted[step]:
@@ -182,7 +182,7 @@ def _families(
 
 def _percent(found: Mapping[str, Any], run: Path, name: str = "pass@2") -> float:
     if name not in found["metrics"]:
-        raise CharmError(f"{run}: the evaluation has no {name}, since all of its tasks are blind")
+        raise CharmError(f"{run}: the evaluation has no {name}, because none of its tasks has known answers")
     return 100 * float(found["metrics"][name])
 
 
@@ -239,7 +239,7 @@ def read_streams(sources: Sequence[Path]) -> list[list[StreamSummary]]:
         if source.is_dir():
             path = source / "results.json" if (source / "results.json").is_file() else source / "result.json"
             if not path.is_file():
-                raise CharmError(f"{source}: there are no results of `charm adapt` in this folder")
+                raise CharmError(f"{source}: no results of `charm adapt` in this folder")
         many = [read_sealed(path)] if path.name == "result.json" else _raw(path)
         if not all(isinstance(one, dict) and "retained" in one and "method" in one for one in many):
             raise CharmError(f"{path}: not the results of `charm adapt`")

@@ -22,7 +22,7 @@ def write_pages(runs: Sequence[Path], out: Path | None = None, wishes: PageWishe
     domains = {domain_of(run).name: run for run in reversed(runs)}
     if len(domains) > 1:
         told = ", ".join(f"{run} learned from {domain_of(run).learns_from}" for run in domains.values())
-        raise CharmError(f"runs of different domains do not fit on one page: {told}")
+        raise CharmError(f"one page cannot show runs of different domains: {told}")
     domain = domain_of(runs[0])
     if wishes.films and (not domain.has_votes or len(runs) > 1):
         raise CharmError("films are made for one run on ARC's tasks at a time")

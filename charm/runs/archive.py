@@ -113,7 +113,7 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
             columns = {name: arrays[name] for name in COLUMNS if name != "logit"}
             columns["logit"] = arrays["logit"] if "logit" in arrays else _logits(arrays["confidence"])
     except FileNotFoundError:
-        raise CharmError(f"{path}: there is no such votes file") from None
+        raise CharmError(f"{path}: no such votes file") from None
     except DAMAGE as error:
         raise CharmError(
             f"{path}: the votes file is damaged or cut short; delete it and evaluate again"
@@ -149,7 +149,7 @@ def _header(path: Path, arrays: Mapping[str, np.ndarray]) -> tuple[Header, int]:
     version = fields.pop("format")
     if version not in (SIGMOIDS, FORMAT):
         raise CharmError(
-            f"{path}: the votes file has format {version} and this version reads {FORMAT}; delete it and evaluate again"
+            f"{path}: expected votes file format {FORMAT}, got {version}; delete it and evaluate again"
         )
     questions = tuple(Question(**question) for question in fields.pop("questions"))
     count = fields.pop("votes")
@@ -221,13 +221,13 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
     folder = pass_folder(votes_folder, step, loops)
     paths = sorted(folder.glob("rank_*.npz"))
     if not paths:
-        raise CharmError(f"{folder}: there are no votes of step {step} with {loops} loops")
+        raise CharmError(f"{folder}: no votes for step {step} with {loops} loops")
     headers, parts = zip(*(read_votes(path) for path in paths), strict=True)
     first = headers[0]
     for path, header in zip(paths, headers, strict=True):
         if (header.step, header.loops, f"rank_{header.rank}.npz") != (step, loops, path.name):
             raise CharmError(
-                f"{path}: the file says it is rank {header.rank} of step {header.step}, {header.loops} loops"
+                f"{path}: the file's header names rank {header.rank} of step {header.step}, {header.loops} loops"
             )
         if header.ranks != first.ranks:
             raise CharmError(f"{folder}: files of runs with {first.ranks} and {header.ranks} ranks are mixed")
@@ -254,7 +254,7 @@ def require_whole_votes(votes_folder: Path) -> None:
     """Raise a CharmError for the first votes that are damaged: a reader must not leave them out without a word."""
     for step, depths in damaged_passes(votes_folder).items():
         raise CharmError(
-            f"{pass_folder(votes_folder, step, depths[0])}: votes are missing or damaged; evaluate again, or remove "
+            f"{pass_folder(votes_folder, step, depths[0])}: votes are missing or damaged; evaluate again, or delete "
             f"the folder to do without them"
         )
 

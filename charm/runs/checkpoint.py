@@ -37,7 +37,7 @@ def folder_of(run: Path, step: int) -> Path:
 def steps_of(run: Path) -> list[int]:
     """Steps of all checkpoints, oldest first; half-written ones do not count."""
     if run.is_file():
-        raise CharmError(f"{run} is a file, not the folder of a run")
+        raise CharmError(f"{run} must be a run folder, got a file")
     folders = (run / "checkpoints").glob("step_*")
     return sorted(int(one.name[5:]) for one in folders if one.name[5:].isdigit())
 
@@ -66,7 +66,7 @@ def newest_checkpoint(run: Path) -> Path:
     """Its saved model; it is an error if there is none."""
     found = saved_model(run)
     if found is None:
-        raise CharmError(f"{run} holds neither a saved model nor a run with a checkpoint")
+        raise CharmError(f"{run} is neither a saved model nor a run with a checkpoint")
     return found
 
 
@@ -113,7 +113,7 @@ def told_if_unwritten(writer: CheckpointWriter) -> Iterator[None]:
         shutil.rmtree(writer.path, ignore_errors=True)
         step = int(writer.final.name[5:])
         raise CharmError(
-            f"the checkpoint of step {step} could not be written ({error}); earlier ones are unharmed"
+            f"the checkpoint of step {step} could not be written ({error}); earlier ones are intact"
         ) from error
 
 
@@ -123,7 +123,7 @@ def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any
         try:
             return step, verify(folder_of(run, step))
         except CharmError as error:
-            say(f"passed over: {error}")
+            say(f"skipped: {error}")
     return None
 
 
@@ -137,7 +137,7 @@ def verify(folder: Path) -> dict[str, Any]:
     except (CharmError, ValueError, KeyError, TypeError) as error:
         raise CharmError(f"checkpoint {folder} has no readable {RECORD} ({error})") from error
     if folder_of(folder.parents[1], step) != folder:
-        raise CharmError(f"checkpoint {folder} is of step {step}, which its name does not say")
+        raise CharmError(f"checkpoint {folder} is of step {step}, which does not match its name")
     try:
         check_files(folder, listed, listed)
     except CharmError as error:

@@ -28,17 +28,17 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     """
     existing = steps_of(out)
     if existing and not resume:
-        raise CharmError(f"{out} already holds a run at step {existing[-1]}; --resume goes on with it")
+        raise CharmError(f"{out} already contains a run at step {existing[-1]}; use --resume to continue it")
     results = [name for name in RESULTS if (out / name).is_dir() and any((out / name).iterdir())]
     if results and not existing:
         raise CharmError(
-            f"{out} has no checkpoint but {' and '.join(results)} of an earlier run; use another folder, or --restart, "
+            f"{out} has {' and '.join(results)} of an earlier run but no checkpoint; use another folder, or --restart, "
             f"which erases that run"
         )
     if not resume:
         return
     if not (out / "config.json").is_file():
-        raise CharmError(f"{out} holds no run to resume")
+        raise CharmError(f"{out} contains no run to resume")
     if existing and existing[-1] > config.steps:
         raise CharmError(
             f"{out} is at step {existing[-1]} already; steps must be >= that, got {config.steps}"
@@ -46,7 +46,7 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
     for name, value in before.items():
         if value != after[name]:
-            raise CharmError(f"{out} was started with another {name}; resume with the same settings")
+            raise CharmError(f"{out} was started with a different {name}; resume with the same settings")
 
 
 def run_name(config: EngineConfig, data: str) -> str:
@@ -59,7 +59,7 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
     """Erase the run in a folder, so that another can begin there; the results of `charm adapt` stay."""
     known = any((out / name).is_file() for name in ("config.json", "metrics.jsonl"))
     if place.is_main and (known or steps_of(out)):
-        with locked(out, "training"):
+        with locked(out, "training run"):
             for name in ("checkpoints", *RESULTS):
                 shutil.rmtree(out / name, ignore_errors=True)
             for name in ("config.json", "data.json", "metrics.jsonl", "films.json", "report.html"):
@@ -94,7 +94,7 @@ def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[st
         yield
         return
     out.mkdir(parents=True, exist_ok=True)
-    with locked(out, "training"):
+    with locked(out, "training run"):
         clean(out)
         sweep(out)
         write_sealed(out / "config.json", {"domain": config.domain, **to_json(config)})

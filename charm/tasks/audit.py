@@ -103,7 +103,7 @@ def audit(sources: Sequence[Source]) -> AuditReport:
     """Compares every task with every other one, of the same source too."""
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
-        raise CharmError(f"a source was given twice to the audit: {', '.join(names)}")
+        raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
     entries = [_Entry.of(source.name, task) for source in sources for task in source.tasks]
 
     holders: dict[bytes, list[int]] = defaultdict(list)  # pair up to views -> the entries that hold it

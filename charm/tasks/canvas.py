@@ -29,7 +29,9 @@ def place(grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0) -> Tok
     """The grid on a canvas with its upper left corner at (top, left)."""
     height, width = grid.shape
     if not (top >= 0 and top + height <= side and left >= 0 and left + width <= side):
-        raise CharmError(f"a {height}x{width} grid at ({top}, {left}) does not fit a canvas of side {side}")
+        raise CharmError(
+            f"a {height}x{width} grid at ({top}, {left}) does not fit on a canvas of side {side}"
+        )
     tokens = np.zeros((side, side), np.uint8)
     tokens[top : top + height, left : left + width] = grid + FIRST_COLOR
     tokens[top + height : top + height + 1, left : left + width] = BOUNDARY
@@ -54,4 +56,4 @@ def fitting_side(longest: int, sides: Sequence[int] = FIT_SIDES) -> int:
     for side in sorted(sides):
         if longest < side or longest == side == FULL_SIDE:
             return side
-    raise CharmError(f"no canvas of sides {tuple(sides)} holds a grid of side {longest}")
+    raise CharmError(f"a grid of side {longest} does not fit on any canvas of sides {tuple(sides)}")

@@ -70,7 +70,7 @@ class DataConfig:
     def __post_init__(self) -> None:
         for name in ("views", "synthetic_view_count", "evaluate_repeats", "auxiliary_repeats"):
             if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ def load_tasks(config: DataConfig) -> TaskSet:
         chosen[role] += (task.blind() if role == "evaluate" else task for task in some)
     missing = set(config.tasks) - {task.id for some in chosen.values() for task in some}
     if missing:
-        raise CharmError(f"task {min(missing)} is in none of the chosen sources")
+        raise CharmError(f"task {min(missing)} is not in the chosen sources")
     return TaskSet(tuple(chosen["train"]), tuple(chosen["evaluate"]), tuple(chosen["auxiliary"]))
 
 
@@ -214,7 +214,7 @@ def load_task_set(config: DataConfig) -> TaskSet:
     tasks = load_tasks(config)
     if not (tasks.train or tasks.evaluate or tasks.auxiliary):
         raise CharmError(
-            "data.train, data.evaluate and data.auxiliary hold no tasks; name at least one source"
+            "data.train, data.evaluate and data.auxiliary are all empty; name at least one source"
         )
     sources = [
         {

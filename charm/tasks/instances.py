@@ -53,7 +53,7 @@ class Instances:
         """The rows of these views of the puzzle, in their order; views not seen before get new rows at the end."""
         codes = np.asarray(codes, np.uint32)
         if len(codes) and int(codes.max()) >= VIEWS:
-            raise CharmError(f"puzzle {puzzle}: {int(codes.max())} is not the code of a view")
+            raise CharmError(f"puzzle {puzzle}: {int(codes.max())} is not a valid view code")
         if len(np.unique(codes)) != len(codes):
             raise CharmError(f"puzzle {puzzle}: the same view is listed twice")
         if puzzle not in self._number:
@@ -91,7 +91,7 @@ class Instances:
     def key(self, row: int) -> tuple[str, View]:
         """The inverse of `row`."""
         if not 0 < row < len(self):
-            raise CharmError(f"row {row} belongs to no instance; rows run from 1 to {len(self) - 1}")
+            raise CharmError(f"row must be in 1..{len(self) - 1}, got {row}")
         puzzle, code = self.table()
         return self.puzzles[puzzle[row]], View.from_code(int(code[row]))
 
@@ -138,16 +138,16 @@ class Instances:
             raise CharmError(f"{path}: not a readable index of instances ({error})") from error
         numbers, lengths, codes = arrays["number"], arrays["length"], arrays["code"]
         if not isinstance(puzzles, list) or not all(isinstance(name, str) for name in puzzles):
-            raise CharmError(f"{path}: the index of instances is damaged, its puzzles have no names")
+            raise CharmError(f"{path}: the index of instances is damaged (puzzles without names)")
         if len(lengths) != len(numbers) or (lengths < 0).any() or int(lengths.sum()) != len(codes):
-            raise CharmError(f"{path}: the index of instances is damaged, its lengths do not add up")
+            raise CharmError(f"{path}: the index of instances is damaged (lengths do not add up)")
         if ((numbers < 0) | (numbers >= len(puzzles))).any():
-            raise CharmError(f"{path}: the index of instances is damaged, it has rows of no puzzle")
+            raise CharmError(f"{path}: the index of instances is damaged (rows without a puzzle)")
         ends = np.cumsum(lengths)
         chunks = [codes[end - length : end] for end, length in zip(ends, lengths, strict=True)]
         instances = Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
         if len(instances) != len(codes) + 1 or len(instances.puzzles) != len(puzzles):
-            raise CharmError(f"{path}: the index of instances is damaged, it lists a puzzle or view twice")
+            raise CharmError(f"{path}: the index of instances is damaged (a puzzle or view is listed twice)")
         return instances
 
     @staticmethod

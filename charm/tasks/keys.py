@@ -81,7 +81,7 @@ class KeySchema(ABC):
 
     def grown(self, memory: CoSE | TableMemory, instances: Instances) -> KeySchema:
         """Make room in the memory for the puzzles and rows that `instances` adds; returns the schema over them."""
-        raise CharmError(f"a memory with the key {self.names[0]!r} takes no new puzzles")
+        raise CharmError(f"a memory with key {self.names[0]!r} cannot take new puzzles")
 
     def save(self, folder: Path) -> None:
         self.instances.save(folder / INDEX_FILE)
@@ -97,7 +97,7 @@ _SCHEMAS: dict[str, type[KeySchema]] = {}
 def schema_named(name: str) -> type[KeySchema]:
     """The schema of a memory's `key`; the module that defines it must have been imported."""
     if name not in _SCHEMAS:
-        raise CharmError(f"the memory's key must be one of {', '.join(_SCHEMAS)}; got {name!r}")
+        raise CharmError(f"memory key must be one of {', '.join(_SCHEMAS)}; got {name!r}")
     return _SCHEMAS[name]
 
 
@@ -172,7 +172,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
             values, first, inverse = np.unique(recoloring, return_index=True, return_inverse=True)
             if len(values) > config.color_pool:
                 raise CharmError(
-                    f"the instances use {len(values)} recolourings, the memory's pool holds {config.color_pool}"
+                    f"the instances use {len(values)} recolourings, but the memory's pool has only {config.color_pool}"
                 )
             recoloring = np.argsort(np.argsort(first))[inverse]
         return {
@@ -190,7 +190,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
         """New puzzles and rows start at zero; nothing that was there changes, bit for bit."""
         old, new = self.instances, instances
         if new.puzzles[: len(old.puzzles)] != old.puzzles or not _extends(old, new):
-            raise CharmError("the new instances do not begin with the ones the model was trained on")
+            raise CharmError("the new instances must start with the ones the model was trained on")
         if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
             memory.base.grow(len(new.puzzles) - len(old.puzzles))
         if isinstance(memory.residual, RowTable):

@@ -56,7 +56,7 @@ class PairBlock:
     def pair(self, k: int) -> tuple[Grid, Grid]:
         """Input and output of pair k, as read-only windows into `cells`."""
         if not 0 <= k < len(self):
-            raise IndexError(f"pair {k} is outside 0..{len(self) - 1}")
+            raise IndexError(f"pair must be in 0..{len(self) - 1}, got {k}")
         start, middle, end = self._bounds[2 * k : 2 * k + 3]
         input_shape, output_shape = self.shapes[k].reshape(2, 2).tolist()
         return self.cells[start:middle].reshape(input_shape), self.cells[middle:end].reshape(output_shape)
@@ -178,9 +178,9 @@ def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
         raise CharmError(f"{path}: truncated or not a file of pairs ({error})") from None
     block = PairBlock(arrays["cells"], arrays["shapes"], arrays["index"])
     if not _consistent(block):
-        raise CharmError(f"{path}: its arrays are not those of pairs of grids")
+        raise CharmError(f"{path}: does not contain pairs of grids")
     if block.content() != sha256:
-        raise CharmError(f"{path}: the pairs differ from those the manifest lists (SHA-256 mismatch)")
+        raise CharmError(f"{path}: the pairs do not match the manifest (SHA-256 differs)")
     return block
 
 
@@ -227,7 +227,9 @@ def _listed_block(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
     record = manifest.tasks[task_id]
     block = read_block(folder, task_id, record.sha256)
     if len(block) != record.pairs:
-        raise CharmError(f"{folder}: task {task_id} has {len(block)} pairs, its manifest says {record.pairs}")
+        raise CharmError(
+            f"{folder}: the manifest lists {record.pairs} pairs for task {task_id}, got {len(block)}"
+        )
     return block
 
 
@@ -248,7 +250,7 @@ def write_archive(folder: Path, file: Path) -> str:
 def read_archive(file: Path, folder: Path) -> Manifest:
     """Unpack such a file into a new folder, which is there only if every pair in it is what the manifest says."""
     if folder.exists() and any(folder.iterdir()):
-        raise CharmError(f"{folder}: is not empty; remove it first, or choose another with --data")
+        raise CharmError(f"{folder}: folder is not empty; remove it first, or choose another with --data")
     folder.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
@@ -274,7 +276,7 @@ def read_archive(file: Path, folder: Path) -> Manifest:
         zlib.error,
         struct.error,
     ) as error:
-        raise CharmError(f"{file}: is not readable as an archive of pairs ({error})") from None
+        raise CharmError(f"{file}: not a readable archive of pairs ({error})") from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return read_manifest(folder)
@@ -284,13 +286,13 @@ def _check_entries(file: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
     """Names are checked, not trusted: an archive must not write elsewhere. Nor must a small file become a huge one."""
     for entry in entries:
         if entry.filename != MANIFEST and not re.fullmatch(r"[0-9a-zA-Z_-]+\.npz", entry.filename):
-            raise CharmError(f"{file}: is no archive of pairs: it holds {entry.filename!r}")
+            raise CharmError(f"{file}: not an archive of pairs: it holds {entry.filename!r}")
         if entry.compress_type != zipfile.ZIP_STORED:
-            raise CharmError(f"{file}: is no archive of pairs: {entry.filename} is compressed a second time")
+            raise CharmError(f"{file}: not an archive of pairs: {entry.filename} is compressed a second time")
     if len({entry.filename for entry in entries}) < len(entries):
-        raise CharmError(f"{file}: is no archive of pairs: a name occurs twice in it")
+        raise CharmError(f"{file}: not an archive of pairs: it contains a name twice")
     if sum(entry.file_size for entry in entries) > file.stat().st_size:
-        raise CharmError(f"{file}: is no archive of pairs: its parts are larger than the whole")
+        raise CharmError(f"{file}: not an archive of pairs: its parts are larger than the whole")
 
 
 def _made_by(folder: Path, plan: Plan | None = None) -> str:

@@ -40,7 +40,7 @@ class Mixture:
     def __init__(self, blocks: Iterable[IndexBlock]) -> None:
         self.blocks = [block for block in blocks if len(block)]
         if not self.blocks:
-            raise CharmError("there is nothing to train on: the mixture has no pair under any view")
+            raise CharmError("nothing to train on: the mixture has no pairs")
         self._pairs = np.concatenate([block.pairs for block in self.blocks])
         self._rows = np.concatenate([block.rows for block in self.blocks])
         self._pair_count = np.array([len(block.pairs) for block in self.blocks])
@@ -96,10 +96,10 @@ class Stream:
         self._extent = np.stack([shapes[:, [0, 2]].max(axis=1), shapes[:, [1, 3]].max(axis=1)], axis=1)
         self._dihedrals = dihedrals
         if slots < 1:
-            raise CharmError(f"a stream needs at least one slot, not {slots}")
+            raise CharmError(f"a stream needs at least 1 slot, got {slots}")
         longest = int(self._extent[np.concatenate([block.pairs for block in mixture.blocks])].max())
         if longest > side:
-            raise CharmError(f"a grid of side {longest} does not fit a canvas of side {side}")
+            raise CharmError(f"a grid of side {longest} does not fit on a canvas of side {side}")
 
     def draw(self, slot_N: npt.NDArray[np.integer], turn_N: npt.NDArray[np.integer]) -> Draw:
         """What each slot meets on its turn."""

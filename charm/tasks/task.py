@@ -30,14 +30,14 @@ def as_grid(cells: Any, where: str) -> Grid:
     # Looked at before NumPy mixes them: an array would turn `true` into 1.
     kinds = set().union(*(map(type, row) for row in rows))
     if not all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        raise CharmError(f"{where}: the grid holds something other than whole numbers")
+        raise CharmError(f"{where}: the grid must contain only integers")
     values = np.asarray(rows)
     if max(values.shape) > MAX_SIDE:
         height, width = values.shape
-        raise CharmError(f"{where}: the grid is {height}x{width}, over {MAX_SIDE} on a side")
+        raise CharmError(f"{where}: a grid must be at most {MAX_SIDE}x{MAX_SIDE}, got {height}x{width}")
     if values.min() < 0 or values.max() >= COLORS:
         bad = values[(values < 0) | (values >= COLORS)].flat[0]
-        raise CharmError(f"{where}: colour {bad} is outside 0..{COLORS - 1}")
+        raise CharmError(f"{where}: colours must be in 0..{COLORS - 1}, got {bad}")
     grid = values.astype(np.uint8)
     grid.setflags(write=False)
     return grid
@@ -101,7 +101,7 @@ def task_from_json(data: Any, task_id: str, where: str) -> Task:
     train = _pairs(data.get("train"), "train", task_id, where, blind=False)
     test = _pairs(data.get("test"), "test", task_id, where, blind=True)
     if not train:
-        raise CharmError(f"{where}: task {task_id} has no demonstration")
+        raise CharmError(f"{where}: task {task_id} has no demonstrations")
     if not test:
         raise CharmError(f"{where}: task {task_id} has no test input")
     return Task(task_id, train, test)
@@ -137,7 +137,7 @@ def _pairs(entries: Any, part: str, task_id: str, where: str, blind: bool) -> tu
     for number, entry in enumerate(entries):
         place = f"{where}: task {task_id}, {part} pair {number}"
         if not isinstance(entry, dict) or "input" not in entry:
-            raise CharmError(f"{place}: there is no 'input'")
+            raise CharmError(f"{place}: 'input' is missing")
         output = entry.get("output")
         if output is None and not blind:
             raise CharmError(f"{place}: a demonstration has no 'output'")

@@ -57,9 +57,9 @@ class View:
 
     def __post_init__(self) -> None:
         if not 0 <= self.dihedral < DIHEDRALS:
-            raise CharmError(f"dihedral {self.dihedral} is outside 0..{DIHEDRALS - 1}")
+            raise CharmError(f"dihedral must be in 0..{DIHEDRALS - 1}, got {self.dihedral}")
         if sorted(self.colors) != list(range(COLORS)) or self.colors[0] != 0:
-            raise CharmError(f"colours {self.colors} are not a permutation of 0..9 that keeps 0 in place")
+            raise CharmError(f"colours must be a permutation of 0..9 that keeps 0 fixed, got {self.colors}")
 
     def apply(self, grid: Grid) -> Grid:
         return np.ascontiguousarray(turn(np.asarray(self.colors, np.uint8)[grid], self.dihedral))

@@ -51,9 +51,12 @@ class OptimizerConfig:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if isinstance(value, float) and not 0 <= value < math.inf:
-                raise CharmError(f"optimizer.{name} must be a number of at least 0, not {value}")
+                raise CharmError(f"optimizer.{name} must be a finite number >= 0, got {value}")
         if self.warmup < 0 or not 0 <= self.cooldown <= 1 or not 0 <= self.ema < 1:
-            raise CharmError("warmup must not be negative, cooldown lies in 0..1 and ema in 0..1 (below 1)")
+            raise CharmError(
+                f"optimizer: warmup must be >= 0, cooldown in [0, 1] and ema in [0, 1); "
+                f"got {self.warmup}, {self.cooldown} and {self.ema}"
+            )
 
 
 # For runs of minutes, where the memory learns fastest.
@@ -140,7 +143,7 @@ class RunConfig(EngineConfig):
         super().__post_init__()
         for name in ("batch", "accumulate"):
             if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be at least 1, not {getattr(self, name)}")
+                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
         if not 0 <= self.focus <= 1 or (self.focus and self.reasoner.kind != "writer"):
             raise CharmError(
                 f"focus must be between 0 and 1, and 0 unless the reasoner is a writer; got {self.focus}"
@@ -150,10 +153,10 @@ class RunConfig(EngineConfig):
         if self.evaluate_every and self.evaluate_every % self.checkpoint_every:
             raise CharmError(
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every "
-                f"({self.checkpoint_every}): a checkpoint is what is evaluated"
+                f"({self.checkpoint_every}): evaluations run on checkpoints"
             )
         if (self.optimizer.factors == "rows") != self.memory.sparse_base and self.memory.design != "table":
-            raise CharmError("optimizer.factors 'rows' and memory.sparse_puzzles belong together")
+            raise CharmError("optimizer.factors 'rows' and memory.sparse_puzzles must be set together")
 
     @property
     def model(self) -> ModelConfig:

@@ -137,7 +137,7 @@ class Engine(Generic[J]):
         means = self.logs.means()
         if not math.isfinite(means["loss"]):
             raise CharmError(
-                f"step {self.step}: the loss is {means['loss']}; the last checkpoint is unharmed. "
+                f"step {self.step}: the loss is {means['loss']}; the last checkpoint is intact. "
                 f"A lower learning rate or a longer warm-up may help"
             )
         self.logs.write(self.step, *self.job.line(self.step, means), *self.job.work)
@@ -217,7 +217,7 @@ def train(
     with occupied(out, place, config, job.manifest):
         if resume:
             require_checkpoint(out, engine.restore())
-            say(f"resumed at step {engine.step}" if engine.step else "no checkpoint yet: begins at step 0")
+            say(f"resumed at step {engine.step}" if engine.step else "no checkpoint yet: starting at step 0")
         if place.is_main:
             engine.forget_later()
         try:
@@ -238,6 +238,6 @@ def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callab
         if wanted == "on":
             raise CharmError(f"torch.compile failed: {error}") from error
         torch._dynamo.reset()
-        say(f"torch.compile failed ({type(error).__name__}); the model runs uncompiled")
+        say(f"torch.compile failed ({type(error).__name__}); running the model uncompiled")
         return False
     return True

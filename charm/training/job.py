@@ -75,7 +75,7 @@ class ReasonerJob(Job):
         recorded = str(found.get("pairs_sha256", "")) if isinstance(found, dict) else ""
         if checkpoint.steps_of(out) and recorded not in ("", self.manifest["pairs_sha256"]):
             raise CharmError(
-                f"{out} was trained on other pairs: its tasks or generated pairs have changed since"
+                f"{out} was trained on different pairs: its tasks or generated pairs have changed since"
             )
 
     def forget(self, out: Path, step: int) -> bool:
@@ -125,7 +125,7 @@ class ReasonerJob(Job):
         means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.refinement_steps)
         if step >= RUNAWAY_STEPS and means["early"] > 0.5 and means["exact_accuracy"] < 0.05:
             raise CharmError(
-                f"step {step}: the halt head has run away: it stops {means['early']:.0%} of the examples "
+                f"step {step}: the halt head has diverged: it stops {means['early']:.0%} of the examples "
                 f"early while {means['exact_accuracy']:.1%} of the answers are right"
             )
         exact, depth = means["exact_accuracy"], means["refinement_steps"]
@@ -157,7 +157,9 @@ class ReasonerJob(Job):
         averaged = checkpoint.read_tensors(folder / "model.safetensors", "cpu" if divided else device)
         raw = checkpoint.read_tensors(folder / "raw.safetensors", device)
         if type(self.model.schema).load(folder).instances != self.data.instances:
-            raise CharmError(f"{folder} was trained on other data: its rows belong to other tasks or views")
+            raise CharmError(
+                f"{folder} was trained on different data: its rows belong to other tasks or views"
+            )
         self.model.load_state_dict({**averaged, **raw})
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
         if self.average.decay:

@@ -88,7 +88,7 @@ def open_library(
     try:
         sources += load_available(data)
     except CharmError as error:
-        say(f"left out: {error}")
+        say(f"skipped: {error}")
         sources += [load_source(name) for name in ARC_SPLITS]
     return Library(
         {source.name: source for source in sources},
@@ -106,7 +106,7 @@ def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
     """What a query names out of a list."""
     wanted = query.get(name, "")
     if wanted not in among:
-        raise CharmError(f"there is no {name} {wanted!r} here")
+        raise CharmError(f"unknown {name} {wanted!r}")
     return among[wanted]
 
 
@@ -114,7 +114,7 @@ def number(query: Query, name: str, limit: int) -> int:
     """A whole number from 0 up to the limit; 0 if the query tells none."""
     text = query.get(name, "0")
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= limit):
-        raise CharmError(f"{name} must be a whole number from 0 to {limit}, not {text[:20]!r}")
+        raise CharmError(f"{name} must be an integer in 0..{limit}, got {text[:20]!r}")
     return int(text)
 
 
@@ -124,7 +124,7 @@ def found_task(library: Library, query: Query) -> Task:
     for task in source.tasks:
         if task.id == wanted:
             return task
-    raise CharmError(f"there is no task {wanted!r} in {source.name}")
+    raise CharmError(f"no task {wanted!r} in {source.name}")
 
 
 def view_of(query: Query) -> View:
@@ -134,7 +134,7 @@ def view_of(query: Query) -> View:
         return View.from_code(int(keyed.below(key, np.zeros(1, np.int64), np.array([VIEWS]))[0]))
     colors = query.get("colors", "".join(map(str, range(COLORS))))
     if not (colors.isascii() and colors.isdigit()):
-        raise CharmError(f"colours are ten digits such as 0213456789, not {colors[:20]!r}")
+        raise CharmError(f"colours must be ten digits such as 0213456789, got {colors[:20]!r}")
     return View(number(query, "turn", 7), tuple(map(int, colors)))
 
 
@@ -213,7 +213,7 @@ def canvas_json(library: Library, query: Query) -> JsonObject:
     task = found_task(library, query)
     part = query.get("part", "train")
     if part not in ("train", "test"):
-        raise CharmError(f"part is train or test, not {part!r}")
+        raise CharmError(f"part must be train or test, got {part!r}")
     seen = task if query.get("answers") == "1" else task.blind()
     pairs = seen.train if part == "train" else seen.test
     which = number(query, "pair", len(pairs) - 1)
@@ -239,7 +239,7 @@ def canvas_json(library: Library, query: Query) -> JsonObject:
 def canvas_side(canvas: str, task: Task, pair: Pair) -> int:
     """The full canvas, the one that fits this pair, or the one that fits all a solver may see of its puzzle."""
     if canvas not in CANVASES:
-        raise CharmError(f"canvas is one of {', '.join(CANVASES)}, not {canvas!r}")
+        raise CharmError(f"canvas must be one of {', '.join(CANVASES)}; got {canvas!r}")
     if canvas == "full":
         return FULL_SIDE
     pairs = (pair,) if canvas == "pair" else task.blind().pairs
@@ -332,15 +332,15 @@ def models_json(library: Library) -> JsonObject:
 def pasted_json(text: Any) -> JsonObject:
     """The task in a text: ARC's JSON, or {id: task} with one task."""
     if not isinstance(text, str):
-        raise CharmError("what was pasted is not text")
+        raise CharmError("the pasted task must be text")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise CharmError(f"what was pasted is not JSON ({error})") from error
+        raise CharmError(f"the pasted text is not JSON ({error})") from error
     name = "pasted"
     if isinstance(content, dict) and content and not {"train", "test"} & content.keys():
         if len(content) > 1:
-            raise CharmError(f"what was pasted holds {len(content)} tasks; paste one of them")
+            raise CharmError(f"the pasted text contains {len(content)} tasks; paste one of them")
         name, content = next(iter(content.items()))
     task = task_from_json(content, name, "what was pasted")
     return {"id": task.id, "task": task_to_json(task.blind())}
@@ -351,13 +351,13 @@ def solve_request(library: Library, body: JsonObject) -> tuple[Task, str, Path, 
     name, model = body.get("name", "drawn"), body.get("model")
     # Half of a surrogate pair, which nothing can encode, is not printable either.
     if not isinstance(name, str) or not name.strip() or len(name) > 100 or not name.isprintable():
-        raise CharmError("a task's name is one line of 1 to 100 characters")
+        raise CharmError("a task's name must be one line of 1 to 100 characters")
     if not isinstance(model, str) or model not in models_json(library)["models"]:
-        raise CharmError(f"there is no model {model!r} with a checkpoint here")
+        raise CharmError(f"unknown model {model!r}, or one without a checkpoint")
     budget, mode = body.get("budget", 60), body.get("mode", "memory")
     if not is_number(budget):
         raise CharmError("the budget must be a number of seconds")
     if not isinstance(mode, str) or mode not in MODES:
-        raise CharmError(f"mode is one of {', '.join(MODES)}")
+        raise CharmError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
     task = task_from_json(body.get("task"), name.strip(), "the editor")
     return task, model, library.models[model], SolveOptions(float(budget), mode=mode)

@@ -60,7 +60,7 @@ class Sampler:
         if isinstance(outcome, str):
             raise CharmError(f"{name}: {outcome}")
         if isinstance(outcome, Rejected):
-            raise CharmError(f"{name} gave no pair: {outcome.reason}; the next attempt may")
+            raise CharmError(f"{name} produced no pair: {outcome.reason}; the next attempt may succeed")
         return Pair(as_grid(outcome.input, f"{name}, input"), as_grid(outcome.output, f"{name}, output"))
 
     def close(self) -> None:

@@ -59,7 +59,9 @@ class Viewer(ThreadingHTTPServer):
             super().__init__((ADDRESS, port), Handler)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise CharmError(f"port {port} cannot be used ({reason}); --port 0 takes a free one") from error
+            raise CharmError(
+                f"port {port} cannot be used ({reason}); use --port 0 for any free port"
+            ) from error
         self.library, self.solving, self.sampler = library, Solving(device), Sampler()
         self.token = secrets.token_urlsafe(24)
         self.reporting = threading.Lock()  # a page takes memory, one at a time is enough
@@ -135,10 +137,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def _check_sender(self) -> None:
         if self.headers.get("Host", "") not in self.server.hosts:
-            raise Refused(403, "this server answers only to its own address")
+            raise Refused(403, "this server only answers requests to its own address")
         # Anyone may link to the front page, which no other site can read.
         if self.path != "/" and self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
-            raise Refused(403, "this server answers only its own pages")
+            raise Refused(403, "this server only answers its own pages")
 
     def _get(self, path: str, query: dict[str, str]) -> None:
         viewer = self.server
@@ -163,7 +165,7 @@ class Handler(BaseHTTPRequestHandler):
             # The page brings a policy of its own, which knows the hash of its one script.
             self._send(200, HTML, viewer.report(query), {"Content-Security-Policy": "frame-ancestors 'none'"})
         else:
-            raise Refused(404, "there is no such page")
+            raise Refused(404, "no such page")
 
     def _post(self, path: str, query: dict[str, str]) -> None:
         body = self._body()
@@ -174,7 +176,7 @@ class Handler(BaseHTTPRequestHandler):
             "/api/cancel": solving.cancel,
         }
         if path not in answers:
-            raise Refused(404, "there is no such page")
+            raise Refused(404, "no such page")
         self._send_json(200, answers[path]())
 
     def _body(self) -> dict[str, Any]:
@@ -182,16 +184,16 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True  # until the body is read: a refused request leaves it in the stream
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.server.hosts}:
-            raise Refused(403, "this server answers only its own pages")
+            raise Refused(403, "this server only answers its own pages")
         if not hmac.compare_digest(
             self.headers.get("X-Charm-Token", "").encode(), self.server.token.encode()
         ):
             raise Refused(403, "the token is missing or from an earlier start of the server: reload the page")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
-            raise Refused(411, "the request does not tell its length")
+            raise Refused(411, "the request has no Content-Length")
         if len(length) > 9 or int(length) > MAX_BODY:
-            raise Refused(413, f"the request is over {MAX_BODY:,} bytes")
+            raise Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
         content = self.rfile.read(int(length))
         self.close_connection = False
         try:

@@ -53,10 +53,14 @@ class Solving:
     def start(self, task: Task, model: str, path: Path, options: SolveOptions) -> JsonObject:
         """Begin to solve a task with the model at `path`; refused while another is being solved."""
         if not 0 < options.budget <= LONGEST_BUDGET:
-            raise CharmError(f"the budget must be above 0 and at most {LONGEST_BUDGET:g} seconds")
+            raise CharmError(
+                f"the budget must be positive and at most {LONGEST_BUDGET:g} seconds, got {options.budget:g}"
+            )
         with self._lock:
             if self._job is not None and self._job.state == "working":
-                raise CharmError(f"task {self._job.task.id} is being solved: cancel it, or wait for its end")
+                raise CharmError(
+                    f"task {self._job.task.id} is still being solved; cancel it or wait until it ends"
+                )
             process, connection = processes.start(_work, task, path, options, self.device)
             job = self._job = BrowserJob(task, model, options, process)
         threading.Thread(target=self._listen, args=(job, connection), daemon=True).start()

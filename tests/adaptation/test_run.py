@@ -80,7 +80,7 @@ def test_memory_only_changes_nothing_but_new_rows(base: Path, unseen: Path, tmp_
 
 def test_a_folder_takes_one_stream_at_a_time(base: Path, unseen: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with locked(tmp_path / "out", "training"), pytest.raises(CharmError, match="another training is at work"):
+    with locked(tmp_path / "out", "training run"), pytest.raises(CharmError, match="by another training run"):
         learn(base, tmp_path / "out", unseen)
     assert not (tmp_path / "out" / "stages").exists()
     assert learn(base, tmp_path / "out", unseen)["final pass@2"] is not None
@@ -404,7 +404,7 @@ def test_an_unfinished_run_can_be_summed_up(base: Path, unseen: Path, tmp_path: 
 
 
 def test_bad_settings_are_refused() -> None:
-    with pytest.raises(CharmError, match="recheck_every must be at least 1"):
+    with pytest.raises(CharmError, match="recheck_every must be >= 1"):
         replace(OPTIONS, recheck_every=0)
     with pytest.raises(CharmError, match="must not be negative"):
         replace(OPTIONS, tasks=-1)

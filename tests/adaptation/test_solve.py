@@ -500,7 +500,7 @@ def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:
 
 
 def test_what_cannot_be_solved_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CharmError, match="holds neither a saved model nor a run"):
+    with pytest.raises(CharmError, match="is neither a saved model nor a run"):
         newest_checkpoint(tmp_path)
     with pytest.raises(CharmError, match="no such file"):
         load_tasks([tmp_path / "nothing.json"])

@@ -318,4 +318,4 @@ def test_figures_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert len(FIGURES) == 9
     with pytest.raises(SystemExit):
         main(["report", "--figure", "pareto", "--films", "2", record])
-    assert "belong to a page" in capsys.readouterr().err
+    assert "are for pages" in capsys.readouterr().err

@@ -54,9 +54,9 @@ def test_what_the_protocol_lacks_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="no checkpoint has votes"):
         load_ballots(tmp_path, PROTOCOLS["standard"])
     write(tmp_path, 100, 16)
-    with pytest.raises(CharmError, match="no votes of step 100 with 24 loops"):
+    with pytest.raises(CharmError, match="no votes for step 100 with 24 loops"):
         load_ballots(tmp_path, PROTOCOLS["urm"])
-    with pytest.raises(CharmError, match="no votes of step 200 with 16 loops"):
+    with pytest.raises(CharmError, match="no votes for step 200 with 16 loops"):
         load_ballots(tmp_path, PROTOCOLS["standard"], steps=[100, 200])
     write(tmp_path, 200, 16, ranks=3)
     with pytest.raises(CharmError, match="rank 1, 2 are missing or not finished"):

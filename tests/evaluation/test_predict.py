@@ -243,7 +243,7 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     blank = evaluate_run(run, "mine", wider, HERE, blank_memory=True)
     assert blank is not None
     assert blank["protocol"]["name"] == "blank"
-    with pytest.raises(CharmError, match="no votes of step 12 with 7 loops"):
+    with pytest.raises(CharmError, match="no votes for step 12 with 7 loops"):
         evaluate_run(run, "deep", replace(wider, loops=(7,)), HERE, rank_only=True)
     narrow = Protocol(views=2, window="current", loops=(1,))
     evaluate_run(run, "narrow", narrow, HERE)

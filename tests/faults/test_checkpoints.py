@@ -101,7 +101,7 @@ def test_weights_that_are_not_finite_are_never_written(tmp_path: Path) -> None:
     with torch.no_grad():
         next(iter(engine.job.model.parameters())).view(-1)[0] = float("nan")
     with pytest.raises(
-        CharmError, match=r"step 6 could not be written .* not finite.*earlier ones are unharmed"
+        CharmError, match=r"step 6 could not be written .* not finite.*earlier ones are intact"
     ):
         engine.save()
     assert {path: path.read_bytes() for path in (tmp_path / "run" / "checkpoints").rglob("*.*")} == before

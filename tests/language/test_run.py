@@ -158,7 +158,7 @@ def test_other_text_is_evaluated_if_its_tokenizer_is_the_runs(data: Path, tmp_pa
 
 
 def test_a_folder_takes_one_training_at_a_time(data: Path, tmp_path: Path) -> None:
-    with locked(tmp_path, "training"), pytest.raises(CharmError, match="another training is at work"):
+    with locked(tmp_path, "training run"), pytest.raises(CharmError, match="in use by another training run"):
         train_lm(toy_config(data), tmp_path, HERE, say=quiet)
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
@@ -312,7 +312,7 @@ def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Pa
     with pytest.raises(CharmError, match="no run to resume"):
         train_lm(config, tmp_path, HERE, resume=True, say=quiet)
     train_lm(config, tmp_path, HERE, say=quiet)
-    with pytest.raises(CharmError, match="--resume goes on"):
+    with pytest.raises(CharmError, match="use --resume to continue"):
         train_lm(config, tmp_path, HERE, say=quiet)
     with pytest.raises(CharmError, match="another seed"):
         train_lm(replace(config, seed=1), tmp_path, HERE, resume=True, say=quiet)
@@ -324,7 +324,7 @@ def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Pa
         with pytest.raises(CharmError, match=r"data\.json is not readable"):
             use()
     (tmp_path / "file").touch()
-    with pytest.raises(CharmError, match="is a file"):
+    with pytest.raises(CharmError, match="got a file"):
         train_lm(config, tmp_path / "file", HERE, say=quiet)
 
 

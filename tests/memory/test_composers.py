@@ -137,11 +137,11 @@ def test_composers_compute_under_autocast(name: str):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: Film(4, modifiers=0), "modifiers must be at least 1"),
-        (lambda: Film(0), "width must be at least 1"),
-        (lambda: FilmHeads(4, heads=0), "heads must be at least 1"),
-        (lambda: Hypernetwork(4, rank=5), "rank 5 is above the width 4"),
-        (lambda: MixtureOfExperts(4, experts=0), "experts must be at least 1"),
+        (lambda: Film(4, modifiers=0), "modifiers must be >= 1"),
+        (lambda: Film(0), "width must be >= 1"),
+        (lambda: FilmHeads(4, heads=0), "heads must be >= 1"),
+        (lambda: Hypernetwork(4, rank=5), "rank must be <= the width 4, got 5"),
+        (lambda: MixtureOfExperts(4, experts=0), "experts must be >= 1"),
     ],
 )
 def test_impossible_composers_are_refused(build, message: str):

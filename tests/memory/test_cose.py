@@ -235,12 +235,18 @@ def test_a_deep_copy_is_independent():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 3)], Add()), "modifier 0 has width 3, the base 4"),
-        (lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 4)], Film(5, 1)), "composer has width 5"),
-        (lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 4)], Film(4)), "takes 2 modifiers, not 1"),
+        (
+            lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 3)], Add()),
+            "modifier 0 must have the base's width 4, got 3",
+        ),
+        (
+            lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 4)], Film(5, 1)),
+            "composer must have the base's width 4, got 5",
+        ),
+        (lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 4)], Film(4)), "expects 2 modifiers, got 1"),
         (lambda: CoSE(Lookup("a", 2, 4), [], Add()), "at least one modifier"),
-        (lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 4)], Add(), gate=True), "gates nothing"),
-        (lambda: arc(RowTable(5, WIDTH + 1)), "residual has width 13"),
+        (lambda: CoSE(Lookup("a", 2, 4), [Lookup("b", 2, 4)], Add(), gate=True), "a gate needs a residual"),
+        (lambda: arc(RowTable(5, WIDTH + 1)), "residual must have the base's width 12, got 13"),
     ],
 )
 def test_impossible_memories_are_refused(build, message: str):

@@ -163,13 +163,13 @@ def test_keyed_table_learns_from_zero():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: RowTable(4, 3, rank=4), "rank 4 is outside 1..3"),
-        (lambda: RowTable(4, 3, rank=0), "rank 0 is outside 1..3"),
-        (lambda: RowTable(0, 3), "0 rows"),
+        (lambda: RowTable(4, 3, rank=4), "rank must be in 1..3, got 4"),
+        (lambda: RowTable(4, 3, rank=0), "rank must be in 1..3, got 0"),
+        (lambda: RowTable(0, 3), "got 0 and 3"),
         (lambda: RowTable(4, 3)({"rwo": torch.tensor([0])}), "no field 'row'"),
-        (lambda: RowTable(4, 3)({"row": torch.tensor([4])}), "holds 4, outside 0..3"),
+        (lambda: RowTable(4, 3)({"row": torch.tensor([4])}), "must be in 0..3, got 4"),
         (lambda: keyed(keys=[("puzle",)]), "no field 'puzle'"),
-        (lambda: keyed(rank=5), "6 tables cannot share rank 5"),
+        (lambda: keyed(rank=5), "rank 5 cannot be split over 6 tables"),
         (lambda: keyed(rank=11), "within width 10"),
         (lambda: keyed(keys=[]), "0 tables"),
     ],

@@ -128,7 +128,7 @@ def test_one_process_divides_nothing() -> None:
     with prefetched(rows, torch.tensor([1])):
         assert rows.reader is None
     assert whole_tables(rows) == {}
-    with pytest.raises(CharmError, match="shard_dense is for others"):
+    with pytest.raises(CharmError, match="use shard_dense for other tables"):
         shard_rows([Rows(5, 2, sparse=False)], 0, 2)
 
 

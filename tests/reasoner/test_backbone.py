@@ -305,7 +305,7 @@ def test_weights_survive_copying_and_saving() -> None:
 
 def test_a_wrong_side_is_refused() -> None:
     tokens, task, state = inputs(URM)
-    with pytest.raises(CharmError, match="side 4 has 16 cells, not 9"):
+    with pytest.raises(CharmError, match="side 4 must have 16 cells, got 9"):
         Reasoner(URM)(state, tokens, task, 4)
 
 
@@ -346,7 +346,7 @@ def test_refine_shows_every_step() -> None:
         torch.testing.assert_close(halt, expected_halt.detach())
         steps += 1
     assert steps == 3
-    with pytest.raises(CharmError, match="8 cells are not a square canvas"):
+    with pytest.raises(CharmError, match="expected a square canvas, got 8 cells"):
         next(refine(reasoner, tokens[:, :8], task, steps=1))
 
 

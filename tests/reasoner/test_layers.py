@@ -147,7 +147,7 @@ def test_no_two_positions_coincide() -> None:
 
 
 def test_a_canvas_too_large_is_refused() -> None:
-    with pytest.raises(CharmError, match="side 31"):
+    with pytest.raises(CharmError, match="got 31"):
         coordinates(31, 16, "1d")
 
 

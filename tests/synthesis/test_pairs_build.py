@@ -134,7 +134,7 @@ def test_a_folder_holds_one_plan(tmp_path: Path, plan: Plan, words: str) -> None
 def test_one_build_at_a_time(tmp_path: Path) -> None:
     with open(tmp_path / ".lock", "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(CharmError, match="another build is at work"):
+        with pytest.raises(CharmError, match="in use by another build"):
             build_pairs(tmp_path, PLAN, scripted, ["a"])
     assert build_pairs(tmp_path, PLAN, scripted, ["a"]).built == 1
 

@@ -128,5 +128,5 @@ def test_the_command_lists_what_is_not_judged(
     assert capsys.readouterr().out == (f"{TASK} b (4 of 4); not judged\n1 regularities in 1 of 1 tasks\n")
     commands.regularities((TASK,))
     assert "a (5 of 5); widened: so" in capsys.readouterr().out
-    with pytest.raises(CharmError, match="name the one task"):
+    with pytest.raises(CharmError, match="name the task to judge"):
         commands.regularities((), judge="a", verdict="widened", note="so")

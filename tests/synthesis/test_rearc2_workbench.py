@@ -179,7 +179,7 @@ def test_list_and_facts_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert sum(map(len, found.values())) == 609
     commands.facts("03560426")
     assert "always 10x10" in capsys.readouterr().out
-    with pytest.raises(CharmError, match="a state is one of"):
+    with pytest.raises(CharmError, match="state must be one of"):
         commands.list_packages(state="great")
 
 

@@ -69,7 +69,7 @@ def test_bad_requests_are_named(tmp_path: Path) -> None:
         instances.key(0)
     with pytest.raises(CharmError, match="twice"):
         instances.add("a", np.array([9, 9], np.uint32))
-    with pytest.raises(CharmError, match="not the code"):
+    with pytest.raises(CharmError, match="not a valid view code"):
         instances.add("a", np.array([VIEWS], np.uint32))
     instances.save(tmp_path / "whole.npz")
     cut = tmp_path / "cut.npz"

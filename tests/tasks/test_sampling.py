@@ -115,5 +115,5 @@ def test_two_processes_make_the_same_bytes() -> None:
 def test_nothing_to_train_on_is_said() -> None:
     with pytest.raises(CharmError, match="nothing to train on"):
         Mixture([IndexBlock(np.zeros(0, np.int32), np.ones(1, np.int32))])
-    with pytest.raises(CharmError, match="does not fit a canvas of side 10"):
+    with pytest.raises(CharmError, match="does not fit on a canvas of side 10"):
         Stream(make_stream().mixture, np.full((20, 4), 12), np.zeros(21, int), 10, 1, 0)

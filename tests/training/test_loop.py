@@ -113,7 +113,7 @@ def test_a_failure_to_compile_is_told_or_raised() -> None:
     assert not compiles(attempt, "auto", HERE, said.append)
     assert (attempts, said) == ([], [])
     assert not compiles(attempt, "auto", gpu, said.append)
-    assert said == ["torch.compile failed (RuntimeError); the model runs uncompiled"]
+    assert said == ["torch.compile failed (RuntimeError); running the model uncompiled"]
     with pytest.raises(CharmError, match=r"torch\.compile failed: no compiler"):
         compiles(attempt, "on", HERE, said.append)
     assert compiles(attempts.clear, "on", HERE, said.append)
@@ -330,7 +330,7 @@ def test_a_runaway_halt_head_stops_the_run(config: TrainConfig, tmp_path: Path) 
     job = arc_job(config, HERE, quiet)
     means = {"loss": 1.0, "halted": 1.0, "early": 0.9, "exact_accuracy": 0.01, "halted_steps": 1.0}
     with pytest.raises(
-        CharmError, match="step 400: the halt head has run away: it stops 90% of the examples"
+        CharmError, match="step 400: the halt head has diverged: it stops 90% of the examples"
     ):
         job.line(400, means)
 
@@ -339,12 +339,12 @@ def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(
     config: TrainConfig, tmp_path: Path
 ) -> None:
     train(config, tmp_path / "run", HERE, say=quiet)
-    with pytest.raises(CharmError, match="already holds a run at step 12"):
+    with pytest.raises(CharmError, match="already contains a run at step 12"):
         train(config, tmp_path / "run", HERE, say=quiet)
-    with pytest.raises(CharmError, match="another batch"):
+    with pytest.raises(CharmError, match="a different batch"):
         train(replace(config, batch=16), tmp_path / "run", HERE, resume=True, say=quiet)
     assert train(replace(config, log_every=5), tmp_path / "run", HERE, resume=True, say=quiet).step == 12
-    with pytest.raises(CharmError, match="holds no run to resume"):
+    with pytest.raises(CharmError, match="contains no run to resume"):
         train(config, tmp_path / "other", HERE, resume=True, say=quiet)
 
 
@@ -357,7 +357,7 @@ def test_a_run_does_not_go_on_with_other_pairs(config: TrainConfig, tmp_path: Pa
     pairs = json.loads(before)
     pairs["train"][0]["output"][0][0] = 9
     task.write_text(json.dumps(pairs))
-    with pytest.raises(CharmError, match="was trained on other pairs"):
+    with pytest.raises(CharmError, match="was trained on different pairs"):
         train(config, run, HERE, resume=True, say=quiet)
     answered = json.loads(before)
     answered["test"][0]["output"][0][0] = 9  # never trained on
@@ -368,7 +368,7 @@ def test_a_run_does_not_go_on_with_other_pairs(config: TrainConfig, tmp_path: Pa
 def test_a_folder_takes_one_training_at_a_time(config: TrainConfig, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    with locked(run, "training"), pytest.raises(CharmError, match="another training is at work"):
+    with locked(run, "training run"), pytest.raises(CharmError, match="in use by another training run"):
         train(config, run, HERE, say=quiet)
     assert [path.name for path in run.iterdir()] == [".lock"]
     train(config, run, HERE, say=quiet)
@@ -376,7 +376,7 @@ def test_a_folder_takes_one_training_at_a_time(config: TrainConfig, tmp_path: Pa
 
 def test_a_saved_model_is_not_taken_for_a_run(config: TrainConfig, tmp_path: Path) -> None:
     train(config, tmp_path / "run", HERE, say=quiet)
-    with pytest.raises(CharmError, match=r"not a run folder: config\.json is that of a saved model"):
+    with pytest.raises(CharmError, match=r"is a saved model, not a run folder"):
         read_config(checkpoint.folder_of(tmp_path / "run", 12))
 
 
@@ -411,7 +411,7 @@ def test_impossible_settings_are_refused() -> None:
         TrainConfig(batch=768, accumulate=5)
     with pytest.raises(CharmError, match="multiple of checkpoint_every"):
         TrainConfig(checkpoint_every=100, evaluate_every=150)
-    with pytest.raises(CharmError, match="horizon 7"):
+    with pytest.raises(CharmError, match="horizon must be <= its 6 recurrences, got 7"):
         TrainConfig(reasoner=ReasonerConfig(recurrences=6, horizon=7))
-    with pytest.raises(CharmError, match="belong together"):
+    with pytest.raises(CharmError, match="must be set together"):
         TrainConfig(memory=MemoryConfig(sparse_puzzles=True))

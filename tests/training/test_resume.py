@@ -51,7 +51,7 @@ def test_a_run_does_not_go_on_with_rows_of_other_views_or_tasks(config: TrainCon
     for other in (replace(config.data, seed=1), replace(config.data, evaluate=(str(renamed),))):
         data = load_dataset(other)
         assert data.bank.sha256() == load_dataset(config.data).bank.sha256()
-        with pytest.raises(CharmError, match=r"trained on other data.*other tasks or views"):
+        with pytest.raises(CharmError, match=r"trained on different data.*other tasks or views"):
             train(config, run, HERE, resume=True, say=quiet, data=data)
     assert train(config, run, HERE, resume=True, say=quiet, data=load_dataset(config.data)).step == 12
 
@@ -92,7 +92,7 @@ def test_what_is_computed_may_not_change_when_a_run_resumes(config: TrainConfig,
         replace(config, memory=replace(config.memory, rank=4)),
         replace(config, reasoner=replace(config.reasoner, refinement_steps=4)),
     ):
-        with pytest.raises(CharmError, match="was started with another"):
+        with pytest.raises(CharmError, match="was started with a different"):
             train(changed, run, HERE, resume=True, say=quiet)
     free = replace(config, steps=6, checkpoint_every=2, keep_checkpoints=1, accumulate=2, log_every=1)
     assert train(free, run, HERE, resume=True, say=quiet).step == 6

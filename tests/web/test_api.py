@@ -126,7 +126,7 @@ def test_the_list_of_a_set_is_complete_and_names_generators(library: Library) ->
         (api.task_json, {"set": "toys", "task": "toy0", "seed": "²"}, "seed must be"),
         (api.task_json, {"set": "toys", "task": "toy0", "colors": "red"}, "ten digits"),
         (api.task_json, {"set": "toys", "task": "toy0", "colors": "1023456789"}, "permutation"),
-        (api.canvas_json, {"set": "toys", "task": "toy0", "canvas": "huge"}, "canvas is one of"),
+        (api.canvas_json, {"set": "toys", "task": "toy0", "canvas": "huge"}, "canvas must be one of"),
         (api.canvas_json, {"set": "toys", "task": "toy0", "part": "all"}, "train or test"),
         (api.canvas_json, {"set": "toys", "task": "toy0", "pair": "3"}, "pair must be"),
         (api.canvas_json, {"set": "toys", "task": "toy0", "top": "27"}, "top must be"),

@@ -77,7 +77,7 @@ def test_pages_and_answers(viewer: Viewer, library: Library) -> None:
 )
 def test_other_names_for_this_server_are_refused(viewer: Viewer, host: str | None) -> None:
     status, answer, _ = send(viewer, "GET", "/", Host=host)
-    assert (status, answer) == (403, {"error": "this server answers only to its own address"})
+    assert (status, answer) == (403, {"error": "this server only answers requests to its own address"})
 
 
 def test_requests_caused_by_other_sites_are_refused(viewer: Viewer) -> None:
@@ -105,7 +105,7 @@ def test_requests_caused_by_other_sites_are_refused(viewer: Viewer) -> None:
     ],
 )
 def test_there_are_no_other_files(viewer: Viewer, path: str) -> None:
-    assert send(viewer, "GET", path)[:2] == (404, {"error": "there is no such page"})
+    assert send(viewer, "GET", path)[:2] == (404, {"error": "no such page"})
 
 
 def test_reports_and_runs_go_by_their_names_alone(viewer: Viewer, run: Path) -> None:

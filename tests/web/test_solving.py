@@ -52,7 +52,7 @@ def test_a_solve_gives_what_charm_solve_gives(solving: Solving, task: Task, run:
         solving.submission()
     begun = solving.start(task, "a run", run, SMALL)
     assert begun["state"] == "working"
-    with pytest.raises(CharmError, match="is being solved"):
+    with pytest.raises(CharmError, match="is still being solved"):
         solving.start(task, "a run", run, SMALL)
     done = wait(solving, "done")
     expected = solve([task], run, SMALL, ["cpu"])[task.id]
