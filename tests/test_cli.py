@@ -118,9 +118,15 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     assert "broken.json" in fails("data", "audit", str(broken), capsys=capsys)
-    assert "broken.json is a file" in fails("train", "quickstart", "--out", str(broken), capsys=capsys)
-    assert "optimizer.lr must be a number" in fails("train", "arc1", "--optimizer.lr", "nan", capsys=capsys)
-    assert "must end in .png" in fails("rearc2", "facts", "00dbd492", "--png", str(tmp_path / "x.txt"), capsys=capsys)
+    assert "broken.json must be a run folder, got a file" in fails(
+        "train", "quickstart", "--out", str(broken), capsys=capsys
+    )
+    assert "optimizer.lr must be a finite number" in fails(
+        "train", "arc1", "--optimizer.lr", "nan", capsys=capsys
+    )
+    assert "must end in .png" in fails(
+        "rearc2", "facts", "00dbd492", "--png", str(tmp_path / "x.txt"), capsys=capsys
+    )
     (tmp_path / "config.json").write_text("{}")
     assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
     (tmp_path / "config.json").write_text('{"domain": "chess"}')

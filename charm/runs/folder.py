@@ -46,7 +46,9 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
     for name, value in before.items():
         if value != after[name]:
-            raise CharmError(f"{out} was started with a different {name}; resume with the same settings")
+            raise CharmError(
+                f"{out} was started with different settings ({name} differs); resume with the same ones"
+            )
 
 
 def run_name(config: EngineConfig, data: str) -> str:

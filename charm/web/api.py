@@ -342,7 +342,7 @@ def pasted_json(text: Any) -> JsonObject:
         if len(content) > 1:
             raise CharmError(f"the pasted text contains {len(content)} tasks; paste one of them")
         name, content = next(iter(content.items()))
-    task = task_from_json(content, name, "what was pasted")
+    task = task_from_json(content, name, "pasted task")
     return {"id": task.id, "task": task_to_json(task.blind())}
 
 

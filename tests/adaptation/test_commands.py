@@ -109,7 +109,7 @@ def test_a_submission_is_named_after_its_only_task(
     solve((bad, file), checkpoint=base, steps=0, views=1, device="cpu")
     assert list(json.loads((tmp_path / "new [b].submission.json").read_text())) == ["new [b]"]
     told = capsys.readouterr()
-    assert f"left out: {bad}: broken JSON" in told.err
+    assert f"left out: {bad}: invalid JSON" in told.err
     assert "new [b]: 0 updates, 1 views" in told.out
     assert "new [b] test 0, attempt 1" in told.out
 

@@ -242,7 +242,7 @@ def test_a_finished_run_is_only_summed_up(base: Path, unseen: Path, tmp_path: Pa
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()}
     assert learn(base, tmp_path / "out", unseen) == found
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()} == before
-    with pytest.raises(CharmError, match="started with another tasks"):
+    with pytest.raises(CharmError, match="started with different settings \(tasks differs\)"):
         learn(base, tmp_path / "out", unseen, tasks=2)
 
 
@@ -342,7 +342,7 @@ def test_a_malformed_task_does_not_cost_the_others(base: Path, unseen: Path, tmp
     (unseen / "toy0.json").write_text((unseen / "new1.json").read_text())
     found = learn(base, tmp_path / "out", unseen, tasks=0)
     assert sorted(one["task"] for one in stages(tmp_path / "out")) == ["new0", "new1", "new3"]
-    assert "colour 11" in found["skipped"][str(unseen / "new2.json")]
+    assert "colours must be in 0..9, got 11" in found["skipped"][str(unseen / "new2.json")]
     assert "already knows" in found["skipped"]["toy0"]
 
 

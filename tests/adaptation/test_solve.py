@@ -505,7 +505,7 @@ def test_what_cannot_be_solved_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="no such file"):
         load_tasks([tmp_path / "nothing.json"])
     (tmp_path / "broken.json").write_text("{")
-    with pytest.raises(CharmError, match="broken JSON"):
+    with pytest.raises(CharmError, match="invalid JSON"):
         load_tasks([tmp_path / "broken.json"])
 
 

@@ -48,7 +48,7 @@ def test_a_malformed_file_is_reported_and_skipped(unseen: Path) -> None:
     (unseen / "new2.json").write_text(json.dumps(content))
     stream = load_stream(str(unseen))
     assert sorted(stream.ids) == ["new0", "new3"]
-    assert "broken JSON" in stream.skipped[str(unseen / "new1.json")]
+    assert "invalid JSON" in stream.skipped[str(unseen / "new1.json")]
     reason = stream.skipped[str(unseen / "new2.json")]
     assert "train pair 1, output: the grid is ragged" in reason
 
@@ -65,7 +65,7 @@ def test_a_malformed_task_of_a_challenges_file_is_skipped_alone(unseen: Path, tm
     assert [task.id for task in found] == ["new0", "new3"]
     assert found[1].test[0].output is not None
     assert found[1].test[0].output.tolist() == solutions["new3"][0]
-    assert skipped["new1"] == f"{file}: task new1 has no demonstration"
+    assert skipped["new1"] == f"{file}: task new1 has no demonstrations"
     assert "0 solutions for 1 test inputs" in skipped["new2"]
 
 

@@ -135,7 +135,7 @@ def test_formats(tmp_path: Path) -> None:
     svg = (tmp_path / "deep" / "f.svg").read_text()
     assert "<image" not in svg  # vectors only
     assert "no memory" in svg
-    with pytest.raises(CharmError, match=r"f\.jpg: a figure is written as \.pdf, \.svg, \.png"):
+    with pytest.raises(CharmError, match=r"f\.jpg: a figure's file name must end in \.pdf, \.svg, \.png"):
         save(made(), tmp_path / "f.jpg")
     assert matplotlib.rcParams["svg.hashsalt"] is None  # nothing global has changed
 
@@ -309,7 +309,7 @@ def test_figures_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         main(["report", "--figure", name, "--out", str(tmp_path / f"{name}.svg"), record])
         assert capsys.readouterr().out.strip() == str(tmp_path / f"{name}.svg")
     assert "CoSE (r=16) memory-only" in (tmp_path / "cl-retained.svg").read_text()
-    with pytest.raises(CharmError, match="no figure pie; the names are overall, pareto"):
+    with pytest.raises(CharmError, match=r"figure must be one of overall, pareto.* got pie"):
         draw_figure("pie", [Path(record)], tmp_path / "pie.pdf")
     with pytest.raises(CharmError, match="needs run folders or results"):
         draw_figure("pareto", [], tmp_path / "a.pdf")

@@ -67,7 +67,7 @@ def test_params(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "sentence"),
     [
         ("params lm-nothing", "there is no preset lm-nothing"),
-        ("params lm-nothing --all", "no preset whose name begins with lm-nothing"),
+        ("params lm-nothing --all", "no preset's name starts with lm-nothing"),
         ("train lm-nothing", "there is no preset lm-nothing"),
         ("eval nowhere", "not a run folder"),
         ("lm sample nowhere", "no such tokenizer file"),

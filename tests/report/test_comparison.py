@@ -106,7 +106,7 @@ def test_runs_without_votes_and_the_same_run_twice(run: Path, tmp_path: Path) ->
     text = " ".join(read(write_comparison([run, tmp_path / "fresh"], tmp_path / "page.html")).text)
     assert "fresh no votes yet" in text
     assert merge([{}, {}]) == []
-    with pytest.raises(CharmError, match="given twice"):
+    with pytest.raises(CharmError, match="must be different folders"):
         write_comparison([run, run], tmp_path / "page.html")
 
 

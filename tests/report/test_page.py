@@ -411,7 +411,9 @@ def test_films_go_with_their_question(run: Path) -> None:
     again = read(write_report(run)).data
     assert again["tasks"][0]["tests"][0]["film"] == ["", "11", "21/43"]
     (run / "films.json").write_text('[{"task": "solved", "test": 0, "frames": [[[12]]]}]')
-    with pytest.raises(CharmError, match=r"films\.json: not a record of films \(there is no colour 12\)"):
+    with pytest.raises(
+        CharmError, match=r"films\.json: not a record of films \(colours must be in 0\.\.9, got 12\)"
+    ):
         write_report(run)
 
 

@@ -105,7 +105,9 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
     arc.mkdir()
     (arc / "config.json").write_text(json.dumps(to_json(quickstart())))
     assert [domain_of(run).name for run in (car, lm, arc)] == ["car", "lm", "arc"]
-    with pytest.raises(CharmError, match=r"different domains do not fit on one page: .*lm learned from text"):
+    with pytest.raises(
+        CharmError, match=r"one page cannot show runs of different domains: .*lm learned from text"
+    ):
         write_pages([car, lm])
     with pytest.raises(CharmError, match=r"a protocol ranks answers to ARC's tasks; .*car"):
         write_pages([car], wishes=PageWishes("standard"))

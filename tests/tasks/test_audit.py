@@ -148,7 +148,7 @@ def test_relations() -> None:
 
 def test_same_source_twice() -> None:
     source = Source("s", "1", ())
-    with pytest.raises(CharmError, match="given twice"):
+    with pytest.raises(CharmError, match="sources must be different"):
         audit([source, source])
 
 

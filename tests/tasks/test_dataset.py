@@ -251,7 +251,7 @@ def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
 def test_bad_requests(config: DataConfig) -> None:
     with pytest.raises(CharmError, match="task id a appears twice"):
         load_dataset(replace(config, evaluate=config.train))
-    with pytest.raises(CharmError, match="task nobody is in none"):
+    with pytest.raises(CharmError, match="task nobody is not in the chosen sources"):
         load_dataset(replace(config, tasks=("a", "nobody")))
     with pytest.raises(CharmError, match=r"data\.train, data\.evaluate and data\.auxiliary are all empty"):
         load_dataset(replace(config, train=(), evaluate=(), auxiliary=()))

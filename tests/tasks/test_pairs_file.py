@@ -138,7 +138,7 @@ def test_missing_file_is_named(folder: Path) -> None:
 
 def test_changed_file_is_refused(folder: Path) -> None:
     write_block(folder, "task2", pack_pairs(random_pairs(9, 20), range(20)))
-    with pytest.raises(CharmError, match=r"task2\.npz: the pairs differ from those the manifest lists"):
+    with pytest.raises(CharmError, match=r"task2\.npz: the pairs do not match the manifest"):
         load_pairs(folder)
 
 

@@ -128,7 +128,7 @@ CHALLENGES = {"a": task_json(1, blind=True), "b": task_json(2, tests=2, blind=Tr
 @pytest.mark.parametrize(
     ("solutions", "complaint"),
     [
-        ("{", r"x_solutions.json: broken JSON"),
+        ("{", r"x_solutions.json: invalid JSON"),
         ([], r"x_solutions.json: solutions must be an object"),
         ({"a": [[[1]]]}, r"x_solutions.json: task b of .*x_challenges.json has no solution"),
         ({"a": [[[1]]], "b": [[[1]]] * 2, "c": [[[1]]]}, r"task c is not among the challenges"),
@@ -164,15 +164,18 @@ def test_missing_solutions_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ("", "broken JSON"),
-        ('{"train": [', "broken JSON"),
-        ("[" * 100_000, "broken JSON"),
-        ("\ud800".encode("utf-8", "surrogatepass"), "broken JSON"),
+        ("", "invalid JSON"),
+        ('{"train": [', "invalid JSON"),
+        ("[" * 100_000, "invalid JSON"),
+        ("\ud800".encode("utf-8", "surrogatepass"), "invalid JSON"),
         ("[]", "neither a task .* nor an object of tasks"),
         ("{}", "no tasks in this file"),
         ('{"a": 5}', "task a is not a JSON object"),
         (json.dumps({"train": [], "test": []}), "task bad has no demonstration"),
-        (json.dumps({"a": task_json(), "b": task_json(12)}), "task b, train pair 0, input: colour 12"),
+        (
+            json.dumps({"a": task_json(), "b": task_json(12)}),
+            "task b, train pair 0, input: colours must be in 0..9, got 12",
+        ),
         (json.dumps({"a": task_json()})[:-1] + ', "a": {}}', "the task id or field 'a' appears twice"),
     ],
 )
@@ -264,7 +267,7 @@ def test_concept_arc_from_the_environment(
 
 
 def test_concept_arc_missing(tmp_path: Path) -> None:
-    with pytest.raises(CharmError, match=r"ConceptARC is not in .*: `charm data fetch concept-arc` gets it"):
+    with pytest.raises(CharmError, match=r"ConceptARC is not in .*; run `charm data fetch concept-arc`"):
         load_source("concept-arc", tmp_path)
 
 
@@ -285,7 +288,7 @@ def _break(folder: Path) -> None:
     [
         (_remove, r"1 files of ConceptARC are missing, first corpus/Copy/Copy7.json"),
         (_recolor, r"these are not the tasks of ConceptARC at commit b22ef52"),
-        (_break, r"corpus/Copy/Copy7.json: broken JSON"),
+        (_break, r"corpus/Copy/Copy7.json: invalid JSON"),
     ],
 )
 def test_concept_arc_damaged(

@@ -61,11 +61,11 @@ def test_grid_is_a_read_only_copy() -> None:
         (np.zeros((2, 2), bool), "must contain only integers"),
         (np.zeros((2, 2, 2), np.uint8), "must contain only integers"),
         ([[0, 10]], "colours must be in 0..9, got 10"),
-        ([[0, -1]], "colour -1 is outside 0..9"),
+        ([[0, -1]], "colours must be in 0..9, got -1"),
         ([[0, 256]], "colours must be in 0..9, got 256"),
         ([[0, 10**30]], f"colours must be in 0..9, got {10**30}"),
-        ([[0] * 31], "1x31, over 30"),
-        ([[0]] * 31, "31x1, over 30"),
+        ([[0] * 31], "at most 30x30, got 1x31"),
+        ([[0]] * 31, "at most 30x30, got 31x1"),
     ],
 )
 def test_bad_grid(cells: Any, complaint: str) -> None:
@@ -124,8 +124,8 @@ GOOD = {"input": [[1]], "output": [[2]]}
         ({"train": [GOOD], "test": []}, "task t has no test input"),
         ({"train": {"0": GOOD}, "test": [GOOD]}, "task t, 'train' is not a list of pairs"),
         ({"train": [GOOD], "test": "x"}, "task t, 'test' is not a list of pairs"),
-        ({"train": [GOOD, 5], "test": [GOOD]}, "task t, train pair 1: there is no 'input'"),
-        ({"train": [{"output": [[1]]}], "test": [GOOD]}, "task t, train pair 0: there is no 'input'"),
+        ({"train": [GOOD, 5], "test": [GOOD]}, "task t, train pair 1: 'input' is missing"),
+        ({"train": [{"output": [[1]]}], "test": [GOOD]}, "task t, train pair 0: 'input' is missing"),
         (
             {"train": [{"input": [[1]]}], "test": [GOOD]},
             "task t, train pair 0: a demonstration has no 'output'",

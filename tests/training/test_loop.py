@@ -341,7 +341,7 @@ def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(
     train(config, tmp_path / "run", HERE, say=quiet)
     with pytest.raises(CharmError, match="already contains a run at step 12"):
         train(config, tmp_path / "run", HERE, say=quiet)
-    with pytest.raises(CharmError, match="a different batch"):
+    with pytest.raises(CharmError, match=r"different settings .batch differs"):
         train(replace(config, batch=16), tmp_path / "run", HERE, resume=True, say=quiet)
     assert train(replace(config, log_every=5), tmp_path / "run", HERE, resume=True, say=quiet).step == 12
     with pytest.raises(CharmError, match="contains no run to resume"):

@@ -92,7 +92,7 @@ def test_what_is_computed_may_not_change_when_a_run_resumes(config: TrainConfig,
         replace(config, memory=replace(config.memory, rank=4)),
         replace(config, reasoner=replace(config.reasoner, refinement_steps=4)),
     ):
-        with pytest.raises(CharmError, match="was started with a different"):
+        with pytest.raises(CharmError, match="was started with different settings"):
             train(changed, run, HERE, resume=True, say=quiet)
     free = replace(config, steps=6, checkpoint_every=2, keep_checkpoints=1, accumulate=2, log_every=1)
     assert train(free, run, HERE, resume=True, say=quiet).step == 6

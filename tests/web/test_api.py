@@ -117,8 +117,8 @@ def test_the_list_of_a_set_is_complete_and_names_generators(library: Library) ->
 @pytest.mark.parametrize(
     ("ask", "query", "sentence"),
     [
-        (api.tasks_json, {}, "no set ''"),
-        (api.tasks_json, {"set": "../../etc"}, "no set '../../etc'"),
+        (api.tasks_json, {}, "unknown set ''"),
+        (api.tasks_json, {"set": "../../etc"}, "unknown set '../../etc'"),
         (api.task_json, {"set": "toys", "task": "../toy0"}, "no task '../toy0'"),
         (api.task_json, {"set": "toys", "task": "toy0", "turn": "8"}, "turn must be"),
         (api.task_json, {"set": "toys", "task": "toy0", "seed": "-1"}, "seed must be"),
@@ -130,7 +130,7 @@ def test_the_list_of_a_set_is_complete_and_names_generators(library: Library) ->
         (api.canvas_json, {"set": "toys", "task": "toy0", "part": "all"}, "train or test"),
         (api.canvas_json, {"set": "toys", "task": "toy0", "pair": "3"}, "pair must be"),
         (api.canvas_json, {"set": "toys", "task": "toy0", "top": "27"}, "top must be"),
-        (api.run_json, {"run": "/etc"}, "no run '/etc'"),
+        (api.run_json, {"run": "/etc"}, "unknown run '/etc'"),
     ],
 )
 def test_bad_queries_are_told_in_a_sentence(library: Library, ask, query, sentence) -> None:  # type: ignore[no-untyped-def]
@@ -227,15 +227,15 @@ def test_a_pasted_task_is_checked_and_loses_its_answers() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (None, "not text"),
+        (None, "must be text"),
         ("", "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("{}", "no demonstration"),
         ("[]", "not a JSON object"),
         (json.dumps({"a": TASK, "b": TASK}), "2 tasks"),
         (json.dumps(TASK | {"train": [{"input": [[0]]}]}), "no 'output'"),
-        (json.dumps(TASK | {"test": [{"input": [[10]]}]}), "colour 10"),
-        (json.dumps(TASK | {"test": [{"input": [[0] * 31]}]}), "over 30"),
+        (json.dumps(TASK | {"test": [{"input": [[10]]}]}), "got 10"),
+        (json.dumps(TASK | {"test": [{"input": [[0] * 31]}]}), "at most 30x30"),
     ],
 )
 def test_a_bad_paste_is_told_in_a_sentence(text: object, sentence: str) -> None:
@@ -251,8 +251,8 @@ def test_a_request_to_solve_is_checked(library: Library, run: Path) -> None:
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
         ({"name": "\ud800"}, "name"),
-        ({"model": str(run)}, "no model"),
-        ({"model": ["a run"]}, "no model"),
+        ({"model": str(run)}, "unknown model"),
+        ({"model": ["a run"]}, "unknown model"),
         ({"budget": "5"}, "seconds"),
         ({"budget": float("nan")}, "seconds"),
         ({"budget": True}, "seconds"),

@@ -142,10 +142,10 @@ def test_what_the_server_refuses_is_told(page: Page, viewer: Viewer, errors: lis
     show(page, viewer, f"#task?{urlencode(TASK_2)}", "text=This is view 0")
     page.fill("[name=colors]", "1023456789")
     page.press("[name=colors]", "Tab")
-    page.wait_for_selector("text=are not a permutation of 0..9 that keeps 0 in place")
+    page.wait_for_selector("text=must be a permutation of 0..9 that keeps 0 fixed")
     show(page, viewer, f"#samples?{urlencode({'generator': 'rearc', 'task': '00000004'})}", ".error")
     page.click("text=draw a sample")
-    page.wait_for_selector("text=attempt 0 gave no pair: generator exception", timeout=30_000)
+    page.wait_for_selector("text=attempt 0 produced no pair: generator exception", timeout=30_000)
     assert len(errors) == 3
     assert all("400 (Bad Request)" in error for error in errors)
     errors.clear()

@@ -46,8 +46,8 @@ def test_a_sample_is_what_its_generator_makes(
 @pytest.mark.parametrize(
     ("task", "sentence"),
     [
-        ("00000002", "attempt 0 gave no pair: verifier mismatch"),
-        ("00000004", "attempt 0 gave no pair: generator exception"),
+        ("00000002", "attempt 0 produced no pair: verifier mismatch"),
+        ("00000004", "attempt 0 produced no pair: generator exception"),
         ("00000005", "colours must be in 0..9, got 11"),
         ("00000006", "the generator's process died"),
         ("00000009", "no generator for task 00000009"),

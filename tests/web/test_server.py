@@ -113,7 +113,7 @@ def test_reports_and_runs_go_by_their_names_alone(viewer: Viewer, run: Path) -> 
         for path in ("/report", "/api/run"):
             status, answer = get(viewer, path, run=name)
             assert status == 400
-            assert "there is no run" in answer["error"]
+            assert "unknown run" in answer["error"]
 
 
 def test_nothing_is_done_without_the_token(viewer: Viewer) -> None:
@@ -137,7 +137,7 @@ def test_bad_bodies_are_refused_in_a_sentence(viewer: Viewer) -> None:
         (b"\xff", 400, "not JSON"),
         (b"[" * 100_000, 400, "not JSON"),
         (b"[]", 400, "not a JSON object"),
-        (b"{}", 400, "not text"),
+        (b"{}", 400, "must be text"),
     ):
         found, answer, _ = send(viewer, "POST", "/api/paste", body, **token)
         assert found == status
@@ -175,7 +175,10 @@ def test_a_task_is_solved_over_http(viewer: Viewer) -> None:
     status, answer = post(viewer, "/api/solve", request)
     assert (status, answer["state"]) == (200, "working")
     status, answer = post(viewer, "/api/solve", request)
-    assert (status, answer["error"]) == (400, "task mine is being solved: cancel it, or wait for its end")
+    assert (status, answer["error"]) == (
+        400,
+        "task mine is still being solved; cancel it or wait until it ends",
+    )
     seen = []
     while answer.get("state") != "done":
         time.sleep(0.1)
