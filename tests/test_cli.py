@@ -130,7 +130,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "config.json").write_text("{}")
     assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
     (tmp_path / "config.json").write_text('{"domain": "chess"}')
-    assert "the domain 'chess', which is not known" in fails("eval", str(tmp_path), capsys=capsys)
+    assert "an unknown domain 'chess'" in fails("eval", str(tmp_path), capsys=capsys)
     (tmp_path / "config.json").write_text("{}")
     figure = ("report", str(tmp_path), "--figure", "cl-retained", "--out", str(tmp_path / "x.pdf"))
     assert "no results of `charm adapt`" in fails(*figure, capsys=capsys)
