@@ -14,7 +14,7 @@ from charm.version import __version__
 
 if TYPE_CHECKING:
     from charm import memory as memory
-    from charm.adaptation.solve import Solution as Solution
+    from charm.adaptation.solution import Solution as Solution
     from charm.api import load as load
     from charm.api import solve as solve
     from charm.errors import CharmError as CharmError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "CharmError": "charm.errors",
     "CharmModel": "charm.model",
-    "Solution": "charm.adaptation.solve",
+    "Solution": "charm.adaptation.solution",
     "Task": "charm.tasks.task",
     "View": "charm.tasks.view",
     "load": "charm.api",

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from charm.adaptation.solve import Clock, Solution, SolveOptions, Solver
+from charm.adaptation.options import SolveOptions
+from charm.adaptation.solution import Clock, Solution, improved
+from charm.adaptation.solve import open_solver
 from charm.devices import choose_device, place
 from charm.errors import CharmError
 from charm.model import CharmModel
@@ -34,7 +36,7 @@ def solve(
     Arguments:
         task: a Task, the content of an ARC task file, the path of one, or the id of a public task.
         model: a run folder or a saved model; None is the one that comes with CHARM.
-        options: further fields of `charm.adaptation.solve.SolveOptions`, such as `views` or `seed`.
+        options: further fields of `charm.adaptation.options.SolveOptions`, such as `views` or `seed`.
     """
     if isinstance(task, Mapping):
         task = task_from_json(dict(task), "task", "the task")
@@ -45,6 +47,11 @@ def solve(
     except TypeError as error:
         raise CharmError(f"unknown option: {error}") from error
     with place(device) as here:
-        return Solver(released_model() if model is None else Path(model), chosen, here).solve(
-            task, Clock(budget)
-        )
+        found: list[Solution] = []
+
+        def publish(_: str, solution: Solution) -> None:
+            found.append(improved(found[-1] if found else None, solution))
+
+        solver = open_solver(released_model() if model is None else Path(model), chosen, here)
+        solver.work([task], Clock(budget), lambda used, text: None, publish)
+        return found[-1]

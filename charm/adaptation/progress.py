@@ -13,7 +13,8 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from charm.adaptation.solve import Solution, SolveOptions
+from charm.adaptation.options import SolveOptions
+from charm.adaptation.solution import Solution
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.evaluation.submission import Submission, attempts, write_submission

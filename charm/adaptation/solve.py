@@ -1,321 +1,49 @@
 """Solving tasks nobody trained on, within a budget of seconds; there is an answer at any time.
 
-Each task starts from the trained model alone. In mode "memory" new rows learn its demonstrations and all else stays
-as it is; "composition" and "full" also move shared weights, which are put back afterwards.
+Tasks are solved in groups: a model that refines canvases takes one at a time, a writer learns a group together. A group
+that fails costs only itself.
 """
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
-import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Protocol
 
 import torch
 
 from charm import processes
+from charm.adaptation.canvas import Solver
 from charm.adaptation.crew import Crew, CrewTask
-from charm.adaptation.loop import (
-    Adaptation,
-    Recipe,
-    Scope,
-    private_rows,
-    private_tables,
-    shared_parameters,
-)
-from charm.adaptation.run import task_data
+from charm.adaptation.options import SolveOptions
+from charm.adaptation.solution import Clock, Say, Solution, improved
 from charm.adaptation.streams import read_tasks
+from charm.adaptation.writer import WriterSolver
 from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
-from charm.evaluation.ballots import ballots_of
-from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import protocol_named
-from charm.evaluation.ranking import Candidate, rank
-from charm.model import CharmModel, read_model_config
+from charm.model import read_model_config
 from charm.runs.checkpoint import newest_checkpoint
-from charm.runs.votes import Votes
-from charm.tasks.dataset import Dataset, TaskSet, assemble
-from charm.tasks.keyed import key_of
-from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.config import TrainConfig, read_config
 
-FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
-VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
-VOTE_MARGIN = 1.5  # times what the first votes let expect
-FEW_UPDATES = 100  # are too few: smaller batches then
-SMALLEST_BATCH = 16  # also that of the first updates, which tell what one costs
-
-Mode = Literal["memory", "composition", "full"]
-SCOPES: dict[Mode, Scope] = {"memory": "rows", "composition": "composition", "full": "full"}
+Group = tuple[Task, ...]
+News = str | tuple[str, Solution]  # a line of progress, or a task's id and its better answer
 
 
-@dataclass(frozen=True)
-class SolveOptions:
-    """How to adapt and vote. Learning rates are the paper's for unseen tasks."""
+class AnySolver(Protocol):
+    """A trained model on a device that answers groups of tasks."""
 
-    budget: float = 60.0
-    """Seconds for everything."""
-    steps: int = 1000
-    """Updates for each task at most."""
-    views: int = 128
-    """Views of each task that are learned and that vote, at most."""
-    batch: int = 128
-    """Examples in an update."""
-    mode: Mode = "memory"
-    """What may move: the task's own rows, also the memory's shared weights, or everything."""
-    halt_weight: float = 0.0
-    """Weight of the halting loss during adaptation."""
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.views < 1:
-            raise CharmError(f"views must be at least 1, not {self.views}")
-        _ = self.recipe  # which checks the rest
-
-    @property
-    def recipe(self) -> Recipe:
-        return Recipe(self.steps, self.batch, halt_weight=self.halt_weight, seed=self.seed)
+    def work(
+        self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Callable[[str, Solution], None]
+    ) -> None: ...
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """Ranked answers to every test input of a task, and how they were come by."""
-
-    answers: dict[Question, list[Candidate]]
-    updates: int
-    views: int
-    loss: float
-    exact_accuracy: float
-    seconds: float
-    diverged: bool = False
-    """Whether learning was given up because it diverged; the answers are those from before it."""
-
-    def __str__(self) -> str:
-        learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
-        if self.diverged:
-            learned = " (learning diverged; try another --mode)"
-        return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
-
-
-@dataclass
-class Learned:
-    """What learning a task's demonstrations came to."""
-
-    updates: int = 0
-    loss: float = math.nan
-    exact: float = math.nan
-    diverged: bool = False
-    """Whether the loss or a weight is no longer finite, so that votes would mean nothing."""
-
-
-Say = Callable[[float, str], None]
-
-
-def improved(old: Solution | None, new: Solution) -> Solution:
-    """The better of two solutions of a task: after more updates, or as many and more views.
-
-    A question that it leaves unanswered keeps the other's answers.
-    """
-    if old is None:
-        return new
-    better, other = (new, old) if (new.updates, new.views) > (old.updates, old.views) else (old, new)
-    answers = {
-        question: ranked or other.answers.get(question, []) for question, ranked in better.answers.items()
-    }
-    return replace(better, answers=answers, diverged=new.diverged)
-
-
-class Clock:
-    """Seconds of a budget: how many are left, and what share is used."""
-
-    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
-        self.seconds, self._now = seconds, now
-        self._began = now()
-
-    @property
-    def spent(self) -> float:
-        return self._now() - self._began
-
-    @property
-    def left(self) -> float:
-        return self.seconds - self.spent
-
-    @property
-    def used(self) -> float:
-        return self.spent / self.seconds
-
-    def share(self, tasks: int) -> Clock:
-        """A clock of its own for the next of so many remaining tasks; what a task leaves over the others share."""
-        return Clock(max(self.left, 1e-3) / tasks, self._now)
-
-
-def voting_seconds(seconds: float, seconds_per_view: float, views: int) -> float:
-    """What to keep for voting of a task's time: what all views will cost, but no more than its share."""
-    return min(VOTE_SHARE * seconds, VOTE_MARGIN * seconds_per_view * views)
-
-
-def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
-    """How many views shall have voted next: twice as many, or as many more as the time left allows, or no more."""
-    affordable = int(left / max(seconds_per_view, 1e-9))
-    return min(2 * views, limit, views + max(affordable, 0))
-
-
-def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: int) -> int:
-    """How many examples an update shall have: half as many, again and again, while the time allows too few updates."""
-    while batch // 2 >= SMALLEST_BATCH and left < min(steps, FEW_UPDATES) * seconds_per_update:
-        batch, seconds_per_update = batch // 2, seconds_per_update / 2
-    return batch
-
-
-class Solver:
-    """A trained model that answers one task after the other, each as if it were the only one."""
-
-    def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
-        self.options, self.place = options, place
-        saved = newest_checkpoint(run)
-        self.config = TrainConfig() if saved == run else read_config(run)  # a saved model tells no canvas
-        self.model = CharmModel.from_pretrained(saved, place.device)
-        self.scope = SCOPES[options.mode]
-        self.shared = shared_parameters(self.model, self.scope)
-        self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
-
-    def prepare(self, task: Task) -> Dataset:
-        """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""
-        instances = self.model.instances.copy()
-        config = task_data(self.config.data, self.options.views)
-        data = assemble(TaskSet(evaluate=(task,)), config, instances)
-        self.model.grow(instances)
-        with torch.no_grad():
-            for name, parameter in self.shared.items():
-                parameter.copy_(self.base[name])
-        return data
-
-    def adaptation(self, task: Task, data: Dataset, batch: int) -> Adaptation:
-        recipe = replace(self.options.recipe, batch=batch)
-        return Adaptation(self.model, data, recipe, self.scope, self.place, seed=key_of(task.id))
-
-    def solve(
-        self,
-        task: Task,
-        clock: Clock,
-        say: Say = lambda used, text: None,
-        publish: Callable[[Solution], None] = lambda solution: None,
-    ) -> Solution:
-        """Answer the test inputs of a task before the clock runs out; `publish` is told of every better answer.
-
-        The first views vote before anything is learned. Then the demonstrations are learned for as long as leaves
-        time to vote, and views vote in rounds, so that there are answers whenever the time ends.
-        """
-        options = self.options
-        learned = Learned()
-        solution: Solution | None = None
-
-        def answered(votes: dict[int, Votes], views: int) -> Solution:
-            answers = self._vote(data, votes, views)
-            new = Solution(answers, learned.updates, views, learned.loss, learned.exact, clock.spent)
-            better = improved(solution, new)
-            publish(better)
-            say(clock.used, f"{task.id}: {views} views have voted")
-            return better
-
-        data = self.prepare(task)
-        views = min(FIRST_VIEWS, options.views)
-        began = clock.spent
-        solution = answered({}, views)
-        cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
-        learned = self._learn(task, data, clock, voting_seconds(clock.seconds, cost, options.views), say)
-        if learned.diverged:
-            say(clock.used, f"{task.id}: learning diverged; the answers from before it stay")
-            solution = replace(solution, diverged=True)
-            publish(solution)
-        if learned.diverged or not learned.updates:
-            return solution
-        votes: dict[int, Votes] = {}  # of all rounds
-        more = views
-        voted = 0
-        while more > voted:
-            began = clock.spent
-            solution = answered(votes, more)
-            cost = (clock.spent - began) / (more - voted)
-            voted, more = more, next_views(more, options.views, cost, clock.left)
-        return solution
-
-    def _learn(self, task: Task, data: Dataset, clock: Clock, keep: float, say: Say) -> Learned:
-        """Learn the demonstrations until only `keep` seconds are left, in batches that fit the time and the memory."""
-        options = self.options
-        learned = Learned()
-        trial = batch = min(options.batch, SMALLEST_BATCH)
-        adaptation = self.adaptation(task, data, batch)
-        took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
-        while learned.updates < options.steps and clock.left - took >= keep:
-            began = clock.spent
-            if not _updated(adaptation):
-                if batch == 1:
-                    break  # the first answers stay
-                batch //= 2
-                adaptation.close()
-                del adaptation  # its memory goes to the next
-                adaptation = self.adaptation(task, data, batch)
-                continue
-            learned.updates += 1
-            took = clock.spent - began
-            if learned.updates == 2 or learned.updates % 10 == 0:
-                told, (learned.loss, learned.exact) = learned.updates, adaptation.progress()
-                if not math.isfinite(learned.loss):
-                    break
-                text = f"loss {learned.loss:.3f}, {learned.exact:.0%} of the demonstrations exact"
-                say(clock.used, f"{task.id}: update {learned.updates}: {text}")
-            if learned.updates == 2 < options.steps:  # the first also warms up
-                whole = took * options.batch / batch
-                left = clock.left - keep
-                fitting = fitting_batch(options.batch, whole, left, options.steps - learned.updates)
-                if batch == trial != fitting:
-                    batch = fitting
-                    adaptation.close()
-                    adaptation = self.adaptation(task, data, batch)
-        if told < learned.updates:
-            learned.loss, learned.exact = adaptation.progress()
-        # The last update's own result shows in the weights alone.
-        learned.diverged = learned.updates > 0 and not (math.isfinite(learned.loss) and self._is_finite(task))
-        adaptation.close()
-        return learned
-
-    def _is_finite(self, task: Task) -> bool:
-        """Whether everything that learning this task may move is a finite number."""
-        own, tables = private_rows(self.model, (task.id,)), private_tables(self.model)
-        moved = [tables[name].weight[rows] for name, rows in own.items()]
-        return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
-
-    def _vote(self, data: Dataset, votes: dict[int, Votes], views: int) -> dict[Question, list[Candidate]]:
-        """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them."""
-        loops = (self.model.config.reasoner.refinement_steps,)
-        votes |= predict(Request(self.model, data, loops, views, self.options.batch), self.place, votes)
-        ballots = ballots_of(votes, replace(protocol_named("continual"), loops=loops))
-        ranking = rank(ballots, data.questions)
-        # Scores rank empty grids too; here attempts are not spent on them.
-        return {
-            question: [one for one in ranking.top(number, 11) if one.grid.size][:10]
-            for number, question in enumerate(ranking.questions)
-        }
-
-
-def _updated(adaptation: Adaptation) -> bool:
-    """Whether an update could be made: False where the device's memory is too small for it."""
-    try:
-        adaptation.update()
-    except torch.OutOfMemoryError:
-        adaptation.model.zero_grad(set_to_none=True)  # what a part of the update may have left
-        return False
-    return True
+Make = Callable[[Path, SolveOptions, Place], AnySolver]
 
 
 def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
@@ -343,6 +71,17 @@ def _is_writer(run: Path) -> bool:
     return False
 
 
+def open_solver(run: Path, options: SolveOptions, place: Place) -> AnySolver:
+    """The solver for the model at `run`, by what it is."""
+    return WriterSolver(run, options, place) if _is_writer(run) else Solver(run, options, place)
+
+
+def groups_of(tasks: Sequence[Task], size: int, devices: int) -> list[Group]:
+    """Groups of about equal size, of at most `size` tasks; 0 makes one for each device."""
+    count = min(len(tasks), -(-len(tasks) // size) if size else devices)
+    return [tuple(tasks[number::count]) for number in range(count)]
+
+
 def solve(
     tasks: Sequence[Task],
     run: Path,
@@ -351,38 +90,38 @@ def solve(
     say: Say = lambda used, text: None,
     publish: Callable[[Task, Solution], None] = lambda task, solution: None,
     ended: Callable[[Task, str | None], None] = lambda task, problem: None,
-    make: type[Solver] = Solver,
+    make: Make = open_solver,
 ) -> dict[str, Solution]:
-    """Answer tasks with a trained model. Each device takes the next task when it is free, and its share of the time.
+    """Answer tasks with a trained model. Each device takes the next group when it is free, and its share of the time.
 
-    A single device is used by this process, several by a process each. A task that fails is tried once more in a fresh
-    process; the others are not harmed.
+    A writer learns `options.together` tasks in a group; other models take one task at a time. A single device is used
+    by this process, several by a process each. A group that fails is tried once more in a fresh process; the others
+    are not harmed.
 
     `say(share of the budget used, text)` is told of progress, `publish` of every better answer, and `ended` of the end
     of every task, with the reason if it failed. It is an error if no task has an answer.
     """
-    if _is_writer(run):
-        raise CharmError(
-            f"{run}: a writer cannot be adapted to new tasks yet; name a model that refines canvases"
-        )
     clock = Clock(options.budget)
     found: dict[str, Solution] = {}
     problems: list[str] = []
 
-    def received(job: CrewTask, news: Solution | str) -> None:
-        task = job.content
+    def received(job: CrewTask, news: News) -> None:
         if isinstance(news, str):
             say(clock.used, news)
             return
-        found[task.id] = improved(found.get(task.id), news)
-        publish(task, found[task.id])
+        name, solution = news
+        found[name] = improved(found.get(name), solution)
+        publish(by_id[name], found[name])
 
     def done(job: CrewTask, problem: str | None) -> None:
         if problem is not None:
             problems.append(problem)
-        ended(job.content, problem)
+        for task in job.content:
+            ended(task, problem)
 
-    jobs = [CrewTask(task) for task in tasks]
+    by_id = {task.id: task for task in tasks}
+    size = options.together if _is_writer(run) else 1
+    jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
     if len(devices) == 1:
         with place(devices[0]) as here:
             jobs = _solve_here(jobs, make(run, options, here), clock, received, done)
@@ -404,18 +143,18 @@ def solve(
 
 def _solve_here(
     jobs: Sequence[CrewTask],
-    solver: Solver,
+    solver: AnySolver,
     clock: Clock,
-    received: Callable[[CrewTask, Solution | str], None],
+    received: Callable[[CrewTask, News], None],
     done: Callable[[CrewTask, str | None], None],
 ) -> list[CrewTask]:
-    """Solve tasks in this process until one fails, and return those that are left to fresh processes.
+    """Solve groups in this process until one fails, and return those that are left to fresh processes.
 
     A failure may have harmed this process for good, as an error of CUDA does.
     """
     left = deque(jobs)
 
-    def tell(job: CrewTask, news: Solution | str) -> None:
+    def tell(job: CrewTask, news: News) -> None:
         try:
             received(job, news)
         except Exception as error:
@@ -424,11 +163,11 @@ def _solve_here(
     while left:
         job, problem = left[0], None
         try:
-            solver.solve(
+            solver.work(
                 job.content,
                 clock.share(len(left)),
                 lambda used, text: tell(job, text),  # noqa: B023
-                lambda solution: tell(job, solution),  # noqa: B023
+                lambda name, solution: tell(job, (name, solution)),  # noqa: B023
             )
         except _Unpublished as error:
             raise error.error from None
@@ -444,7 +183,7 @@ def _solve_here(
     return []
 
 
-def _work(connection: Connection, run: Path, options: SolveOptions, device: str, make: type[Solver]) -> None:
+def _work(connection: Connection, run: Path, options: SolveOptions, device: str, make: Make) -> None:
     """One process on one device, as `Crew` wants it."""
 
     def send(kind: str, content: Any) -> None:
@@ -459,16 +198,16 @@ def _work(connection: Connection, run: Path, options: SolveOptions, device: str,
             send("ready", None)
             while True:
                 try:
-                    task, seconds = connection.recv()
+                    tasks, seconds = connection.recv()
                 except (EOFError, OSError):
                     return
                 problem = None
                 try:
-                    solver.solve(
-                        task,
+                    solver.work(
+                        tasks,
                         Clock(seconds),
                         lambda used, text: send("news", text),
-                        lambda solution: send("news", solution),
+                        lambda name, solution: send("news", (name, solution)),
                     )
                 except CharmError as error:
                     problem = str(error)

@@ -7,27 +7,30 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional, arg
 
+from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
 from charm.commands.flags import Switch, flag
 
 if TYPE_CHECKING:
-    from charm.adaptation.solve import Solution
+    from charm.adaptation.solution import Solution
 
 
 def solve(
     tasks: Annotated[Positional[tuple[Path, ...]], arg(metavar="PATH ...", help_behavior_hint="(required)")],
     *,
     checkpoint: Annotated[Path | None, flag("MODEL", "the one that comes with CHARM")] = None,
-    mode: Annotated[Literal["memory", "composition", "full"], flag("MODE")] = "memory",
+    mode: Annotated[Mode, flag("MODE")] = "auto",
     budget: str = "60s",
-    steps: int = 1000,
+    steps: Annotated[int | None, flag("INT", "1000 for each task; as time allows for a writer")] = None,
     views: int = 128,
     batch: int = 128,
     halt_weight: float = 0.0,
     seed: int = 0,
+    together: int = 0,
+    writer: WriterRecipe = WriterRecipe(),  # noqa: B008
     device: str = "auto",
     out: Annotated[
         Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")
@@ -49,13 +52,15 @@ def solve(
     Args:
         tasks: JSON files of one ARC task or of many by id (Kaggle challenges), or folders; test outputs are ignored.
         checkpoint: a run folder or a saved model; CHARM's own learned ARC-AGI-1's training tasks for eleven minutes.
-        mode: what learns: a task's rows (memory), also the memory's shared weights (composition), or all (full).
-        budget: time for everything, such as 90s, 5m or 12h.
-        steps: updates for each task at most.
-        views: views of each task that are learned and that vote, at most.
+        mode: memory (a task's rows), composition (the memory's shared weights, too), full (all) or memory-then-full.
+        budget: time for everything, such as 90s, 5m or 12h; 10s/task is 10 seconds for each task.
+        steps: updates at most.
+        views: views of each task that vote, at most.
         batch: examples in an update.
         halt_weight: weight of the halting loss while learning.
         seed: decides the order of examples.
+        together: tasks that a writer learns together in one copy of the weights; 0 is all that a device has.
+        writer: how a writer learns.
         device: cuda, xpu, mps, cpu, or the best there is; cuda:1 is that one alone.
         out: where the submission goes.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
@@ -65,7 +70,7 @@ def solve(
     from dataclasses import replace
 
     from charm.adaptation.progress import SubmissionInProgress
-    from charm.adaptation.solve import SolveOptions, load_tasks, solve_devices
+    from charm.adaptation.solve import load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
     from charm.adaptation.streams import left_out
     from charm.errors import CharmError
@@ -73,10 +78,13 @@ def solve(
     from charm.progress import bar, say
     from charm.runs.checkpoint import newest_checkpoint
 
-    options = SolveOptions(seconds_of(budget), steps, views, batch, mode, halt_weight, seed)
     if not tasks:
         raise CharmError("name at least one task file")
+    seconds = seconds_of(budget.removesuffix("/task"))  # before anything is loaded
+    options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer)
     loaded, skipped = load_tasks(tasks)
+    if budget.endswith("/task"):
+        options = replace(options, budget=seconds * len(loaded))
     model = checkpoint or released_model()
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
     for reason in left_out(skipped):

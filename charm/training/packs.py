@@ -18,13 +18,17 @@ from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
-from charm.tasks.sampling import Draw, Mixture, Stream
-from charm.tasks.sequences import LONGEST, Pack, pack_pairs, sequence_lengths
+from charm.tasks.sampling import Draw, IndexBlock, Mixture, Stream
+from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.view import DIHEDRAL_READS, decode
 from charm.training.slots import to_device
 
 LOOK_AHEAD = 4096  # sequences of the stream whose mean length tells how many fit a pack
 SPARE = 1.5  # room for so many times the sequences of an average pack; attention is slower with more
+
+# Many short sequences in a row must not leave a small pack with more padding than the longest sequence: attention on a
+# GPU would not reach its end.
+LEAST_ROOM = 96
 
 
 class Packs:
@@ -33,13 +37,13 @@ class Packs:
     def __init__(
         self, data: Dataset, tokens: int, seed: int, device: torch.device, rank: int = 0, world: int = 1
     ) -> None:
-        if tokens < LONGEST:
-            raise CharmError(f"a pack must have room for the longest pair, {LONGEST} tokens; got {tokens}")
+        if tokens < (longest := longest_sequence(data)):
+            raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
         self.tokens, self.rank, self.world = tokens, rank, world
         puzzle, codes = data.instances.table()
         self.dihedrals, _ = decode(codes)
         self.shapes = data.bank.shape.numpy()
-        blocks = [block for mixture in data.mixtures.values() for block in mixture.blocks]
+        blocks = _blocks(data)
         evaluated = {data.instances.puzzles.index(question.task_id) for question in data.questions}
         focused = [block for block in blocks if int(puzzle[block.rows[0]]) in evaluated]
         self.streams = [
@@ -50,7 +54,7 @@ class Packs:
         self.keys: Keys = data.keys().to(device)
         ahead = np.arange(LOOK_AHEAD)
         shortest = min(self._lengths(stream, ahead)[1].mean() for stream in self.streams)
-        self.room = math.ceil(SPARE * tokens / shortest)
+        self.room = max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM)
         self.taken = [0, 0]  # sequences that this process has taken from its share of each stream
         self.row_N = torch.zeros(self.room, dtype=torch.long, device=device)
         self.pack = Pack(
@@ -87,3 +91,14 @@ class Packs:
 
     def restore(self, saved: dict[str, Any]) -> None:
         self.taken = [*saved["taken"].tolist(), 0][:2]  # earlier versions had one stream
+
+
+def longest_sequence(data: Dataset) -> int:
+    """Tokens of the longest pair that is trained on, under the view that makes it longest."""
+    shapes = data.bank.shape.numpy()[np.concatenate([block.pairs for block in _blocks(data)])]
+    swaps = np.ones(len(shapes), bool)
+    return int(max(sequence_lengths(shapes, swaps).max(), sequence_lengths(shapes, ~swaps).max()))
+
+
+def _blocks(data: Dataset) -> list[IndexBlock]:
+    return [block for mixture in data.mixtures.values() for block in mixture.blocks]

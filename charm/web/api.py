@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from charm.adaptation.solve import Mode, SolveOptions
+from charm.adaptation.options import Mode, SolveOptions
 from charm.config import is_number
 from charm.domains import domain_of
 from charm.drawing.grids import HATCH, PALETTE
@@ -49,6 +49,7 @@ TITLES = {
 }
 CANVASES = ("full", "pair", "puzzle")
 MODES: dict[Mode, str] = {
+    "auto": "what the model does best with",
     "memory": "the task's own rows",
     "composition": "also the memory's shared weights",
     "full": "everything",
@@ -354,7 +355,7 @@ def solve_request(library: Library, body: JsonObject) -> tuple[Task, str, Path, 
         raise CharmError("a task's name must be one line of 1 to 100 characters")
     if not isinstance(model, str) or model not in models_json(library)["models"]:
         raise CharmError(f"unknown model {model!r}, or one without a checkpoint")
-    budget, mode = body.get("budget", 60), body.get("mode", "memory")
+    budget, mode = body.get("budget", 60), body.get("mode", "auto")
     if not is_number(budget):
         raise CharmError("the budget must be a number of seconds")
     if not isinstance(mode, str) or mode not in MODES:

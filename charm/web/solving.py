@@ -13,7 +13,9 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from charm import processes
-from charm.adaptation.solve import Solution, SolveOptions, solve, solve_devices
+from charm.adaptation.options import SolveOptions
+from charm.adaptation.solution import Solution
+from charm.adaptation.solve import solve, solve_devices
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts

@@ -12,8 +12,10 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from charm.adaptation.options import SolveOptions
 from charm.adaptation.progress import SubmissionInProgress
-from charm.adaptation.solve import Solution, SolveOptions, load_tasks
+from charm.adaptation.solution import Solution
+from charm.adaptation.solve import load_tasks
 from charm.commands.adapt import adapt
 from charm.commands.solve import solve
 from charm.errors import CharmError
@@ -138,7 +140,7 @@ def test_solve_writes_a_whole_submission_from_the_start(
     base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A command that is stopped leaves an entry for every task, with the best answers so far."""
-    from charm.adaptation.solve import Solver
+    from charm.adaptation.canvas import Solver
 
     real, solved, told = Solver.solve, [], []
 
@@ -221,7 +223,7 @@ def test_a_task_that_fails_is_named_in_the_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The command fails then, after the others were solved; resumed, it tries that task alone."""
-    from charm.adaptation.solve import Solver
+    from charm.adaptation.canvas import Solver
 
     real, told = Solver.solve, []
 

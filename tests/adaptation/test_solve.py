@@ -12,24 +12,12 @@ import numpy as np
 import pytest
 import torch
 
+from charm.adaptation.canvas import Solver, fitting_batch
 from charm.adaptation.drift import changed_values, snapshot
 from charm.adaptation.loop import Adaptation, private_rows
-from charm.adaptation.solve import (
-    Clock,
-    Mode,
-    Say,
-    Solution,
-    SolveOptions,
-    Solver,
-    _work,
-    fitting_batch,
-    improved,
-    load_tasks,
-    next_views,
-    solve,
-    solve_devices,
-    voting_seconds,
-)
+from charm.adaptation.options import Mode, SolveOptions
+from charm.adaptation.solution import Clock, Say, Solution, improved, next_views, voting_seconds
+from charm.adaptation.solve import _work, load_tasks, solve, solve_devices
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
@@ -398,7 +386,7 @@ def test_it_is_an_error_if_no_process_could_answer(unseen: Path, tmp_path: Path)
 def test_a_worker_ends_when_nobody_reads_its_answers(base: Path, unseen: Path) -> None:
     """SIGKILL leaves the command no time to end its processes, which would keep their GPUs for hours."""
     connection = Mock()
-    connection.recv.return_value = one(unseen), 600.0
+    connection.recv.return_value = (one(unseen),), 600.0
     connection.send.side_effect = [None, None, BrokenPipeError]  # ready, a first answer, and then
     with pytest.raises(SystemExit):
         _work(connection, base, replace(OPTIONS, steps=10**6), "cpu", Solver)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from charm.adaptation.canvas import Solver
 from charm.adaptation.loop import Recipe
+from charm.adaptation.options import SolveOptions
 from charm.adaptation.run import StreamOptions, run_stream
-from charm.adaptation.solve import SolveOptions, Solver
 from charm.automata.run import evaluate_car, train_car
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol

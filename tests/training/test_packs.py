@@ -11,7 +11,7 @@ import torch
 from charm.errors import CharmError
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.sequences import LONGEST, START
-from charm.training.packs import Packs
+from charm.training.packs import Packs, longest_sequence
 from tests.toy import toy_config, write_toy_tasks
 
 CPU = torch.device("cpu")
@@ -65,8 +65,10 @@ def test_other_seeds_give_other_packs(data: Dataset) -> None:
 
 
 def test_a_pack_must_hold_the_longest_pair(data: Dataset) -> None:
-    with pytest.raises(CharmError, match=f"{LONGEST} tokens; got {LONGEST - 1}"):
-        Packs(data, LONGEST - 1, 0, CPU)
+    assert longest_sequence(data) == 3 + 2 * 3 * 4  # two grids of 3 x 3
+    assert taken(Packs(data, 27, 0, CPU), 2)
+    with pytest.raises(CharmError, match="27 tokens; got 26"):
+        Packs(data, 26, 0, CPU)
 
 
 def test_focused_packs_hold_the_evaluated_tasks_alone(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from charm.adaptation.solve import SolveOptions, solve
+from charm.adaptation.options import SolveOptions
+from charm.adaptation.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.submission import attempts
 from charm.tasks.sources import load_source

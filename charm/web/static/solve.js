@@ -32,7 +32,7 @@ async function solvePage(root) {
   const { models, waiting } = await ask("/api/models");
   const model = selection("model", models.map((one) => [one, one]), models[0]);
   const budget = field("budget", "number", 60, { min: 1, max: 86400 });
-  const mode = selection("mode", page.modes, "memory");
+  const mode = selection("mode", page.modes, "auto");
   const trouble = element("div"), result = element("div");
   const start = button("solve", () => attempt(trouble, async () => {
     start.disabled = true;  // at once: the second click of two would be refused

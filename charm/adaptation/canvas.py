@@ -1,0 +1,224 @@
+"""Solving a task with a model that refines canvases, within a budget of seconds; there is an answer at any time.
+
+Each task starts from the trained model alone. In mode "memory" new rows learn its demonstrations and all else stays
+as it is; "composition" and "full" also move shared weights, which are put back afterwards.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import torch
+
+from charm.adaptation.loop import (
+    Adaptation,
+    Recipe,
+    Scope,
+    private_rows,
+    private_tables,
+    shared_parameters,
+)
+from charm.adaptation.options import Mode, SolveOptions
+from charm.adaptation.run import task_data
+from charm.adaptation.solution import (
+    Clock,
+    Say,
+    Solution,
+    improved,
+    next_views,
+    vote,
+    voting_seconds,
+)
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
+from charm.model import CharmModel
+from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.votes import Votes
+from charm.tasks.dataset import Dataset, TaskSet, assemble
+from charm.tasks.keyed import key_of
+from charm.tasks.questions import Question
+from charm.tasks.task import Task
+from charm.training.config import TrainConfig, read_config
+
+FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
+FEW_UPDATES = 100  # are too few: smaller batches then
+SMALLEST_BATCH = 16  # also that of the first updates, which tell what one costs
+
+STEPS = 1000  # for each task at most, if not said otherwise
+SCOPES: dict[Mode, Scope] = {
+    "auto": "rows",
+    "memory": "rows",
+    "composition": "composition",
+    "full": "full",
+}
+
+
+@dataclass
+class Learned:
+    """What learning a task's demonstrations came to."""
+
+    updates: int = 0
+    loss: float = math.nan
+    exact: float = math.nan
+    diverged: bool = False
+    """Whether the loss or a weight is no longer finite, so that votes would mean nothing."""
+
+
+def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: int) -> int:
+    """How many examples an update shall have: half as many, again and again, while the time allows too few updates."""
+    while batch // 2 >= SMALLEST_BATCH and left < min(steps, FEW_UPDATES) * seconds_per_update:
+        batch, seconds_per_update = batch // 2, seconds_per_update / 2
+    return batch
+
+
+class Solver:
+    """A trained model that answers one task after the other, each as if it were the only one."""
+
+    def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
+        if options.mode not in SCOPES:
+            raise CharmError(f"mode {options.mode} is for writers; this model refines canvases")
+        self.options, self.place = options, place
+        saved = newest_checkpoint(run)
+        self.config = TrainConfig() if saved == run else read_config(run)  # a saved model tells no canvas
+        self.model = CharmModel.from_pretrained(saved, place.device)
+        self.scope = SCOPES[options.mode]
+        self.shared = shared_parameters(self.model, self.scope)
+        self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
+
+    @property
+    def recipe(self) -> Recipe:
+        options = self.options
+        steps = STEPS if options.steps is None else options.steps
+        return Recipe(steps, options.batch, halt_weight=options.halt_weight, seed=options.seed)
+
+    def prepare(self, task: Task) -> Dataset:
+        """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""
+        instances = self.model.instances.copy()
+        config = task_data(self.config.data, self.options.views)
+        data = assemble(TaskSet(evaluate=(task,)), config, instances)
+        self.model.grow(instances)
+        with torch.no_grad():
+            for name, parameter in self.shared.items():
+                parameter.copy_(self.base[name])
+        return data
+
+    def adaptation(self, task: Task, data: Dataset, batch: int) -> Adaptation:
+        recipe = replace(self.recipe, batch=batch)
+        return Adaptation(self.model, data, recipe, self.scope, self.place, seed=key_of(task.id))
+
+    def work(
+        self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Callable[[str, Solution], None]
+    ) -> None:
+        """Answer tasks, one after the other; each publishes its better answers under its id."""
+        for done, task in enumerate(tasks):
+            share = clock.share(len(tasks) - done)
+            self.solve(task, share, say, lambda solution: publish(task.id, solution))  # noqa: B023
+
+    def solve(
+        self,
+        task: Task,
+        clock: Clock,
+        say: Say = lambda used, text: None,
+        publish: Callable[[Solution], None] = lambda solution: None,
+    ) -> Solution:
+        """Answer the test inputs of a task before the clock runs out; `publish` is told of every better answer.
+
+        The first views vote before anything is learned. Then the demonstrations are learned for as long as leaves
+        time to vote, and views vote in rounds, so that there are answers whenever the time ends.
+        """
+        options = self.options
+        learned = Learned()
+        solution: Solution | None = None
+
+        def answered(votes: dict[int, Votes], views: int) -> Solution:
+            answers = self._vote(data, votes, views)
+            new = Solution(answers, learned.updates, views, learned.loss, learned.exact, clock.spent)
+            better = improved(solution, new)
+            publish(better)
+            say(clock.used, f"{task.id}: {views} views have voted")
+            return better
+
+        data = self.prepare(task)
+        views = min(FIRST_VIEWS, options.views)
+        began = clock.spent
+        solution = answered({}, views)
+        cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
+        learned = self._learn(task, data, clock, voting_seconds(clock.seconds, cost, options.views), say)
+        if learned.diverged:
+            say(clock.used, f"{task.id}: learning diverged; the answers from before it stay")
+            solution = replace(solution, diverged=True)
+            publish(solution)
+        if learned.diverged or not learned.updates:
+            return solution
+        votes: dict[int, Votes] = {}  # of all rounds
+        more = views
+        voted = 0
+        while more > voted:
+            began = clock.spent
+            solution = answered(votes, more)
+            cost = (clock.spent - began) / (more - voted)
+            voted, more = more, next_views(more, options.views, cost, clock.left)
+        return solution
+
+    def _learn(self, task: Task, data: Dataset, clock: Clock, keep: float, say: Say) -> Learned:
+        """Learn the demonstrations until only `keep` seconds are left, in batches that fit the time and the memory."""
+        options, steps = self.options, self.recipe.steps
+        learned = Learned()
+        trial = batch = min(options.batch, SMALLEST_BATCH)
+        adaptation = self.adaptation(task, data, batch)
+        took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
+        while learned.updates < steps and clock.left - took >= keep:
+            began = clock.spent
+            if not _updated(adaptation):
+                if batch == 1:
+                    break  # the first answers stay
+                batch //= 2
+                adaptation.close()
+                del adaptation  # its memory goes to the next
+                adaptation = self.adaptation(task, data, batch)
+                continue
+            learned.updates += 1
+            took = clock.spent - began
+            if learned.updates == 2 or learned.updates % 10 == 0:
+                told, (learned.loss, learned.exact) = learned.updates, adaptation.progress()
+                if not math.isfinite(learned.loss):
+                    break
+                text = f"loss {learned.loss:.3f}, {learned.exact:.0%} of the demonstrations exact"
+                say(clock.used, f"{task.id}: update {learned.updates}: {text}")
+            if learned.updates == 2 < steps:  # the first also warms up
+                whole = took * options.batch / batch
+                left = clock.left - keep
+                fitting = fitting_batch(options.batch, whole, left, steps - learned.updates)
+                if batch == trial != fitting:
+                    batch = fitting
+                    adaptation.close()
+                    adaptation = self.adaptation(task, data, batch)
+        if told < learned.updates:
+            learned.loss, learned.exact = adaptation.progress()
+        # The last update's own result shows in the weights alone.
+        learned.diverged = learned.updates > 0 and not (math.isfinite(learned.loss) and self._is_finite(task))
+        adaptation.close()
+        return learned
+
+    def _is_finite(self, task: Task) -> bool:
+        """Whether everything that learning this task may move is a finite number."""
+        own, tables = private_rows(self.model, (task.id,)), private_tables(self.model)
+        moved = [tables[name].weight[rows] for name, rows in own.items()]
+        return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
+
+    def _vote(self, data: Dataset, votes: dict[int, Votes], views: int) -> dict[Question, list[Candidate]]:
+        return vote(self.model, data, votes, views, self.options.batch, self.place)
+
+
+def _updated(adaptation: Adaptation) -> bool:
+    """Whether an update could be made: False where the device's memory is too small for it."""
+    try:
+        adaptation.update()
+    except torch.OutOfMemoryError:
+        adaptation.model.zero_grad(set_to_none=True)  # what a part of the update may have left
+        return False
+    return True

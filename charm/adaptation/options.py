@@ -1,0 +1,86 @@
+"""How to solve: everything that can be chosen, in one typed record. Imports no torch, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+from charm.errors import CharmError
+
+Mode = Literal["auto", "memory", "composition", "full", "memory-then-full"]
+
+
+@dataclass(frozen=True)
+class WriterRecipe:
+    """How a writer learns a group of tasks together. It has no effect on models that refine canvases."""
+
+    lr: float = 5e-4
+    """Learning rate of shared weights: Muon for matrices, AdamW for the rest."""
+    weight_decay: float = 0.1
+    """Decoupled weight decay of shared weights."""
+    task_lr: float = 1e-2
+    """Learning rate of the tasks' vectors (AdamW)."""
+    task_weight_decay: float = 0.01
+    """Decoupled weight decay of the tasks' vectors."""
+    warmup: int = 20
+    """Updates over which all learning rates rise linearly."""
+    cooldown: float = 0.4
+    """Last share of the learning time over which all learning rates fall linearly to zero."""
+    memory_share: float = 0.2
+    """Share of the learning time for the memory alone, in mode memory-then-full."""
+    start: Literal["mean", "nearest", "zero"] = "mean"
+    """Where a new task's vector starts: the mean of the known tasks' vectors, the one that explains its demonstrations
+    best, or zero."""
+    views: int = 1000
+    """Views of each task that are learned, at most."""
+    tokens: int = 0
+    """Tokens in each update; 0 chooses by device and number of tasks."""
+    ema: float = 0.0
+    """Decay of a moving average of the weights, which votes then use; 0 turns it off."""
+    dropout: float = -1.0
+    """Share of activations dropped while learning; -1 is as the model was trained."""
+    vote_share: float = 0.2
+    """Share of the time that is kept for voting, at most."""
+    compile: Literal["auto", "on", "off"] = "auto"
+    """torch.compile the loss; auto: on CUDA, where there is time enough."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            as_trained = name == "dropout" and value == -1
+            if isinstance(value, int | float) and not (0 <= value < math.inf or as_trained):
+                raise CharmError(f"writer.{name} must be a number >= 0, got {value}")
+        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout"):
+            if getattr(self, name) >= 1:
+                raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
+        if self.views < 1:
+            raise CharmError(f"writer.views must be >= 1, got {self.views}")
+
+
+@dataclass(frozen=True)
+class SolveOptions:
+    """How to adapt and vote. Learning rates are the paper's for unseen tasks."""
+
+    budget: float = 60.0
+    """Seconds for everything."""
+    steps: int | None = None
+    """Updates at most; None: 1000 for each task, and as many as the time allows for a writer."""
+    views: int = 128
+    """Views of each task that vote, at most; a model that refines canvases learns the same ones."""
+    batch: int = 128
+    """Examples in an update, and predictions made at once."""
+    mode: Mode = "auto"
+    """What may move: the tasks' own rows (memory), also the memory's shared weights (composition), everything (full),
+    or first the memory and then everything (memory-then-full). Auto: full for a writer, memory for other models."""
+    halt_weight: float = 0.0
+    """Weight of the halting loss during adaptation."""
+    seed: int = 0
+    together: int = 0
+    """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
+    writer: WriterRecipe = field(default_factory=WriterRecipe)
+
+    def __post_init__(self) -> None:
+        if self.views < 1:
+            raise CharmError(f"views must be at least 1, not {self.views}")
+        if min(self.steps or 0, self.halt_weight, self.together) < 0 or self.batch < 1:
+            raise CharmError("steps, halt_weight and together must be >= 0, and batch >= 1")

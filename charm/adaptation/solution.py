@@ -1,0 +1,119 @@
+"""What solving a task comes to, the clock that it is given, and the vote that ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from charm.devices import Place
+from charm.evaluation.ballots import ballots_of
+from charm.evaluation.predict import Request, predict
+from charm.evaluation.protocols import protocol_named
+from charm.evaluation.ranking import Candidate, rank
+from charm.evaluation.run import as_asked
+from charm.model import CharmModel
+from charm.runs.votes import Votes
+from charm.tasks.dataset import Dataset
+from charm.tasks.questions import Question
+
+VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
+VOTE_MARGIN = 1.5  # times what the first votes let expect
+CANDIDATES = 1000  # of each question are kept at most
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Ranked answers to every test input of a task, and how they were come by."""
+
+    answers: dict[Question, list[Candidate]]
+    updates: int
+    views: int
+    loss: float
+    exact_accuracy: float
+    seconds: float
+    diverged: bool = False
+    """Whether learning was given up because it diverged; the answers are those from before it."""
+
+    def __str__(self) -> str:
+        learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
+        if self.diverged:
+            learned = " (learning diverged; try another --mode)"
+        return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
+
+
+Say = Callable[[float, str], None]
+
+
+def improved(old: Solution | None, new: Solution) -> Solution:
+    """The better of two solutions of a task: after more updates, or as many and more views.
+
+    A question that it leaves unanswered keeps the other's answers.
+    """
+    if old is None:
+        return new
+    better, other = (new, old) if (new.updates, new.views) > (old.updates, old.views) else (old, new)
+    answers = {
+        question: ranked or other.answers.get(question, []) for question, ranked in better.answers.items()
+    }
+    return replace(better, answers=answers, diverged=new.diverged)
+
+
+class Clock:
+    """Seconds of a budget: how many are left, and what share is used."""
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.seconds, self._now = seconds, now
+        self._began = now()
+
+    @property
+    def spent(self) -> float:
+        return self._now() - self._began
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.spent
+
+    @property
+    def used(self) -> float:
+        return self.spent / self.seconds
+
+    def share(self, tasks: int) -> Clock:
+        """A clock of its own for the next of so many remaining tasks; what a task leaves over the others share."""
+        return Clock(max(self.left, 1e-3) / tasks, self._now)
+
+
+def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: float = VOTE_SHARE) -> float:
+    """What to keep for voting of a task's time: what all views will cost, but no more than its share."""
+    return min(share * seconds, VOTE_MARGIN * seconds_per_view * views)
+
+
+def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
+    """How many views shall have voted next: twice as many, or as many more as the time left allows, or no more."""
+    affordable = int(left / max(seconds_per_view, 1e-9))
+    return min(2 * views, limit, views + max(affordable, 0))
+
+
+def vote(
+    model: CharmModel,
+    data: Dataset,
+    votes: dict[int, Votes],
+    views: int,
+    batch: int,
+    place: Place,
+    stop: Callable[[], bool] = lambda: False,
+) -> dict[Question, list[Candidate]]:
+    """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them.
+
+    Once `stop()` is true, the votes made so far are ranked.
+    """
+    reasoner = model.config.reasoner
+    protocol = replace(protocol_named("continual"), loops=(reasoner.refinement_steps,))
+    protocol = as_asked(protocol, reasoner.kind)
+    votes |= predict(Request(model, data, protocol.loops, views, batch), place, votes, stop=stop)
+    ranking = rank(ballots_of(votes, protocol), data.questions, protocol.order or "votes")
+    # Scores rank empty grids too; here attempts are not spent on them.
+    return {
+        question: [one for one in ranking.top(number, CANDIDATES + 1) if one.grid.size][:CANDIDATES]
+        for number, question in enumerate(ranking.questions)
+    }

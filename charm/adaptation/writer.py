@@ -1,0 +1,320 @@
+"""Solving tasks with a writer: a group of tasks is learned together in one copy of the weights, then all vote.
+
+Tasks that are learned together help each other, and one task does not fill a GPU. Each group starts from the trained
+model alone, with new vectors for its tasks.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from charm.adaptation.loop import private_tables
+from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
+from charm.adaptation.run import task_data
+from charm.adaptation.solution import Clock, Say, Solution, next_views, vote, voting_seconds
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
+from charm.memory import CoSE, Lookup
+from charm.model import CharmModel
+from charm.reasoner.writer import Writer
+from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.votes import Votes
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
+from charm.tasks.keyed import key_of
+from charm.tasks.keys import ArcKey
+from charm.tasks.questions import Question
+from charm.tasks.task import Task
+from charm.training.config import OptimizerConfig, read_config
+from charm.training.engine import compiles
+from charm.training.graphs import UpdateGraphs
+from charm.training.optimizers import MovingAverage, Optimizers
+from charm.training.packs import Packs, longest_sequence
+
+LOOK_EVERY = 10  # updates between looks at the loss, which wait for the device
+EARLY_AT = 0.5  # of the learning time, first answers are written, in case that the command is killed
+EARLY_VIEWS = 2
+EARLY_SECONDS = 60.0  # shorter groups have no early answers
+FIRST_VIEWS = 8  # vote in the first round after learning
+COMPILE_SECONDS = 90.0  # groups with less time are not worth compiling for
+RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
+ASKED_AT_ONCE = 512  # answers that an accelerator writes at once
+
+Loss = Callable[..., tuple[Tensor, dict[str, Tensor]]]
+
+
+def rates(update: int, used: float, mode: Mode, recipe: WriterRecipe) -> tuple[float, float]:
+    """What to multiply the memory's and the shared weights' learning rates by.
+
+    `used` is the share of the learning time that has passed. Rates rise over the first updates and fall to zero
+    towards the end; in mode memory-then-full the shared weights begin to move when the memory's share is over.
+    """
+    scale = min(1.0, (update + 1) / recipe.warmup) if recipe.warmup else 1.0
+    if recipe.cooldown:
+        scale *= min(1.0, max(1 - used, 0.0) / recipe.cooldown)
+    if mode != "memory-then-full":
+        return scale, scale
+    return scale, scale * min(1.0, max(used - recipe.memory_share, 0.0) / RISE)
+
+
+class WriterAdaptation:
+    """A writer that is learning the demonstrations of a group, update by update."""
+
+    def __init__(
+        self,
+        model: CharmModel,
+        packs: Packs,
+        loss: Loss,
+        recipe: WriterRecipe,
+        mode: Mode,
+        seed: int,
+    ) -> None:
+        self.model, self.packs, self.loss, self.recipe, self.mode = model, packs, loss, recipe, mode
+        self.seed, self.updates = seed, 0
+        device = packs.row_N.device
+        graphed = device.type == "cuda"
+        config = OptimizerConfig(
+            lr=recipe.lr,
+            weight_decay=recipe.weight_decay,
+            factors="rows" if model.config.memory.sparse_base else "adamw",
+            factor_lr=recipe.task_lr,
+            factor_weight_decay=recipe.task_weight_decay,
+        )
+        self.optimizers = Optimizers(model, config, 1, graphed)
+        self.average = MovingAverage(self.optimizers.dense, recipe.ema)
+        self.graphs = UpdateGraphs(model, partial(print, file=sys.stderr)) if graphed else None
+        memory = {id(parameter) for parameter in model.memory.parameters()}
+        self._groups = [
+            (group, float(full["lr"]), id(group["params"][0]) in memory)
+            for optimizer, groups in zip(self.optimizers.all, self.optimizers.full, strict=True)
+            for group, full in zip(optimizer.param_groups, groups, strict=True)
+        ]
+        self._measured: list[Tensor] = []
+
+    def update(self, used: float) -> None:
+        """One update, where this share of the learning time has passed."""
+        self.packs.prepare()
+        for_memory, for_shared = rates(self.updates, used, self.mode, self.recipe)
+        for group, rate, is_memory in self._groups:
+            now = rate * (for_memory if is_memory else for_shared)
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(now)
+            else:
+                group["lr"] = now
+        if self.graphs is None and self.mode == "memory-then-full":
+            # A recorded update computes these gradients in any case; a rate of zero keeps the weights where they are.
+            self.model.reasoner.requires_grad_(for_shared > 0)
+        torch.manual_seed(key_of("dropout", self.seed, self.updates) >> 1)
+        if self.graphs is None:
+            metrics = self._update_packed(self.packs)
+        else:
+            metrics = self.graphs(self._update_packed, self.packs)
+        self.updates += 1
+        self._measured.append(torch.stack([metrics["loss"], metrics["exact_accuracy"]]))
+
+    def _update_packed(self, packs: Packs) -> dict[str, Tensor]:
+        """Device half of `update`; never synchronises with the host."""
+        loss, metrics = self.loss(packs.pack, self.model.task(packs.row_N))
+        loss.backward()
+        self.optimizers.step()
+        self.average.update()
+        return metrics
+
+    def progress(self) -> tuple[float, float]:
+        """Mean loss and share of exact demonstrations since the last call."""
+        if not self._measured:
+            return math.nan, math.nan
+        loss, exact = torch.stack(self._measured).mean(0).tolist()
+        self._measured.clear()
+        return loss, exact
+
+    def close(self) -> None:
+        """Free the recorded updates on the GPU; call this before another adaptation begins."""
+        if self.graphs is not None:
+            self.graphs.close()
+
+
+class WriterSolver:
+    """A trained writer that answers one group of tasks after the other, each from the trained weights."""
+
+    def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
+        self.options, self.place, self.recipe = options, place, options.writer
+        self.mode: Mode = "full" if options.mode == "auto" else options.mode
+        saved = newest_checkpoint(run)
+        # A saved model does not say how its views were drawn: as in the presets of writers, then.
+        config = (
+            DataConfig(balanced=True, fixed_colors="output-only") if saved == run else read_config(run).data
+        )
+        self.data_config = task_data(config, self.recipe.views)
+        self.known = CharmModel.from_pretrained(saved, place.device)
+        assert isinstance(self.known.reasoner, Writer)
+        self.writer = self.known.reasoner
+        if self.recipe.dropout >= 0:
+            for layer in self.writer.layers:
+                layer.dropout = self.recipe.dropout
+        self.trained = {name: tensor.clone() for name, tensor in self.known.state_dict().items()}
+        self.loss: Loss = self.writer.loss
+        self.compiled = False
+
+    def prepare(self, tasks: Sequence[Task]) -> tuple[CharmModel, Dataset]:
+        """The model with trained weights and new vectors for these tasks alone, and the tasks as a dataset."""
+        data = assemble(TaskSet(evaluate=tuple(tasks)), self.data_config)
+        config = self.known.config
+        model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances))
+        model.reasoner = self.writer  # the same object for every group: compiled once
+        model.to(self.place.device)
+        private = private_tables(model)
+        with torch.no_grad():
+            for name, tensor in model.state_dict().items():
+                if name not in private:
+                    tensor.copy_(self.trained[name])
+            memory = model.memory
+            if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
+                memory.base.rows.weight.copy_(self._start(data))
+        moving = {"memory": private.keys(), "composition": _names(model.memory, "memory")}
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(name in moving.get(self.mode, {name}))
+        return model, data
+
+    def _start(self, data: Dataset) -> Tensor:
+        """Where the vectors of these tasks start; a task that the model knows starts at its own."""
+        known, puzzles = self.trained["memory.base.rows.weight"], self.known.instances.puzzles
+        number = {puzzle: row for row, puzzle in enumerate(puzzles)}
+        mean = known.mean(0) if self.recipe.start == "mean" else torch.zeros_like(known[0])
+        return torch.stack(
+            [known[number[task]] if task in number else mean for task in data.instances.puzzles]
+        )
+
+    def tokens(self, tasks: int, data: Dataset) -> int:
+        """Tokens in each update: as asked for, or by device and number of tasks."""
+        longest = longest_sequence(data)
+        if self.recipe.tokens:
+            return max(self.recipe.tokens, longest)
+        if self.place.device.type == "cpu":
+            return max(1024, longest)
+        return min(max(2048 * tasks, 8192), 32_768)
+
+    def adaptation(self, model: CharmModel, data: Dataset, tokens: int, seconds: float) -> WriterAdaptation:
+        """What learns the data, its loss compiled where there is time enough."""
+        seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
+        packs = Packs(data, tokens, seed, self.place.device)
+        wanted = self.recipe.compile
+        if wanted == "auto" and seconds < COMPILE_SECONDS:
+            wanted = "off"
+
+        def attempt() -> None:
+            self.loss = torch.compile(self.writer.loss, dynamic=False)
+            loss, _ = self.loss(packs.pack, model.task(packs.row_N))
+            loss.backward()
+            model.zero_grad(set_to_none=True)
+
+        if not self.compiled:
+            packs.prepare()  # real sequences to compile with, which are not learned from yet
+            packs.taken = [0, 0]
+            self.compiled = compiles(attempt, wanted, self.place, partial(print, file=sys.stderr))
+            if not self.compiled:
+                self.loss = self.writer.loss
+        return WriterAdaptation(model, packs, self.loss, self.recipe, self.mode, seed)
+
+    def work(
+        self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Callable[[str, Solution], None]
+    ) -> None:
+        """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers."""
+        options, steps = self.options, self.options.steps
+        name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
+        model, data = self.prepare(tasks)
+        tokens = self.tokens(len(tasks), data)
+        learning = self.adaptation(model, data, tokens, clock.seconds)
+        loss = exact = math.nan
+        answered = False
+
+        def answer(votes: dict[int, Votes], views: int) -> float:
+            """Publish the answers of so many views; the seconds that each new view took."""
+            nonlocal answered
+            began, before = clock.spent, _views(votes)
+            late: Callable[[], bool] = lambda: before > 0 and clock.left <= 0  # noqa: E731
+            with learning.average.applied():
+                found = self._vote(model, data, votes, views, late)
+            if late():  # not all views may have voted: the answers of the round before stay
+                return math.inf
+            for task in tasks:
+                own = {question: ranked for question, ranked in found.items() if question.task_id == task.id}
+                publish(task.id, Solution(own, learning.updates, views, loss, exact, clock.spent))
+            answered = True
+            say(clock.used, f"{name}: {views} views have voted")
+            return (clock.spent - began) / max(views - before, 1)
+
+        keep = self.recipe.vote_share * clock.seconds
+        try:
+            while steps is None or learning.updates < steps:
+                used = clock.spent / (clock.seconds - keep)
+                used = max(used, learning.updates / steps) if steps else used
+                if used >= 1:
+                    break
+                if used >= EARLY_AT and not answered and clock.seconds >= EARLY_SECONDS:
+                    cost = answer({}, min(EARLY_VIEWS, options.views))
+                    keep = voting_seconds(clock.seconds, cost, options.views, self.recipe.vote_share)
+                    continue
+                try:
+                    learning.update(used)
+                except torch.OutOfMemoryError:
+                    model.zero_grad(set_to_none=True)
+                    learning.close()
+                    if learning.packs.tokens // 2 < longest_sequence(data):
+                        raise
+                    updates = learning.updates
+                    learning = self.adaptation(model, data, learning.packs.tokens // 2, clock.seconds)
+                    learning.updates = updates
+                    continue
+                if learning.updates % LOOK_EVERY == 0:
+                    loss, exact = learning.progress()
+                    if not math.isfinite(loss):
+                        break
+                    text = f"loss {loss:.3f}, {exact:.0%} of the demonstrations exact"
+                    say(clock.used, f"{name}: update {learning.updates}: {text}")
+        finally:
+            learning.close()
+        if learning.updates % LOOK_EVERY:
+            loss, exact = learning.progress()
+        finite = all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+        if learning.updates and not (math.isfinite(loss) and finite):
+            raise CharmError(f"{name}: learning diverged; a lower --writer.lr may help")
+        votes: dict[int, Votes] = {}
+        voted, more = 0, min(FIRST_VIEWS if learning.updates else 1, options.views)
+        while more > voted:
+            cost = answer(votes, more)
+            voted, more = more, next_views(more, options.views, cost, clock.left)
+
+    def _vote(
+        self,
+        model: CharmModel,
+        data: Dataset,
+        votes: dict[int, Votes],
+        views: int,
+        stop: Callable[[], bool],
+    ) -> dict[Question, list[Candidate]]:
+        batch = self.options.batch if self.place.device.type == "cpu" else ASKED_AT_ONCE
+        while True:
+            try:
+                return vote(model, data, votes, views, batch, self.place, stop)
+            except torch.OutOfMemoryError:
+                if batch == 1:
+                    raise
+                batch //= 2
+
+
+def _views(votes: dict[int, Votes]) -> int:
+    """How many views have voted on the question with most of them."""
+    return max((int(np.bincount(some.question_V).max()) for some in votes.values() if len(some)), default=0)
+
+
+def _names(module: nn.Module, prefix: str) -> set[str]:
+    return {f"{prefix}.{name}" for name, _ in module.named_parameters()}

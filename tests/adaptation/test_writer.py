@@ -1,0 +1,306 @@
+"""A writer learns groups of unseen tasks together and answers them."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from charm.adaptation import writer as module
+from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
+from charm.adaptation.solution import Clock, Say, Solution
+from charm.adaptation.solve import groups_of, load_tasks, solve
+from charm.adaptation.writer import WriterAdaptation, WriterSolver, rates
+from charm.arc.run import train
+from charm.commands.solve import solve as command
+from charm.errors import CharmError
+from charm.evaluation.submission import Submission, attempts
+from charm.tasks.sources import load_source
+from charm.tasks.task import Task
+from tests.adaptation.conftest import HERE
+from tests.toy import write_toy_tasks
+from tests.training.test_writer_job import writer_config
+
+OPTIONS = SolveOptions(budget=600.0, steps=4, views=4, batch=8, writer=WriterRecipe(lr=3e-3, views=8))
+
+
+@pytest.fixture(scope="session")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A toy writer, trained once for all tests that only read it."""
+    folder = tmp_path_factory.mktemp("writer")
+    train(writer_config(folder, steps=30, checkpoint_every=30), folder / "run", HERE, say=lambda text: None)
+    return folder / "run"
+
+
+@pytest.fixture
+def tasks(unseen: Path) -> list[Task]:
+    return load_tasks([unseen])[0]
+
+
+def answers(found: dict[str, Solution]) -> Submission:
+    submission: Submission = {}
+    for solution in found.values():
+        submission |= attempts(solution.answers)
+    return submission
+
+
+def work(
+    solver: WriterSolver, tasks: list[Task], seconds: float = 600.0
+) -> tuple[dict[str, Solution], list[tuple[str, int, int]], list[str]]:
+    found: dict[str, Solution] = {}
+    published: list[tuple[str, int, int]] = []
+    said: list[str] = []
+
+    def publish(name: str, solution: Solution) -> None:
+        found[name] = solution
+        published.append((name, solution.updates, solution.views))
+
+    solver.work(tasks, Clock(seconds), lambda used, text: said.append(text), publish)
+    return found, published, said
+
+
+def test_groups_by_hand(tasks: list[Task]) -> None:
+    def ids(size: int, devices: int) -> list[list[str]]:
+        return [[task.id[-1] for task in group] for group in groups_of(tasks, size, devices)]
+
+    assert ids(0, 1) == [["0", "1", "2", "3"]]
+    assert ids(0, 2) == [["0", "2"], ["1", "3"]]
+    assert ids(0, 9) == [["0"], ["1"], ["2"], ["3"]]
+    assert ids(3, 1) == [["0", "2"], ["1", "3"]]  # two of about equal size
+    assert ids(1, 8) == [["0"], ["1"], ["2"], ["3"]]
+
+
+def test_rates_by_hand() -> None:
+    recipe = WriterRecipe(warmup=4, cooldown=0.5, memory_share=0.25)
+    assert rates(0, 0.0, "full", recipe) == (0.25, 0.25)
+    assert rates(3, 0.1, "full", recipe) == (1.0, 1.0)
+    assert rates(9, 0.75, "full", recipe) == (0.5, 0.5)
+    assert rates(9, 1.5, "full", recipe) == (0.0, 0.0)
+    assert rates(9, 0.25, "memory-then-full", recipe) == (1.0, 0.0)
+    assert rates(9, 0.26, "memory-then-full", recipe) == (1.0, pytest.approx(0.5))
+    assert rates(9, 0.75, "memory-then-full", recipe) == (0.5, 0.5)
+    assert rates(0, 0.0, "full", replace(recipe, warmup=0, cooldown=0.0)) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("mode", "used", "moved"),
+    [
+        ("memory", 0.3, {"base"}),
+        ("composition", 0.3, {"base", "modifiers"}),
+        ("full", 0.0, {"base", "modifiers", "reasoner"}),
+        ("memory-then-full", 0.1, {"base", "modifiers"}),
+        ("memory-then-full", 0.3, {"base", "modifiers", "reasoner"}),
+    ],
+)
+def test_what_a_mode_moves(mode: Mode, used: float, moved: set[str], writer: Path, tasks: list[Task]) -> None:
+    solver = WriterSolver(writer, replace(OPTIONS, mode=mode), HERE)
+    model, data = solver.prepare(tasks)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    learning = solver.adaptation(model, data, 1024, 600.0)
+    for _ in range(3):
+        learning.update(used)
+    changed = {n for n, tensor in model.state_dict().items() if not torch.equal(tensor, before[n])}
+    assert {name.split(".")[1] if name.startswith("memory") else "reasoner" for name in changed} == moved
+
+
+def test_new_vectors_start_at_the_mean_and_known_ones_at_their_own(writer: Path, tasks: list[Task]) -> None:
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    known = solver.trained["memory.base.rows.weight"]
+    assert known.shape == (2, 32)
+    assert known.abs().sum() > 0
+    seen = replace(tasks[0], id="toy1")
+    model, _ = solver.prepare([seen, tasks[1]])
+    started = model.memory.base.rows.weight  # type: ignore[union-attr]
+    assert torch.equal(started[0], known[1])
+    assert torch.allclose(started[1], known.mean(0))
+    solver = WriterSolver(writer, replace(OPTIONS, writer=WriterRecipe(start="zero")), HERE)
+    model, _ = solver.prepare([tasks[1]])
+    assert not model.memory.base.rows.weight.any()  # type: ignore[union-attr]
+
+
+def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[Task]) -> None:
+    """Answers of a group do not depend on the groups before it."""
+    alone = solve(tasks[2:], writer, OPTIONS, ["cpu"])
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    work(solver, tasks[:2])
+    after, _, _ = work(solver, tasks[2:])
+    assert answers(after) == answers(alone)
+    assert set(alone) == {"new2", "new3"}
+    assert {solution.updates for solution in alone.values()} == {4}
+
+
+def test_learning_lowers_the_loss(writer: Path, tasks: list[Task]) -> None:
+    for mode in ("memory", "full", "memory-then-full"):
+        losses = []
+        solver = WriterSolver(writer, replace(OPTIONS, mode=mode), HERE)
+        learning = solver.adaptation(*solver.prepare(tasks), 256, 600.0)
+        for step in range(40):
+            learning.update(step / 80)
+            losses.append(learning.progress()[0])
+        assert sum(losses[-5:]) < sum(losses[:5])
+
+
+def test_test_outputs_are_not_looked_at(writer: Path, unseen: Path) -> None:
+    seen = answers(solve(load_tasks([unseen])[0], writer, OPTIONS, ["cpu"]))
+    file = unseen / "new0.json"
+    content = json.loads(file.read_text())
+    content["test"][0]["output"] = [[9] * 30]
+    file.write_text(json.dumps(content))
+    assert answers(solve(load_tasks([unseen])[0], writer, OPTIONS, ["cpu"])) == seen
+
+
+def test_views_vote_in_rounds_after_early_answers(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FIRST_VIEWS", 2)
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    found, published, said = work(solver, tasks[:2])
+    # Early answers after half of the updates, in case that the command is killed.
+    assert [one[1:] for one in published if one[0] == "new0"] == [(2, 2), (4, 2), (4, 4)]
+    assert set(found) == {"new0", "new1"}
+    assert said[-1] == "2 tasks: 4 views have voted"
+    _, published, _ = work(solver, tasks[:1], 10.0)  # too short for early answers
+    assert published[0][1] == 4
+
+
+def test_a_short_budget_still_gives_answers(writer: Path, tasks: list[Task]) -> None:
+    found = solve(tasks, writer, replace(OPTIONS, budget=0.001, steps=None), ["cpu"])
+    assert set(found) == {task.id for task in tasks}
+    assert {solution.updates for solution in found.values()} == {0}
+
+
+def test_learning_ends_in_time_to_vote(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 seconds 20 are kept for voting: updates of 2 seconds end at 80."""
+    now = [0.0]
+    update = WriterAdaptation.update
+    used: list[float] = []
+
+    def slow(self: WriterAdaptation, share: float) -> None:
+        now[0] += 2.0
+        used.append(share)
+        update(self, share)
+
+    monkeypatch.setattr(WriterAdaptation, "update", slow)
+    monkeypatch.setattr(module, "EARLY_SECONDS", 1e9)
+    found: dict[str, Solution] = {}
+    solver = WriterSolver(writer, replace(OPTIONS, steps=None, views=1), HERE)
+    solver.work(tasks[:1], Clock(100.0, lambda: now[0]), lambda *_: None, found.__setitem__)
+    assert found["new0"].updates == 40
+    assert used == pytest.approx([number / 40 for number in range(40)])
+
+
+def test_too_little_memory_makes_packs_smaller(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update, tried = WriterAdaptation.update, []
+
+    def limited(self: WriterAdaptation, used: float) -> None:
+        tried.append(self.packs.tokens)
+        if self.packs.tokens > 300:
+            raise torch.OutOfMemoryError
+        update(self, used)
+
+    monkeypatch.setattr(WriterAdaptation, "update", limited)
+    found, _, _ = work(WriterSolver(writer, OPTIONS, HERE), tasks)
+    assert tried == [1024, 512, 256, 256, 256, 256]
+    assert {solution.updates for solution in found.values()} == {4}
+
+
+def test_a_diverged_group_keeps_its_early_answers(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = WriterAdaptation.update
+
+    def diverging(self: WriterAdaptation, used: float) -> None:
+        update(self, used)
+        if self.updates == 3:
+            with torch.no_grad():
+                self.model.reasoner.head.weight.fill_(float("nan"))
+
+    monkeypatch.setattr(WriterAdaptation, "update", diverging)
+    ended: list[tuple[str, str | None]] = []
+    found = solve(
+        tasks[:2], writer, OPTIONS, ["cpu"], ended=lambda task, problem: ended.append((task.id, problem))
+    )
+    assert {solution.updates for solution in found.values()} == {2}
+    assert [name for name, _ in ended] == ["new0", "new1"]
+    assert ended[0][1] == "2 tasks: learning diverged; a lower --writer.lr may help"
+    assert answers(solve(tasks[:1], writer, replace(OPTIONS, steps=2), ["cpu"])).keys() == {"new0"}
+
+
+class FailingWriter(WriterSolver):
+    """Fails at every group that holds the task new1. In any process: a mock reaches only one."""
+
+    def work(self, tasks: object, clock: Clock, say: Say, publish: Callable[[str, Solution], None]) -> None:
+        if any(task.id == "new1" for task in tasks):  # type: ignore[attr-defined]
+            raise RuntimeError("CUDA error: invalid argument")
+        super().work(tasks, clock, say, publish)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("devices", [["cpu"], ["cpu", "cpu"]], ids=["here", "in workers"])
+def test_a_failed_group_costs_only_itself(devices: list[str], writer: Path, tasks: list[Task]) -> None:
+    ended: dict[str, str | None] = {}
+    found = solve(
+        tasks,
+        writer,
+        replace(OPTIONS, together=2),
+        devices,
+        ended=lambda task, problem: ended.update({task.id: problem}),
+        make=FailingWriter,
+    )
+    assert set(found) == {"new0", "new2"}
+    assert {name for name, problem in ended.items() if problem} == {"new1", "new3"}  # which share a group
+    assert "CUDA error: invalid argument" in str(ended["new1"])
+    assert len(ended) == 4
+
+
+def test_the_command_solves_and_resumes(
+    writer: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, groups = WriterSolver.work, []
+
+    def stopping(self: WriterSolver, tasks, *rest):  # type: ignore[no-untyped-def]
+        groups.append([task.id for task in tasks])
+        if len(groups) == 2:
+            raise KeyboardInterrupt
+        return real(self, tasks, *rest)
+
+    monkeypatch.setattr(WriterSolver, "work", stopping)
+    out = tmp_path / "submission.json"
+    settings = {"steps": 2, "views": 2, "together": 2, "device": "cpu", "budget": "100s/task"}
+    with pytest.raises(KeyboardInterrupt):
+        command((unseen,), checkpoint=writer, out=out, **settings)
+    command((unseen,), checkpoint=writer, out=out, resume=True, **settings)
+    assert groups == [["new0", "new2"], ["new1", "new3"], ["new1", "new3"]]
+    assert set(json.loads(out.read_text())) == {"new0", "new1", "new2", "new3"}
+
+
+def test_a_saved_model_is_solved_with(writer: Path, tasks: list[Task]) -> None:
+    """A checkpoint without its run folder's configuration."""
+    saved = next((writer / "checkpoints").glob("step_*"))
+    assert WriterSolver(saved, OPTIONS, HERE).data_config.fixed_colors == "output-only"
+    assert set(solve(tasks[:1], saved, OPTIONS, ["cpu"])) == {"new0"}
+
+
+def test_bad_settings_are_refused(base: Path, unseen: Path) -> None:
+    with pytest.raises(CharmError, match=r"writer\.cooldown must be below 1, got 1"):
+        WriterRecipe(cooldown=1)
+    with pytest.raises(CharmError, match=r"writer\.lr must be a number >= 0, got -1"):
+        WriterRecipe(lr=-1)
+    task = load_source(unseen / "new0.json").tasks[0]
+    with pytest.raises(CharmError, match="memory-then-full is for writers"):
+        solve([task], base, replace(OPTIONS, mode="memory-then-full"), ["cpu"])
+
+
+def test_many_short_sequences_fill_a_pack(writer: Path, tmp_path: Path) -> None:
+    """The padding that ends a pack must stay shorter than the longest sequence: attention on a GPU relies on it."""
+    tasks = load_tasks([write_toy_tasks(tmp_path / "tiny", 2)])[0]
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    learning = solver.adaptation(*solver.prepare(tasks), 32_768, 600.0)
+    learning.packs.prepare()
+    edges = learning.packs.pack.edges_N2
+    assert int(edges[-1] - edges[-2]) < 27
