@@ -25,7 +25,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.memory import CoSE, Lookup
 from charm.model import CharmModel
-from charm.reasoner.writer import Writer
+from charm.reasoner.writer import Writer, WriterLayer
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.votes import Votes
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
@@ -159,6 +159,7 @@ class WriterSolver:
         self.writer = self.known.reasoner
         if self.recipe.dropout >= 0:
             for layer in self.writer.layers:
+                assert isinstance(layer, WriterLayer)
                 layer.dropout = self.recipe.dropout
         self.trained = {name: tensor.clone() for name, tensor in self.known.state_dict().items()}
         self.loss: Loss = self.writer.loss
@@ -239,11 +240,16 @@ class WriterSolver:
         def answer(votes: dict[int, Votes], views: int) -> float:
             """Publish the answers of so many views; the seconds that each new view took."""
             nonlocal answered
-            began, before = clock.spent, _views(votes)
-            late: Callable[[], bool] = lambda: before > 0 and clock.left <= 0  # noqa: E731
+            began, before, stopped = clock.spent, _views(votes), False
+
+            def stop() -> bool:
+                nonlocal stopped
+                stopped = before > 0 and clock.left <= 0
+                return stopped
+
             with learning.average.applied():
-                found = self._vote(model, data, votes, views, late)
-            if late():  # not all views may have voted: the answers of the round before stay
+                found = self._vote(model, data, votes, views, stop)
+            if stopped:  # the answers of the round before stay
                 return math.inf
             for task in tasks:
                 own = {question: ranked for question, ranked in found.items() if question.task_id == task.id}

@@ -137,7 +137,7 @@ def test_a_diverged_adaptation_keeps_the_first_answers(
             if kind == "loss":
                 self._measured[-1] = self._measured[-1] * float("nan")
             with torch.no_grad():
-                self.rows[0].param_groups[0]["params"][0][-1] = float("nan")
+                self.optimizers.all[0].param_groups[0]["params"][0][-1] = float("nan")
         return metrics
 
     tasks = load_tasks([unseen])[0][:2]
