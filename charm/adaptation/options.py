@@ -30,8 +30,7 @@ class WriterRecipe:
     memory_share: float = 0.2
     """Share of the learning time for the memory alone, in mode memory-then-full."""
     start: Literal["mean", "nearest", "zero"] = "mean"
-    """Where a new task's vector starts: the mean of the known tasks' vectors, the one that explains its demonstrations
-    best, or zero."""
+    """Where a new task's vector starts: the known tasks' mean, the one that fits its demonstrations best, or zero."""
     views: int = 1000
     """Views of each task that are learned, at most."""
     tokens: int = 0
