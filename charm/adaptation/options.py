@@ -79,7 +79,8 @@ class SolveOptions:
     writer: WriterRecipe = field(default_factory=WriterRecipe)
 
     def __post_init__(self) -> None:
-        if self.views < 1:
-            raise CharmError(f"views must be at least 1, not {self.views}")
-        if min(self.steps or 0, self.halt_weight, self.together) < 0 or self.batch < 1:
-            raise CharmError("steps, halt_weight and together must be >= 0, and batch >= 1")
+        least = {"views": 1, "batch": 1, "steps": 0, "halt_weight": 0, "together": 0}
+        for name, bound in least.items():
+            value = getattr(self, name)
+            if value is not None and value < bound:
+                raise CharmError(f"{name} must be >= {bound}, got {value}")
