@@ -1,10 +1,13 @@
 """CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory.
 
-    model = charm.load()                        # the weights that come with CHARM; or charm.load("runs/arc1")
-    solution = charm.solve("task.json", budget=60)
+    model = charm.load()                        # CHARM's own weights; or a run folder, a saved model, "owner/name"
+    result = charm.solve("task.json", model=model, budget=60)
+    charm.tasks("arc1/evaluation")              # tasks, views and results draw themselves in a notebook
+    run = charm.train("quickstart", out="runs/mine")
+    charm.evaluate(run, protocol="continual")
     charm.memory.CoSE                           # the memory, for keys of your own
 
-Names are imported when they are first used, so that `import charm` loads no torch.
+Names are imported when they are first used, so that `import charm` loads no torch. docs/api.md explains them.
 """
 
 from importlib import import_module
@@ -15,10 +18,14 @@ from charm.version import __version__
 if TYPE_CHECKING:
     from charm import memory as memory
     from charm.adaptation.solution import Solution as Solution
+    from charm.api import evaluate as evaluate
     from charm.api import load as load
+    from charm.api import preset as preset
     from charm.api import solve as solve
+    from charm.api import train as train
     from charm.errors import CharmError as CharmError
     from charm.model import CharmModel as CharmModel
+    from charm.tasks import load as tasks  # noqa: F401
     from charm.tasks.sources import load_source as load_source
     from charm.tasks.task import Task as Task
     from charm.tasks.view import View as View
@@ -30,10 +37,14 @@ _HOMES = {
     "Solution": "charm.adaptation.solution",
     "Task": "charm.tasks.task",
     "View": "charm.tasks.view",
+    "evaluate": "charm.api",
     "load": "charm.api",
     "load_source": "charm.tasks.sources",
     "memory": "charm",
+    "preset": "charm.api",
     "solve": "charm.api",
+    "tasks": "charm",
+    "train": "charm.api",
 }
 __all__ = ["__version__", *_HOMES]
 

@@ -6,15 +6,18 @@ Dimension letters: B examples, T cells, D width.
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from charm import hub
 from charm.config import from_json, to_json
 from charm.devices import require_finite
 from charm.errors import CharmError
@@ -27,6 +30,35 @@ from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.writer import Writer
 from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
+
+TRAINING = "training.json"  # in a saved model: the configuration of the run it comes from
+CARD = """\
+---
+library_name: charm-arc
+tags:
+- arc-agi
+- charm
+---
+
+# {name}
+
+A CHARM model for ARC-AGI: a {kind} reasoner of width {width} with structured task memory (CoSE).
+
+- {total} parameters, {memory} of them in the task memory
+- its memory knows {tasks} tasks; new tasks get rows of their own when they are solved
+
+## Use it
+
+```python
+import charm
+
+model = charm.load("{name}")
+result = charm.solve("task.json", model=model, budget=60)
+```
+
+`pip install charm-arc[hub]` installs what this needs. The weights are in `model.safetensors`, the shapes in
+`config.json`, and which memory row belongs to which task and view in `instances.npz`.
+"""
 
 
 @dataclass(frozen=True)
@@ -53,6 +85,8 @@ class CharmModel(nn.Module):
         with torch.random.fork_rng(devices=[]):  # the memory's start depends on the seed alone
             torch.manual_seed(seed)
             self.memory = schema.build(memory, reasoner.width)
+        self.trained_by: dict[str, Any] | None = None
+        """The configuration of the run that the model comes from, if that is known; it is saved with the model."""
         self._bind(schema)
 
     def _bind(self, schema: KeySchema) -> None:
@@ -113,7 +147,7 @@ class CharmModel(nn.Module):
         else:
             yield
 
-    def save_pretrained(self, folder: Path, whole: Mapping[str, Tensor] | None = None) -> None:
+    def save(self, folder: Path, whole: Mapping[str, Tensor] | None = None) -> None:
         """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
 
         `whole` has the tables that are divided among processes (`charm.memory.sharding.whole_tables`).
@@ -126,15 +160,46 @@ class CharmModel(nn.Module):
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")
         self.schema.save(folder)
         names = ["model.safetensors", "config.json", *self.schema.files]
+        if self.trained_by is not None:
+            (folder / TRAINING).write_text(json.dumps(self.trained_by, indent=2) + "\n")
+            names.append(TRAINING)
         write_sealed(folder / RECORD, {"files": {name: fingerprint(folder / name) for name in names}})
 
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Save the model with a model card, as the Hugging Face hub expects it; `from_pretrained` loads it again."""
+        self.save(Path(folder))
+        (Path(folder) / "README.md").write_text(self.card(Path(folder).name))
+
+    def push_to_hub(self, name: str, private: bool = False, message: str = "Upload the model") -> str:
+        """Upload the model with a model card to "owner/name" on the Hugging Face hub; returns its address."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(Path(folder))
+            (Path(folder) / "README.md").write_text(self.card(name))
+            return hub.upload(Path(folder), name, private, message)
+
+    def card(self, name: str) -> str:
+        """The text of a model card: what the model is, and how to load it."""
+        memory = sum(parameter.numel() for parameter in self.memory.parameters())
+        total = sum(parameter.numel() for parameter in self.parameters())
+        return CARD.format(
+            name=name,
+            kind=self.config.reasoner.kind,
+            width=self.config.reasoner.width,
+            total=f"{total:,}",
+            memory=f"{memory:,}",
+            tasks=f"{len(self.instances.puzzles):,}",
+        )
+
     @staticmethod
-    def from_pretrained(folder: Path, device: torch.device | str = "cpu") -> CharmModel:
+    def from_pretrained(
+        folder: str | Path, device: torch.device | str = "cpu", revision: str | None = None
+    ) -> CharmModel:
         """A saved model, to answer with or to adapt. On a CPU it computes in float32, whatever it was trained in.
 
-        Its files must match the hashes in checkpoint.json. A folder without that file, from an earlier version, loads
-        unchecked.
+        `folder` may also be "owner/name" on the Hugging Face hub, at the given `revision`. The files must match the
+        hashes in checkpoint.json. A folder without that file, from an earlier version, loads unchecked.
         """
+        folder = hub.download(str(folder), revision) if hub.is_hub_name(folder) else Path(folder)
         check_saved(folder, "config.json", "model.safetensors")
         try:
             config, schema = read_model_config(folder / "config.json")
@@ -171,7 +236,23 @@ class CharmModel(nn.Module):
         # Most CPUs have no units for bfloat16: products of matrices took five times as long in it.
         if torch.device(device).type == "cpu":
             model.reasoner.compute_dtype = torch.float32
+        model.trained_by = read_training(folder)
         return model.to(device)
+
+
+def read_training(folder: Path) -> dict[str, Any] | None:
+    """The configuration of the run that a saved model comes from, where it was saved with the model."""
+    path = folder / TRAINING
+    if not path.is_file():
+        return None
+    check_saved(folder, TRAINING)
+    try:
+        found = json.loads(path.read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise CharmError(f"{path}: not the configuration of a run ({error})") from error
+    if not isinstance(found, dict):
+        raise CharmError(f"{path}: not the configuration of a run")
+    return found
 
 
 def check_saved(folder: Path, *names: str) -> None:

@@ -4,12 +4,15 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import torch
 
 import charm
+from charm.files import unseal
 from charm.tasks.keys import MemoryConfig
+from charm.training.config import read_config
 from tests.adaptation.conftest import toy_run
 
 TASK = {
@@ -60,6 +63,51 @@ def test_solve_answers_a_task_however_it_is_given(run: Path, tmp_path: Path) -> 
         charm.solve(task, run, spets=3)
     with pytest.raises(charm.CharmError, match="there is no task nobody"):
         charm.solve("nobody", run)
+
+
+def test_a_loaded_model_solves_as_its_run_does_and_is_not_changed(run: Path) -> None:
+    model = charm.load(run, "cpu")
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    small = {"steps": 3, "views": 4, "batch": 4, "device": "cpu"}
+    by_model, by_run = (charm.solve(TASK, one, 60, **small) for one in (model, run))  # type: ignore[arg-type]
+    assert [[c.grid.tolist() for c in some] for some in by_model.answers.values()] == [
+        [c.grid.tolist() for c in some] for some in by_run.answers.values()
+    ]
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: Path) -> None:
+    config = read_config(run)
+    again = charm.train(config, tmp_path / "again", say=lambda text: None)
+    ours, theirs = (charm.load(one, "cpu").state_dict() for one in (again, run))
+    assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
+    found = charm.evaluate(again, "cpu", protocol="continual", views=2, loops=(2,))
+    assert json.loads(json.dumps(found)) == unseal(
+        json.loads((again / "eval" / "continual.json").read_text()), again
+    )
+    assert "pass@2" in found._repr_html_()
+    for call, told in (
+        (lambda: charm.train(config), "name the run folder"),
+        (lambda: charm.train({"steps": 3}, tmp_path / "x"), "name of a preset or a configuration, got dict"),
+        (lambda: charm.train("quickstart", tmp_path / "x", stepps=3), "stepps"),
+        (lambda: charm.evaluate(again, vews=3), "unknown option: .*vews"),
+    ):
+        with pytest.raises(charm.CharmError, match=told):
+            call()
+
+
+def test_tasks_views_and_results_draw_themselves(run: Path) -> None:
+    tasks = charm.tasks("arc1/training")
+    assert len(tasks) == 400
+    task = tasks.by_id("007bbfb7")
+    with pytest.raises(charm.CharmError, match="there is no task nobody"):
+        tasks.by_id("nobody")
+    solution = charm.solve(TASK, run, 60, steps=0, views=2, device="cpu")
+    for drawn, grids in ((tasks, 24), (task, 12), (charm.View(3), 2), (task.blind(), 11)):
+        page = drawn._repr_html_()
+        assert page.count("<svg ") == grids
+        ElementTree.fromstring(page)  # every element is closed
+    assert f"of {solution.views} votes" in solution._repr_html_()
 
 
 def test_the_memory_is_reached_through_the_package() -> None:

@@ -42,7 +42,7 @@ from charm.tasks.dataset import Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.config import TrainConfig, read_config
+from charm.training.config import solving_config
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 FEW_UPDATES = 100  # are too few: smaller batches then
@@ -83,8 +83,8 @@ class Solver:
             raise CharmError(f"mode {options.mode} is for writers; this model refines canvases")
         self.options, self.place = options, place
         saved = newest_checkpoint(run)
-        self.config = TrainConfig() if saved == run else read_config(run)  # a saved model tells no canvas
         self.model = CharmModel.from_pretrained(saved, place.device)
+        self.config = solving_config(run, saved, self.model.trained_by)
         self.scope = SCOPES[options.mode]
         self.shared = shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}

@@ -472,7 +472,7 @@ class StreamJob(Job):
         if not self.method.restores and not (self.out / "model").is_dir():
             temporary = self.out / "model.tmp"
             shutil.rmtree(temporary, ignore_errors=True)
-            self.model.save_pretrained(temporary)
+            self.model.save(temporary)
             os.replace(temporary, self.out / "model")
         write_sealed(self.out / "result.json", summarize(self.out))
 

@@ -16,6 +16,7 @@ from charm.model import CharmModel
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
 from charm.tasks.questions import Question
+from charm.tasks.svg import block, row
 
 VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
 VOTE_MARGIN = 1.5  # times what the first votes let expect
@@ -40,6 +41,14 @@ class Solution:
         if self.diverged:
             learned = " (learning diverged; try another --mode)"
         return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
+
+    def _repr_html_(self) -> str:
+        """The answers as a notebook shows them: the first three to each test input, with their votes."""
+        rows = [
+            row((block(f"{one.votes} of {self.views} votes", one.grid) for one in ranked[:3]), str(question))
+            for question, ranked in self.answers.items()
+        ]
+        return f"{''.join(rows)}<div>{self}</div>"
 
 
 Say = Callable[[float, str], None]

@@ -33,7 +33,7 @@ from charm.tasks.keyed import key_of
 from charm.tasks.keys import ArcKey
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.config import OptimizerConfig, read_config
+from charm.training.config import OptimizerConfig, solving_config
 from charm.training.engine import compiles
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, Optimizers
@@ -149,12 +149,13 @@ class WriterSolver:
         self.options, self.place, self.recipe = options, place, options.writer
         self.mode: Mode = "full" if options.mode == "auto" else options.mode
         saved = newest_checkpoint(run)
-        # A saved model does not say how its views were drawn: as in the presets of writers, then.
-        config = (
-            DataConfig(balanced=True, fixed_colors="output-only") if saved == run else read_config(run).data
-        )
-        self.data_config = task_data(config, self.recipe.views)
         self.known = CharmModel.from_pretrained(saved, place.device)
+        if saved == run and self.known.trained_by is None:
+            # A saved model that does not say how its views were drawn: as in the presets of writers, then.
+            config = DataConfig(balanced=True, fixed_colors="output-only")
+        else:
+            config = solving_config(run, saved, self.known.trained_by).data
+        self.data_config = task_data(config, self.recipe.views)
         assert isinstance(self.known.reasoner, Writer)
         self.writer = self.known.reasoner
         if self.recipe.dropout >= 0:

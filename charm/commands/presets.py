@@ -160,7 +160,7 @@ def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
         say(
             f"each update is computed in {split} parts of {share // split} examples to save memory (--accumulate)"
         )
-    return replace(config, accumulate=split)
+    return replace(config, accumulate=split)  # type: ignore[call-arg]  # which `parts` shows to be there
 
 
 def refuse_flags_first(command: str, preset: str) -> NoReturn:

@@ -5,7 +5,6 @@ A picture is laid out once as a Panel, in pixels; `panel_svg` and `panel_png` dr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
@@ -16,28 +15,11 @@ import numpy.typing as npt
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY, Tokens
+from charm.tasks.svg import HATCH, LINE, PALETTE, tile_svg
 from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import IDENTITY, View
 
-# Indexed by token: pad, boundary, then the ten colours of ARC's own editor. The boundary is also hatched, so
-# that no eye has to tell a twelfth shade from the others.
-PALETTE = (
-    "#f4f1ea",  # pad
-    "#dccba6",  # boundary
-    "#000000",  # 0 black
-    "#0074d9",  # 1 blue
-    "#ff4136",  # 2 red
-    "#2ecc40",  # 3 green
-    "#ffdc00",  # 4 yellow
-    "#aaaaaa",  # 5 grey
-    "#f012be",  # 6 magenta
-    "#ff851b",  # 7 orange
-    "#7fdbff",  # 8 sky blue
-    "#870c25",  # 9 maroon
-)
-LINE = "#555555"  # between cells
 INK = "#222222"
-HATCH = "#5c4f33"
 # Digits are white where that is easier to read than black: on black, blue, red, magenta and maroon.
 LIGHT_INK = frozenset(FIRST_COLOR + color for color in (0, 1, 2, 6, 9))
 
@@ -152,35 +134,9 @@ def panel_svg(panel: Panel, digits: bool = False) -> str:
     """A self-contained SVG element. One path for each colour of a tile keeps a page with hundreds small."""
     size = f'width="{panel.width}" height="{panel.height}" viewBox="0 0 {panel.width} {panel.height}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">']
-    parts += [_tile_svg(tile) for tile in panel.tiles]
+    parts += [tile_svg(tile.tokens, tile.cell, tile.x, tile.y) for tile in panel.tiles]
     parts += [_label_svg(label) for label in _all_labels(panel, digits)]
     return "\n".join([*parts, "</svg>"])
-
-
-def _tile_svg(tile: Tile) -> str:
-    height, width = tile.tokens.shape
-    paths = []
-    for token in np.unique(tile.tokens):
-        runs = "".join(f"M{c} {r}h{n}v1h-{n}z" for r, c, n in _runs(tile.tokens == token))
-        paths.append(f'<path fill="{PALETTE[token]}" d="{runs}"/>')
-    hatch = "".join(f"M{c} {r + 1}l1-1" for r, c in np.argwhere(tile.tokens == BOUNDARY))
-    stroke = f'fill="none" stroke-width="{1 / tile.cell:.4g}"'  # one pixel, since the tile is drawn in cells
-    if hatch:
-        paths.append(f'<path stroke="{HATCH}" {stroke} d="{hatch}"/>')
-    lines = "".join(f"M0 {r}h{width}" for r in range(height + 1))
-    lines += "".join(f"M{c} 0v{height}" for c in range(width + 1))
-    paths.append(f'<path stroke="{LINE}" {stroke} d="{lines}"/>')
-    # Half a pixel, so that lines one pixel wide cover whole pixels.
-    place = f"translate({tile.x + 0.5} {tile.y + 0.5}) scale({tile.cell})"
-    return f'<g transform="{place}" shape-rendering="crispEdges">{"".join(paths)}</g>'
-
-
-def _runs(mask: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
-    """(row, column, length) of every horizontal run of the mask."""
-    padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
-    row, column = np.nonzero(np.diff(padded) == 1)
-    end = np.nonzero(np.diff(padded) == -1)[1]
-    yield from zip(row.tolist(), column.tolist(), (end - column).tolist(), strict=True)
 
 
 def _label_svg(label: Label) -> str:

@@ -1,0 +1,31 @@
+"""Tasks, their views and where they come from. The package can be called: `charm.tasks("arc1/evaluation")`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from charm.tasks.sources import TaskList
+
+
+def load(name: str | Path, data: Path | None = None) -> TaskList:
+    """The tasks of a public set, a file or a folder.
+
+    Arguments:
+        name: "arc1/training", "arc1/evaluation", "arc2/training", "arc2/evaluation", "concept-arc", or a path.
+        data: where downloaded data is stored; $CHARM_DATA or the user's cache folder if not given.
+    """
+    from charm.tasks.sources import TaskList, load_source
+
+    return TaskList(load_source(name, data).tasks, str(name))
+
+
+class _Callable(ModuleType):
+    def __call__(self, name: str | Path, data: Path | None = None) -> TaskList:
+        return load(name, data)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -19,7 +19,7 @@ from http.client import HTTPException
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from charm.errors import CharmError
 from charm.paths import data_dir
@@ -96,6 +96,32 @@ class Source:
             "test_inputs": sum(len(task.test) for task in self.tasks),
             "test_outputs": sum(pair.output is not None for task in self.tasks for pair in task.test),
         }
+
+
+class TaskList(tuple[Task, ...]):
+    """Tasks in order; one can also be had by its id, and a notebook shows the first ones."""
+
+    name: str
+
+    def __new__(cls, tasks: Iterable[Task], name: str = "tasks") -> Self:
+        made = super().__new__(cls, tasks)
+        made.name = name
+        return made
+
+    def by_id(self, task_id: str) -> Task:
+        """The task of this id."""
+        found = next((task for task in self if task.id == task_id), None)
+        if found is None:
+            raise CharmError(f"{self.name}: there is no task {task_id}")
+        return found
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: {len(self)} tasks>"
+
+    def _repr_html_(self) -> str:
+        from charm.tasks.svg import tasks_html
+
+        return tasks_html(self, self.name)
 
 
 def load_source(name: str | Path, data: Path | None = None, solutions: Path | None = None) -> Source:

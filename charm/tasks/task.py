@@ -77,6 +77,12 @@ class Task:
     def pairs(self) -> tuple[Pair, ...]:
         return self.train + self.test
 
+    def _repr_html_(self) -> str:
+        """The task as a notebook shows it."""
+        from charm.tasks.svg import task_html
+
+        return task_html(self)
+
     def blind(self) -> Task:
         """The task as a solver may see it: test inputs without their outputs."""
         return replace(self, test=tuple(Pair(pair.input, None) for pair in self.test))

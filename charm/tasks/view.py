@@ -91,6 +91,12 @@ class View:
         dihedral, colors = decode(np.array([code]))
         return View(int(dihedral[0]), tuple(int(c) for c in colors[0]))
 
+    def _repr_html_(self) -> str:
+        """What the view does, as a notebook shows it."""
+        from charm.tasks.svg import view_html
+
+        return view_html(self)
+
     def __str__(self) -> str:
         return f"{DIHEDRAL_NAMES[self.dihedral]}, colours {''.join(map(str, self.colors))}"
 

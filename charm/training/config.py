@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from charm.config import read_run_config
+from charm.config import from_json, read_run_config
 from charm.errors import CharmError
 from charm.memory.config import CoSEConfig
 from charm.model import ModelConfig
@@ -190,3 +190,15 @@ class TrainConfig(RunConfig):
 def read_config(run: Path) -> TrainConfig:
     """The configuration of the folder of a run on ARC's tasks."""
     return read_run_config(run, TrainConfig)
+
+
+def solving_config(run: Path, saved: Path, training: dict[str, Any] | None) -> TrainConfig:
+    """The configuration under which a model answers: its run's, or the one that was saved with it.
+
+    `saved` is the model's folder, the same as `run` where that is no run folder but a saved model.
+    """
+    if saved != run:
+        return read_config(run)
+    if training is None or training.get("domain", "arc") != "arc":
+        return TrainConfig()
+    return from_json(TrainConfig, {k: v for k, v in training.items() if k != "domain"}, str(saved))

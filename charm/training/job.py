@@ -149,7 +149,7 @@ class ReasonerJob(Job):
         moments = checkpoint.optimizer_tensors(self.optimizers.all)
         checkpoint.write_tensors(folder / "optimizers.safetensors", moments)
         with self.average.applied():
-            self.model.save_pretrained(folder, whole)
+            self.model.save(folder, whole)
 
     def restore(self, folder: Path, step: int) -> None:
         device = self.place.device

@@ -1,0 +1,104 @@
+"""Cells as SVG, and tasks and views as the HTML that a notebook shows. `charm.drawing` has whole pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, Tokens
+from charm.tasks.task import Grid, Task
+from charm.tasks.view import View
+
+# Indexed by token: pad, boundary, then the ten colours of ARC's own editor. The boundary is also hatched, so
+# that no eye has to tell a twelfth shade from the others.
+PALETTE = (
+    "#f4f1ea",  # pad
+    "#dccba6",  # boundary
+    "#000000",  # 0 black
+    "#0074d9",  # 1 blue
+    "#ff4136",  # 2 red
+    "#2ecc40",  # 3 green
+    "#ffdc00",  # 4 yellow
+    "#aaaaaa",  # 5 grey
+    "#f012be",  # 6 magenta
+    "#ff851b",  # 7 orange
+    "#7fdbff",  # 8 sky blue
+    "#870c25",  # 9 maroon
+)
+LINE = "#555555"  # between cells
+HATCH = "#5c4f33"
+ROW = "display:flex;flex-wrap:wrap;align-items:center;gap:6px 20px;margin:6px 0"
+BLOCK = "display:inline-flex;flex-direction:column;gap:4px;font:12px sans-serif"
+PAIR = "display:flex;align-items:center;gap:8px;font:18px sans-serif"
+
+
+def tile_svg(tokens: Tokens, cell: int, x: int = 0, y: int = 0) -> str:
+    """A block of cells as an SVG group. One path for each colour keeps a page with hundreds small."""
+    height, width = tokens.shape
+    paths = []
+    for token in np.unique(tokens):
+        runs = "".join(f"M{c} {r}h{n}v1h-{n}z" for r, c, n in _runs(tokens == token))
+        paths.append(f'<path fill="{PALETTE[token]}" d="{runs}"/>')
+    hatch = "".join(f"M{c} {r + 1}l1-1" for r, c in np.argwhere(tokens == BOUNDARY))
+    stroke = f'fill="none" stroke-width="{1 / cell:.4g}"'  # one pixel, since the tile is drawn in cells
+    if hatch:
+        paths.append(f'<path stroke="{HATCH}" {stroke} d="{hatch}"/>')
+    lines = "".join(f"M0 {r}h{width}" for r in range(height + 1))
+    lines += "".join(f"M{c} 0v{height}" for c in range(width + 1))
+    paths.append(f'<path stroke="{LINE}" {stroke} d="{lines}"/>')
+    # Half a pixel, so that lines one pixel wide cover whole pixels.
+    place = f"translate({x + 0.5} {y + 0.5}) scale({cell})"
+    return f'<g transform="{place}" shape-rendering="crispEdges">{"".join(paths)}</g>'
+
+
+def _runs(mask: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
+    """(row, column, length) of every horizontal run of the mask."""
+    padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
+    row, column = np.nonzero(np.diff(padded) == 1)
+    end = np.nonzero(np.diff(padded) == -1)[1]
+    yield from zip(row.tolist(), column.tolist(), (end - column).tolist(), strict=True)
+
+
+def grid_svg(grid: Grid, pixels: int = 120) -> str:
+    """A grid as an SVG element whose longer side has about `pixels`."""
+    cell = min(22, max(4, pixels // max(grid.shape)))
+    height, width = (side * cell + 1 for side in grid.shape)
+    label = f"grid of {grid.shape[0]} x {grid.shape[1]} cells"
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}">{tile_svg(grid + FIRST_COLOR, cell)}</svg>'
+    )
+
+
+def block(caption: str, *grids: Grid | None) -> str:
+    """A caption above grids with arrows between them; None is drawn as a question mark."""
+    drawn = ("<b>?</b>" if grid is None else grid_svg(grid) for grid in grids)
+    return f'<div style="{BLOCK}">{escape(caption)}<div style="{PAIR}">{"<span>→</span>".join(drawn)}</div></div>'
+
+
+def row(blocks: Iterable[str], title: str = "") -> str:
+    """Blocks side by side, wrapped where the page ends, under a title."""
+    head = f'<div style="font:bold 13px sans-serif">{escape(title)}</div>' if title else ""
+    return f'<div>{head}<div style="{ROW}">{"".join(blocks)}</div></div>'
+
+
+def task_html(task: Task) -> str:
+    """The demonstrations and tests of a task."""
+    shown = [(f"{part} {n}", one) for part in ("train", "test") for n, one in enumerate(getattr(task, part))]
+    return row((block(caption, pair.input, pair.output) for caption, pair in shown), f"task {task.id}")
+
+
+def tasks_html(tasks: tuple[Task, ...], name: str, shown: int = 12) -> str:
+    """The first demonstration of the first tasks."""
+    blocks = (block(task.id, task.train[0].input, task.train[0].output) for task in tasks[:shown])
+    more = "" if len(tasks) <= shown else f"; the first {shown}"
+    return row(blocks, f"{name}: {len(tasks)} tasks{more}")
+
+
+def view_html(view: View) -> str:
+    """What a view does to a small grid in which every colour and direction can be told."""
+    sample = np.array([[1, 2, 3, 4], [5, 6, 0, 0], [7, 8, 0, 0], [9, 0, 0, 0]], np.uint8)
+    return row((block(str(view), sample, view.apply(sample)),), "view")
