@@ -112,7 +112,7 @@ class TaskList(tuple[Task, ...]):
         """The task of this id."""
         found = next((task for task in self if task.id == task_id), None)
         if found is None:
-            raise CharmError(f"{self.name}: there is no task {task_id}")
+            raise CharmError(f"{self.name}: no task {task_id}")
         return found
 
     def __repr__(self) -> str:
