@@ -148,7 +148,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
             "unknown option --optimizer.lrr; did you mean --optimizer.lr?",
         ),
         ("train quickstart --bacth 2 --steps 3", "unknown option --bacth; did you mean --batch?"),
-        ("train quickstart --steps x", "--steps must be a whole number, got 'x'"),
+        ("train quickstart --steps x", "--steps must be an integer, got 'x'"),
         ("train quickstart --optimizer.lr x", "--optimizer.lr must be a number, got 'x'"),
         ("train quickstart --steps", "--steps needs a value; see `charm train quickstart --help`"),
         ("train --resume nowhere", "nowhere: no such run folder; name the folder of the run to resume"),

@@ -1,1 +1,1 @@
-"""Commands: parse, call the library, print. Nothing here computes."""
+"""Commands: they parse, call the library and print, and compute nothing themselves."""

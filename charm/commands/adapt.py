@@ -1,4 +1,4 @@
-"""`charm adapt`: learn a stream of unseen tasks, and measure what is learned and what is forgotten."""
+"""`charm adapt`: learn a stream of unseen tasks, and measure learning and forgetting."""
 
 from __future__ import annotations
 
@@ -31,28 +31,28 @@ def adapt(
     json: Json = False,
     data: RunData = None,
 ) -> None:
-    """Learn a stream of tasks the run has never seen, one after the other, and measure what stays.
+    """Learn a stream of unseen tasks one by one, and measure how much is retained.
 
-    The same command goes on after a kill. Tables and figures in the output folder cover all finished runs in it, so
-    methods and seeds are compared by running them one by one.
+    Repeat the command to resume an interrupted run. Tables and figures in the output folder cover all finished runs
+    in it, so run methods and seeds one by one to compare them.
 
     Example: charm adapt runs/arc1 --stream arc2-training --method memory-only
 
     Example: charm adapt runs/arc1 --method l2sp --scope composition --halt-weight 0.5 --seed 1
 
     Args:
-        run: a run folder: the base.
+        run: folder of the base run.
         stream: arc2-training (233 tasks), arc2-evaluation (114), a source, or a file or folder of tasks.
         method: memory-only, oracle, joint, naive, l2sp, ewc or rehearsal.
         scope: what learns: the task's rows (rows), also the memory's shared weights (composition), or all (full).
         halt_weight: weight of the halting loss; the paper compares 0 and 0.5.
-        seed: decides the order of the stream and of the examples.
-        tasks: only the first so many tasks of the stream.
+        seed: seed for the order of the stream and of the examples.
+        tasks: number of tasks, from the start of the stream.
         steps: updates for each task.
         batch: examples in an update.
-        views: views of each task that are learned.
+        views: views of each task to learn.
         recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
-        out: folder of the comparison, of several bases as well; this run gets a folder of its own inside.
+        out: folder for the comparison, also of several bases; this run gets a subfolder.
     """
     from charm.adaptation.loop import Recipe
     from charm.adaptation.methods import method_named
@@ -76,6 +76,6 @@ def adapt(
     with place(device) as here:
         found = run_stream(run, folder, options, here, say)
     if not (folder / "result.json").is_file():
-        return  # it was stopped, and has said so
+        return  # it was stopped, and has already reported it
     written = write_results(runs_in(compared), compared)
     output(json, found, results_table(gather(runs_in(compared))), *map(str, written))

@@ -1,4 +1,4 @@
-"""`charm bench`: what must be fast, measured on this machine."""
+"""`charm bench`: measure speed on this machine."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def bench(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Speed of presets in training, beside the machine's own ceiling: `charm bench NAME --help` lists more flags.
+    """Measure the training speed of presets and compare it with the machine's peak.
 
-    Reasoners are timed in samples per second, training and forward only; language models in tokens per second, the cost
-    of each over the first.
+    Reasoners are measured in samples per second, for training and for the forward pass alone; language models in tokens
+    per second, with the cost of each relative to the first. `charm bench NAME --help` lists more flags.
 
     Example: charm bench arc1 --batch 192
 
@@ -32,7 +32,7 @@ def bench(
     Example: charm bench votes
 
     Args:
-        names: presets of one domain; or votes, the time from 385,460 predicted canvases to pass@k.
+        names: presets of one domain, or votes: the time from 385,460 predicted canvases to pass@k.
     """
     raise CharmError("name a preset before its flags, as in `charm bench quickstart --json`, or votes")
 
@@ -53,7 +53,7 @@ def run_bench(words: Sequence[str]) -> None:
             raise CharmError(
                 f"{names[0]} and {name} cannot be compared: one of them is timed on {domain.learns_from}"
             )
-        domain.configuration(name)  # or it is told that there is none
+        domain.configuration(name)  # reports an unknown name
     if domain.bench is None:
         raise CharmError(f"charm bench cannot time presets on {domain.learns_from}")
     wanted = parse_options(f"charm bench {' '.join(names)}", domain.get("bench_options"), flags)

@@ -31,18 +31,18 @@ def build(
     json: Json = False,
     data: Data = None,
 ) -> None:
-    """Make the benchmark: rules, initial grids and their exact futures, bit for bit the same from the same seed.
+    """Build the benchmark: rules, initial grids and their exact futures, identical to the bit for the same seed.
 
     Example: charm car build
 
     Args:
-        seed: decides everything.
-        families: of rules: life, generations, larger.
-        rules: of each family.
-        examples: initial grids of each rule to train on; four more are held out.
-        side: of the torus.
-        horizons: numbers of updates after which the grid is asked for.
-        replace: replace another benchmark that is already there.
+        seed: seed for rules and grids.
+        families: families of rules: life, generations, larger.
+        rules: rules per family.
+        examples: initial grids per rule for training; four more are held out.
+        side: side of the torus.
+        horizons: numbers of updates after which to ask for the grid.
+        replace: overwrite a different benchmark in the folder.
     """
     from charm.automata.benchmark import BenchmarkConfig, build_in
     from charm.paths import data_dir
@@ -77,18 +77,18 @@ def show(
     device: Device = "auto",
     data: RunData = None,
 ) -> None:
-    """Draw a rollout of a rule; with a run, also its answers at every horizon, wrong cells marked.
+    """Draw a rollout of a rule; with a run, also its answers at every horizon with wrong cells marked.
 
     Example: charm car show B3/S23 --steps 4
 
     Args:
-        rule: as in B3/S23, B2/S/C3 or R5,C0,M1,S33..57,B34..45.
-        run: the folder of a run on cellular automata whose newest checkpoint answers.
+        rule: a rule such as B3/S23, B2/S/C3 or R5,C0,M1,S33..57,B34..45.
+        run: folder of a run on cellular automata; its newest checkpoint answers.
         example: which initial grid; with a run, which of the four held-out ones.
         steps: updates to show.
-        side: of the torus (with a run: as in training).
-        seed: of the initial grids (with a run: as in training).
-        animate: show one grid that moves.
+        side: side of the torus (with a run: as in training).
+        seed: seed for the initial grids (with a run: as in training).
+        animate: animate one grid instead of printing all.
     """
     from charm.automata.benchmark import initial_grids
     from charm.automata.rules import parse_rule
@@ -124,14 +124,14 @@ def export(
     demonstrations: int = 8,
     data: Data = None,
 ) -> None:
-    """Write puzzles of the benchmark as prompts for a language model, one JSON object on each line.
+    """Write puzzles of the benchmark as prompts for a language model, one JSON object per line.
 
     Example: charm car export --out prompts.jsonl
 
     Args:
         out: the JSONL file to write.
-        puzzles: at each horizon, drawn from the combinations that are trained on.
-        demonstrations: training pairs in each prompt.
+        puzzles: puzzles per horizon, drawn from the trained combinations.
+        demonstrations: training pairs per prompt.
     """
     from charm.automata.benchmark import read_benchmark
     from charm.automata.prompts import ATTEMPTS
@@ -155,8 +155,8 @@ def score(
     Example: charm car score prompts.jsonl answers.jsonl
 
     Args:
-        prompts: the file that was exported.
-        answers: a JSONL file with "id" and "answer" (a text that ends with the grids, or a list of grids) on each line.
+        prompts: the exported file.
+        answers: a JSONL file; each line has "id" and "answer" (a text that ends with the grids, or a list of grids).
     """
     from charm.automata.prompts import answers_table, score_answers
 

@@ -1,4 +1,4 @@
-"""`charm data`: what data is there; draw a task; duplicates and leaks between splits; generate Re-ARC pairs."""
+"""`charm data`: list data, draw tasks, find duplicates and leaks between splits, generate Re-ARC pairs."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ app = Commands()
 
 @app.command
 def stats(*, views: int = 1000, json: Json = False, data: Data = None) -> None:
-    """Counts of tasks, pairs, views and rows, beside the paper's.
+    """Count tasks, pairs, views and rows, and compare with the paper's counts.
 
     Example: charm data stats
 
     Args:
-        views: views of each puzzle at most.
+        views: maximum number of views per puzzle.
     """
     from charm.progress import status
     from charm.tasks.stats import data_stats, stats_tables
@@ -44,16 +44,16 @@ def show(
     png: Annotated[Path | None, flag("FILE")] = None,
     data: Data = None,
 ) -> None:
-    """Draw a task, or a view of it, in the terminal and as a picture.
+    """Draw a task, or a view of it, in the terminal and optionally as a picture.
 
     Example: charm data show 007bbfb7 --dihedral 1 --colors 0213456789 --png task.png
 
     Args:
-        task: id of a task, or a JSON file of one.
+        task: task id, or a JSON file with one task.
         dihedral: symmetry of the view, 0 to 7: identity, three quarter turns, two flips, two transposes.
-        colors: recolouring of the view: the new colours of 0 to 9 in turn; 0 stays 0.
+        colors: recolouring of the view: the new colours of 0 to 9 in order; 0 must stay 0.
         canvas: draw the first pair as token canvases, with boundary and padding.
-        digits: write each cell's colour number into it.
+        digits: print each cell's colour number in it.
         svg: write the picture to this file.
         png: write the picture to this file.
     """
@@ -89,12 +89,12 @@ def audit(
     json: Json = False,
     data: Data = None,
 ) -> None:
-    """Identical or equivalent tasks and pairs across splits and sources.
+    """List identical or equivalent tasks and pairs across splits and sources.
 
     Example: charm data audit arc1/evaluation arc2/training
 
     Args:
-        sources: names or paths.
+        sources: names or paths of sources.
     """
     from charm.tasks.audit import audit as compare
     from charm.tasks.audit import audit_tables
@@ -116,13 +116,13 @@ def rearc(
     json: Json = False,
     data: Data = None,
 ) -> None:
-    """Generate Re-ARC pairs: unique, verified, never the identity; resumes where it was stopped.
+    """Generate Re-ARC pairs (unique, verified, input different from output); resumes where it was stopped.
 
     Example: charm data rearc --workers 2
 
     Args:
-        pairs: pairs for each task.
-        seed: decides every pair.
+        pairs: pairs per task.
+        seed: seed that determines every pair.
         tasks: only these ids.
     """
     from charm.paths import data_dir
@@ -142,13 +142,13 @@ def fetch(
     json: Json = False,
     data: Data = None,
 ) -> None:
-    """Put a public data set into the data folder, checked against its pinned hash.
+    """Download a public data set to the data folder and check it against its pinned hash.
 
     Example: charm data fetch concept-arc
 
     Args:
-        what: concept-arc.
-        from_folder: a checkout of the repository on disk.
+        what: the data set: concept-arc.
+        from_folder: use this checkout of the repository instead of downloading.
     """
     from charm.errors import CharmError
     from charm.tasks.sources import CONCEPT_ARC, fetch_concept_arc

@@ -1,4 +1,4 @@
-"""`charm eval`: how good a run is, whatever it learned from."""
+"""`charm eval`: score a run of any domain."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from charm.errors import CharmError
 def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
     """Score a run. Its domain decides the other flags: `charm eval RUN --help` lists them.
 
-    On ARC's tasks checkpoints vote, votes are ranked (--protocol, --views, --window), and a submission is written.
-    Cellular automata vote alike, by rule and horizon; text is told in bits per byte.
+    On ARC tasks, checkpoints vote, votes are ranked (--protocol, --views, --window) and a submission is written.
+    Cellular automata are scored by votes too, per rule and horizon; text is scored in bits per byte.
 
     Example: charm eval runs/quickstart --protocol continual --views 32
 
@@ -26,7 +26,7 @@ def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
 
 
 def run_evaluate(run: Path, flags: Sequence[str]) -> None:
-    """`charm eval RUN ...`: what the run learned from decides which flags may follow it."""
+    """`charm eval RUN ...`: the run's domain decides which flags may follow."""
     from charm.devices import place
     from charm.domains import domain_of
 

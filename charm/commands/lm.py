@@ -27,22 +27,22 @@ def prepare(
     validation: float = 0.05,
     json: Json = False,
 ) -> None:
-    """Turn text into token files: train a tokenizer, tokenise, record hashes. Training needs nothing else.
+    """Turn text into token files: train a tokenizer, tokenise, record hashes. Training needs only these files.
 
-    Parquet files with a column `text` are shards as they are, and the last one validates. Text files, from folders
-    too, are a document each: duplicates go, the order is mixed, and the last ones validate.
+    Each parquet file with a column `text` becomes one shard, and the last one is for validation. Each text file, also
+    from folders, is one document: duplicates are dropped, the order is shuffled, and the last ones are for validation.
 
     Example: charm lm prepare --python --vocab 2048
 
     Args:
-        sources: parquet files, text files, or folders of either; of a folder with parquet files, only those.
+        sources: parquet files, text files, or folders; in a folder with parquet files, only those are used.
         out: the folder to write.
-        python: also take Python's own documentation and licence: nothing to download.
-        vocab: tokens, 9 specials included.
-        tokenizer: a tokenizer.json to use.
-        suffixes: of text files to look for in folders.
-        limit: characters of text files at most.
-        validation: share of text files' characters that validates.
+        python: also use Python's own documentation and licence, so that nothing needs to be downloaded.
+        vocab: vocabulary size, including 9 special tokens.
+        tokenizer: use this tokenizer.json instead of training one.
+        suffixes: suffixes of the text files to use from folders.
+        limit: maximum number of characters from text files.
+        validation: share of the text files' characters used for validation.
     """
     from charm.language.corpus import LEFT_OUT, gather
     from charm.language.data import default_folder
@@ -79,17 +79,17 @@ def sample(
     seed: int = 0,
     device: Device = "auto",
 ) -> None:
-    """Let a run's newest checkpoint go on with a text.
+    """Continue a text with a run's newest checkpoint.
 
     Example: charm lm sample runs/tiny --prompt "Return a list of"
 
     Args:
         run: the run folder of a language model.
-        prompt: what the text begins with; nothing is a document's beginning.
-        tokens: how many to add; it stops earlier where the document ends.
-        temperature: 0 takes the likeliest token always.
-        top_k: the likeliest tokens to choose from; 0 is all.
-        seed: of the choice.
+        prompt: start of the text; empty for the start of a document.
+        tokens: maximum number of tokens to add; stops earlier at the end of the document.
+        temperature: sampling temperature; 0 always takes the likeliest token.
+        top_k: sample from this many likeliest tokens; 0 for all.
+        seed: seed for sampling.
     """
     import torch
 

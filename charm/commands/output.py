@@ -1,4 +1,4 @@
-"""What a command prints in the end: JSON for a program, or tables and lines for a person."""
+"""Output of a command: JSON for programs, or tables and lines for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def output(json: bool, found: Any, *shown: Table | RenderableType) -> None:
-    """Print what was found as JSON, or else what there is to look at."""
+    """Print `found` as JSON, or else the tables and lines in `shown`."""
     from charm.drawing.terminal import show
 
     if json:

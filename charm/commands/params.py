@@ -1,4 +1,4 @@
-"""`charm params`: what a model is made of, and every count of the paper beside ours."""
+"""`charm params`: parameter counts of presets, and every count in the paper compared with ours."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def params(
     json: Json = False,
     data: Data = None,
 ) -> None:
-    """Exact parameter accounting of a preset's model, or of every count that the paper prints.
+    """Count the parameters of a preset's model exactly, or compare every count in the paper with ours.
 
     Example: charm params arc1
 
     Example: charm params lm-d12 --all
 
     Args:
-        preset: name of a preset, or with --all how names begin; none with --paper.
-        paper: all counts of the paper beside ours; exits with 1 if one differs beyond rounding (0.2 % with our views).
-        all: every preset whose name begins so, a line each.
-        data_rows: count with the views that we draw for the preset's data, not the paper's rows.
+        preset: name of a preset, or the start of names with --all; not used with --paper.
+        paper: compare all counts in the paper; exits with 1 if one differs beyond rounding (0.2 % with our views).
+        all: list every preset whose name starts with PRESET, one per line.
+        data_rows: use the views that we draw for the preset's data instead of the paper's row counts.
     """
     from charm.errors import CharmError
 

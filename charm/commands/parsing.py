@@ -23,7 +23,7 @@ class Commands(SubcommandApp):
     """Commands that are parsed first and run by the caller: `cli` returns the call instead of making it."""
 
     def command(self, func: Any = None, **options: Any) -> Any:
-        """Register a function or a group of commands; usable as a decorator, which leaves the function as it is."""
+        """Register a function or a group of commands; usable as a decorator that returns the function unchanged."""
         if func is None:
             return lambda later: self.command(later, **options)
         super().command(func if isinstance(func, SubcommandApp) else _deferred(func), **options)
@@ -60,7 +60,7 @@ def program(args: Sequence[str]) -> str:
 
 
 def sentence(box: str, prog: str) -> str:
-    """One sentence that says what a box of tyro's says."""
+    """Turn one of tyro's error boxes into a sentence."""
     lines = re.sub(r"\x1b\[[\d;]*m", "", box).splitlines()[1:]  # the first is the title
     sections: list[list[str]] = [[]]
     for line in (
@@ -87,7 +87,7 @@ def sentence(box: str, prog: str) -> str:
     if found := re.match(r"Error parsing (\S+): (.*)", first):
         name, why = found[1].rstrip(":"), found[2]
         if bad := re.search(r"invalid literal for int\(\) with base 10: (.*)", why):
-            return f"{name} must be a whole number, got {bad[1]}"
+            return f"{name} must be an integer, got {bad[1]}"
         if bad := re.search(r"could not convert string to float: (.*)", why):
             return f"{name} must be a number, got {bad[1]}"
         return f"{name}: {why}"
@@ -108,7 +108,7 @@ def _similar(sections: Sequence[Sequence[str]], flag: str, prog: str) -> str | N
     for section in sections:
         if not re.search(rf"Perhaps you meant|similar to {re.escape(flag)}:", section[0] if section else ""):
             continue
-        found: list[tuple[str, str]] = []  # flags, and the command whose they are
+        found: list[tuple[str, str]] = []  # flags, and the command they belong to
         for line in section[1:]:
             if name := re.match(r" {5}(-\S+)", line):
                 found.append((name[1].split(",")[0], prog))

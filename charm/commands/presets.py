@@ -26,15 +26,15 @@ CPU_BATCH = 32  # examples computed at once on a CPU by presets that are meant f
 
 @dataclass(frozen=True)
 class Options(Generic[Config]):
-    """Train a preset; the defaults below are its own, and any of them can be given."""
+    """Train a preset; the defaults below are the preset's, and any of them can be changed."""
 
     config: Annotated[Config, arg(name="")]
     out: Path
     """The run folder."""
     resume: bool = False
-    """Go on from the newest whole checkpoint in the run folder."""
+    """Resume from the newest intact checkpoint in the run folder."""
     restart: bool = False
-    """Erase the run in the folder and begin again from step 0."""
+    """Erase the run in the folder and start again at step 0."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Wanted(Generic[Chosen]):
 
     options: Annotated[Chosen, arg(name="")]
     device: str = "auto"
-    """cuda, xpu, mps, cpu, or the best there is."""
+    """cuda, xpu, mps, cpu, or auto for the best available."""
     json: bool = False
-    """Print JSON for a program to read."""
+    """Print JSON."""
 
 
 READABLE = ConstructorRegistry()
@@ -53,7 +53,7 @@ READABLE = ConstructorRegistry()
 
 @READABLE.struct_rule
 def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
-    """A configuration as tyro takes it, but for its help: configurations belong to the library and know no flags."""
+    """A configuration as tyro reads it, with better help: the library's configurations know nothing of flags."""
     if not is_dataclass(info.type) or _readable in info.markers:  # marked below, for tyro's own rules
         return None
     spec = ConstructorRegistry.get_struct_spec(replace(info, markers=(*info.markers, _readable)))
@@ -85,7 +85,7 @@ def _value_word(kind: Any) -> str | None:
 def parse_preset(
     command: str, name: str, config: Config, flags: Sequence[str], out: Path | None = None
 ) -> Options[Config]:
-    """What `command name flags` asks for, as in `charm train arc1 --batch 96`; `out` is a run to resume."""
+    """Parse `command name flags`, as in `charm train arc1 --batch 96`; `out` is a run to resume."""
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
     prog = f"{command} {name}"
     with one_sentence(prog):
@@ -100,7 +100,7 @@ def parse_preset(
 
 
 def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted[Chosen]:
-    """The flags of a command that a domain decides, as in `charm eval runs/arc1 --views 32`."""
+    """Parse flags that depend on the domain, as in `charm eval runs/arc1 --views 32`."""
     wanted: type[Wanted[Chosen]] = Wanted[kind]  # type: ignore[valid-type]  # a type that only domains know
     with one_sentence(prog):
         return tyro.cli(
@@ -121,7 +121,7 @@ def train_preset(
     train: Callable[[Config, Path, Place, bool, Callable[[str], None]], Any],
     out: Path | None = None,
 ) -> None:
-    """Parse and train; `train` takes the configuration, the run folder, where, whether to resume, and who is told.
+    """Parse and train; `train` takes the configuration, run folder, device, whether to resume, and a printer.
 
     With `out`, the run in that folder is resumed and `config` is its own.
     """

@@ -1,4 +1,4 @@
-"""`charm quickstart`: train a tiny CHARM on real tasks, evaluate it, and write a page to look at."""
+"""`charm quickstart`: train a tiny CHARM on real tasks, evaluate it and write a report page."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def quickstart(
     steps: Annotated[int | None, flag("INT", "the preset's, about three minutes on two cores")] = None,
     json: Json = False,
 ) -> None:
-    """Train a tiny CHARM on real ARC tasks on the CPU in a few minutes, evaluate it, write a page to look at.
+    """Train a tiny CHARM on real ARC tasks on a CPU in a few minutes, evaluate it and write a report page.
 
-    The tasks are small ones of ARC-AGI-1's training set. The model learns from their demonstrations; their test
-    inputs are answered by voting over views. The same model with its task memory zeroed shows what the memory holds.
+    The tasks are small ones from ARC-AGI-1's training set. The model learns from their demonstrations and answers their
+    test inputs by voting over views. The same model with its task memory set to zero shows what the memory contributes.
 
     Example: charm quickstart --out runs/quickstart
 
     Args:
-        out: the run folder; a finished run there is replaced, an interrupted one goes on.
-        seed: decides everything.
-        steps: updates; a few show that everything works.
+        out: the run folder; a finished run there is replaced, an interrupted one resumed.
+        seed: seed for everything random.
+        steps: number of updates; a few are enough to see that everything works.
     """
     from dataclasses import replace
 
@@ -49,5 +49,5 @@ def quickstart(
 
 
 def _near(path: Path) -> Path:
-    """The path as seen from the current folder, where it is below it."""
+    """The path relative to the current folder, if it is inside it."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

@@ -19,12 +19,12 @@ app = Commands()
 
 @app.command(name="list")
 def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = False) -> None:
-    """Which of the 609 tasks are covered: accepted, failed, unchecked, open or missing.
+    """List which of the 609 tasks are covered: accepted, failed, unchecked, open or missing.
 
     Example: charm rearc2 list --state missing
 
     Args:
-        state: print only the ids in this state, one on a line.
+        state: print only the ids in this state, one per line.
     """
     from charm.errors import CharmError
     from charm.synthesis.records import state as state_of
@@ -50,13 +50,13 @@ def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = Fal
 def facts(
     task: Annotated[Positional[str], flag("ID")], *, png: Annotated[Path | None, flag("FILE")] = None
 ) -> None:
-    """All official pairs of a task as text, with what is constant over them.
+    """Print all official pairs of a task as text, with what they have in common.
 
     Example: charm rearc2 facts 00dbd492 --png facts.png
 
     Args:
         task: id of the task.
-        png: also draw the pairs into this file.
+        png: also draw the pairs to this file.
     """
     from charm.synthesis.facts import facts_text
 
@@ -77,15 +77,15 @@ def check(
     force: Switch = False,
     json: Json = False,
 ) -> None:
-    """Accept or refuse packages, and record the outcome; exits with 1 if one is refused.
+    """Check packages and record the outcome; exits with 1 if one is refused.
 
     Example: charm rearc2 check 00dbd492
 
     Args:
         tasks: ids of the packages.
         all: every package.
-        quick: 100 pairs instead of 1,000, nothing recorded: for iterating.
-        force: check again what is recorded and unchanged.
+        quick: use 100 pairs instead of 1,000 and record nothing, for quick iteration.
+        force: also check packages that are recorded and unchanged.
     """
     from dataclasses import asdict
 
@@ -105,7 +105,7 @@ def check(
     console = Console(stderr=json, width=None if sys.stdout.isatty() else 110)
     outcome = {}
     for number, task in enumerate(chosen, 1):
-        # What was asked for by name is shown again even if it is unchanged.
+        # Packages named by the user are shown again even if they are unchanged.
         if all and not force and state_of(task) == "accepted":
             outcome[task] = asdict(read_record(task))["check"]
             continue
@@ -143,17 +143,17 @@ def regularities(
     open: Switch = False,
     json: Json = False,
 ) -> None:
-    """List what holds in all official pairs but not in the generated ones, and why it need not.
+    """List regularities of the official pairs that generated pairs break, and why they may.
 
     Example: charm rearc2 regularities --open
 
     Args:
         tasks: ids of the packages.
-        judge: the regularity of one task that a verdict is about.
+        judge: the regularity (of one task) to give a verdict on.
         verdict: widened (the rule does not need it) or rival (the package declares that reading).
-        note: why.
-        refresh: compute the lists of accepted packages again and record them, without the rest of the check.
-        open: only what is not judged.
+        note: the reason.
+        refresh: recompute and record the lists of accepted packages, without the rest of the check.
+        open: list only what is not judged yet.
     """
     from dataclasses import replace
 
@@ -202,10 +202,10 @@ def build(
     Example: charm rearc2 build --workers 2
 
     Args:
-        pairs: pairs for each task.
-        seed: decides every pair.
+        pairs: pairs per task.
+        seed: seed that determines every pair.
         tasks: only these ids.
-        replace: drop pairs that other versions of the packages made.
+        replace: overwrite pairs made by other versions of the packages.
     """
     from charm.errors import CharmError
     from charm.paths import data_dir
@@ -228,7 +228,7 @@ def build(
 
 @app.command
 def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) -> None:
-    """Put all generated Re-ARC2 pairs and their manifest into one file, to keep or to pass on.
+    """Pack all generated Re-ARC2 pairs and their manifest into one file, to keep or share.
 
     Example: charm rearc2 pack rearc2.zip
 
@@ -249,12 +249,12 @@ def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) 
 
 @app.command
 def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) -> None:
-    """Take Re-ARC2 pairs from such a file instead of generating them; every pair is checked.
+    """Unpack Re-ARC2 pairs from such a file instead of generating them; every pair is checked.
 
     Example: charm rearc2 unpack rearc2.zip
 
     Args:
-        file: what `charm rearc2 pack` wrote.
+        file: a file written by `charm rearc2 pack`.
     """
     from charm.paths import data_dir
     from charm.tasks.pairs_file import read_archive
@@ -302,7 +302,7 @@ def gallery(
         file: the page to write.
         tasks: only these ids.
         pairs: generated pairs to show for each task.
-        seed: decides every pair.
+        seed: seed that determines every pair.
     """
     from charm.files import write_atomically
     from charm.synthesis.gallery import gallery as page
@@ -325,7 +325,7 @@ def preview(
     first: int = 0,
     seed: int = 0,
 ) -> None:
-    """A sheet of official pairs above generated ones: PNG for one task, HTML for any number.
+    """Draw official pairs above generated ones: PNG for one task, HTML for any number.
 
     Example: charm rearc2 preview 00dbd492 --png sheet.png
 
@@ -334,8 +334,8 @@ def preview(
         png: write the picture to this file.
         html: write a page to this file.
         pairs: generated pairs to show.
-        first: the attempt to start with.
-        seed: decides every pair.
+        first: number of the first attempt.
+        seed: seed that determines every pair.
     """
     from charm.drawing.grids import panel_png
     from charm.errors import CharmError
@@ -363,16 +363,16 @@ def audit(
     note: Annotated[str, flag("TEXT")] = "",
     json: Json = False,
 ) -> None:
-    """The second reading: record a verdict, or list the packages that still need one.
+    """Record the verdict of a second reader, or list the packages that still need one.
 
-    The reader infers the rule anew from the official pairs before reading the package.
+    The reader infers the rule independently from the official pairs before reading the package.
 
     Example: charm rearc2 audit 00dbd492 --verdict agreed --note "frame size decides the colour"
 
     Args:
-        tasks: ids; without a verdict their records are shown.
-        verdict: agreed, fixed or open. "open" may be said without a package, with what was tried.
-        note: what the reader saw.
+        tasks: ids of tasks; without a verdict their records are shown.
+        verdict: agreed, fixed or open; "open" does not need a package, but a note of what was tried.
+        note: what the reader found.
     """
     from dataclasses import asdict
 
@@ -406,7 +406,7 @@ def quarantine(
     json: Json = False,
     data: Data = None,
 ) -> None:
-    """Run the checks over Re-ARC's own tasks and publish the list of those that fail.
+    """Run the checks on Re-ARC's own tasks and write the list of those that fail.
 
     Example: charm rearc2 quarantine --workers 2
 

@@ -1,4 +1,4 @@
-"""`charm report`: a page to look at, or a figure."""
+"""`charm report`: write a page about runs, or a figure."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def report(
     device: str = "auto",
     data: RunData = None,
 ) -> None:
-    """Write a page about a run, about several side by side, or a figure of the paper drawn from them.
+    """Write a page about one or several runs, or draw a figure of the paper from them.
 
-    One run: scores, curves, every task with its candidates and their votes. Several: the same side by side, and which
-    puzzles one solves and another never proposes. Runs on cellular automata and on text have pages of their own.
+    One run: scores, curves, and every task with its candidates and votes. Several: the same side by side, and which
+    puzzles one run solves that another never proposes. Runs on cellular automata and on text have their own pages.
 
     Example: charm report runs/quickstart
 
@@ -34,12 +34,12 @@ def report(
     Example: charm report --figure cl-tradeoff --out tradeoff.pdf runs/arc1/adapt/arc2-training
 
     Args:
-        runs: run folders (`charm eval` makes their votes); for some figures results.json files.
+        runs: run folders (run `charm eval` on them first); for some figures results.json files.
         figure: overall, pareto, depth, horizon, isoflop, car-emergence, cl-tradeoff, cl-retained or lm-scaling.
-        out: where to write; a figure's ending decides its format: .pdf, .svg or .png.
+        out: file to write; the suffix decides a figure's format: .pdf, .svg or .png.
         protocol: which votes count.
-        films: so many tasks get a film of their refinement, made with the newest checkpoint.
-        device: cuda, xpu, mps, cpu, or the best there is, for films.
+        films: number of tasks to show a film of refinement for, made with the newest checkpoint.
+        device: device for films: cuda, xpu, mps, cpu, or auto for the best available.
     """
     from charm.errors import CharmError
 

@@ -1,4 +1,4 @@
-"""`charm solve`: answer task files that nobody trained on."""
+"""`charm solve`: answer unseen task files."""
 
 from __future__ import annotations
 

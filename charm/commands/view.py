@@ -1,4 +1,4 @@
-"""`charm view`: look at tasks, samples and runs in a browser, and solve a task there."""
+"""`charm view`: browse tasks, samples and runs in a browser, and solve a task there."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def view(
 ) -> None:
     """Browse tasks, views, canvases, generated samples and runs that are still training; draw a task and solve it.
 
-    A small web server on this machine's loopback address, which nobody else can reach. It ends with Ctrl-C.
+    Starts a small web server on this machine's loopback address, which other machines cannot reach. Ctrl-C stops it.
 
     Example: charm view
 
@@ -30,11 +30,11 @@ def view(
 
     Args:
         runs: run folders to watch; those on ARC's tasks can also solve.
-        checkpoint: run folders or saved models to solve with, beside the model that comes with CHARM.
-        tasks: further tasks to browse: JSON files, or folders of them.
-        port: where the server listens; 0 takes a free port.
+        checkpoint: run folders or saved models to solve with, in addition to the model that comes with CHARM.
+        tasks: more tasks to browse: JSON files, or folders of them.
+        port: port to listen on; 0 for any free port.
         no_open: do not open a browser.
-        device: cuda, xpu, mps, cpu, or the best there is, for solving.
+        device: device for solving: cuda, xpu, mps, cpu, or auto for the best available.
     """
     import signal
     import sys
@@ -47,7 +47,7 @@ def view(
         print(f"charm: {text}", file=sys.stderr)
 
     viewer = Viewer(open_library(runs, checkpoint, tasks, data, say), port, device)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # as gently as Ctrl-C
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # stop cleanly, as with Ctrl-C
     print(f"{viewer.url} (press Ctrl-C to stop)", flush=True)
     if not no_open:
         webbrowser.open(viewer.url)

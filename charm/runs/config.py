@@ -37,7 +37,7 @@ class EngineConfig:
     log_every: int = 10
     """Updates between lines of metrics.jsonl."""
     device: str = "auto"
-    """cuda, xpu, mps, cpu, or the best there is."""
+    """cuda, xpu, mps, cpu, or auto for the best available."""
     compile: Literal["auto", "on", "off"] = "auto"
     """torch.compile the model; auto: on CUDA."""
     tensorboard: bool = False
