@@ -32,7 +32,7 @@ Device = Annotated[str, flag(text="cuda, xpu, mps, cpu, or auto for the best ava
 Json = Annotated[bool, flag(text="print JSON.")]
 NewRun = Annotated[Path | None, flag("DIR", "runs/PRESET", "the run folder.")]
 Preset = Annotated[Positional[str], flag("PRESET")]
-Restart = Annotated[bool, flag(text="erase the run in the folder and start again at step 0.")]
+Restart = Annotated[bool, flag(text="erase the run in the folder and start over.")]
 Resume = Annotated[bool, flag(text="resume from the newest intact checkpoint in the run folder.")]
 Run = Annotated[Positional[Path], flag("RUN")]
 Switch = Annotated[bool, flag()]

@@ -34,7 +34,7 @@ class Options(Generic[Config]):
     resume: bool = False
     """Resume from the newest intact checkpoint in the run folder."""
     restart: bool = False
-    """Erase the run in the folder and start again at step 0."""
+    """Erase the run in the folder and start over."""
 
 
 @dataclass(frozen=True)
