@@ -9,6 +9,7 @@ OUT/ config.json                 the settings
      rows/NNNN.safetensors       the rows that a stage learned
      checkpoints/step_N/         what going on needs besides the rows: shared weights that moved, the stage in progress
      model/                      the model in the end, where the method keeps one
+     R.npz, R.json               accuracy on every task after every stage that was asked, for all measures
      result.json                 the summary
 """
 
@@ -41,7 +42,7 @@ from charm.adaptation.loop import (
     updated_parameters,
 )
 from charm.adaptation.methods import METHODS, Base, method_named
-from charm.adaptation.results import summarize
+from charm.adaptation.results import summarize, write_matrices
 from charm.adaptation.streams import left_out, load_stream
 from charm.config import to_json
 from charm.devices import Place
@@ -246,6 +247,7 @@ class StreamJob(Job):
         self.data = self.stream_data  # what it learns
         self.before = snapshot(self.model)  # everything as the last stage left it
         self.made = 0  # updates
+        self.asked: float | None = None  # pass@2 on the task of this stage before it was learned
         self.began = time.monotonic()
 
     def check(self, out: Path) -> None:
@@ -275,6 +277,7 @@ class StreamJob(Job):
         stage, inside = divmod(step, self.options.recipe.steps)
         if inside == 0:
             self.began = time.monotonic()
+            self.asked = self._ask_next(step)
         if self.adaptation is None:
             self.adaptation = self._adaptation(stage)
         metrics = self.adaptation.update()
@@ -282,6 +285,15 @@ class StreamJob(Job):
         if inside + 1 == self.options.recipe.steps:
             self._finish_stage(stage + 1, self.adaptation)
         return metrics
+
+    def _ask_next(self, step: int) -> float | None:
+        """pass@2 on the task that comes next, where no recheck and no frozen model tells it: for forward transfer."""
+        stage = step // self.options.recipe.steps
+        if self.method.joint or self.method.restores or not self.shared or self.options.evaluates_at(step):
+            return None
+        task = self.stream.tasks[stage]
+        data = self._assemble(TaskSet(evaluate=(task,)), self.data_config)
+        return self._score(data, answers_of([task]), self.options.evaluate_views).metrics.get("pass@2")
 
     def line(self, step: int, means: dict[str, float]) -> Told:
         number = -(-step // self.options.recipe.steps)
@@ -309,6 +321,7 @@ class StreamJob(Job):
         task = self.stream.tasks[number - 1]
         when = f"stage {number}, task {task.id}"
         loss, exact = adaptation.progress()
+        learning = time.monotonic() - self.began
         if not math.isfinite(loss):
             raise CharmError(f"{when}: the loss is {loss}; earlier stages are unharmed")
         scores = None
@@ -330,9 +343,12 @@ class StreamJob(Job):
         }
         if scores is not None:
             record |= {"pass@1": scores.metrics.get("pass@1"), "pass@2": scores.metrics.get("pass@2")}
+        if self.asked is not None:
+            record["pass@2 before"] = self.asked
         record["files"] = self._save_rows(number)
         self.restore_base()
         self.before = snapshot(self.model)
+        record["learning_seconds"] = round(learning, 3)
         record["seconds"] = round(time.monotonic() - self.began, 3)
         write_sealed(_json(self.out / "stages", number), record)
         answered = "" if record.get("pass@2") is None else f", pass@2 {record['pass@2']:.0%}"
@@ -370,6 +386,7 @@ class StreamJob(Job):
             "base": base.metrics,
             "solved": solved,
             "solved_of_learned": [task_id for task_id in solved if task_id in learned],
+            "accuracy": {"stream": stream.accuracy(), "base": base.accuracy()},
         }
         write_sealed(_json(self.out / "rechecks", stage), record)
         shares = {"stream": stream.metrics.get("pass@2"), "base": base.metrics.get("pass@2")}
@@ -416,6 +433,8 @@ class StreamJob(Job):
         if inside:
             tensors |= {f"before/{name}": self.before[name] for name in self.shared}
             tensors["seconds"] = torch.tensor(time.monotonic() - self.began)
+            if self.asked is not None:
+                tensors["asked"] = torch.tensor(self.asked, dtype=torch.float64)
         write_tensors(folder / "stream.safetensors", tensors)
 
     @torch.no_grad()
@@ -437,6 +456,7 @@ class StreamJob(Job):
         if inside:
             self.before |= {name: tensors[f"before/{name}"].to(p.device) for name, p in self.shared.items()}
             self.began = time.monotonic() - float(tensors["seconds"])
+            self.asked = float(tensors["asked"]) if "asked" in tensors else None
         self.made = step
 
     def _check_records(self, stages: int) -> None:
@@ -474,6 +494,7 @@ class StreamJob(Job):
             shutil.rmtree(temporary, ignore_errors=True)
             self.model.save(temporary)
             os.replace(temporary, self.out / "model")
+        write_matrices(self.out)
         write_sealed(self.out / "result.json", summarize(self.out))
 
 

@@ -62,6 +62,12 @@ class Scores:
     blind_outputs: int
     tasks: tuple[TaskResult, ...]
 
+    def accuracy(self) -> dict[str, float | None]:
+        """Each task's share of outputs that are solved; None where nothing can be scored."""
+        outcomes = {task.task_id: [output.outcome for output in task.outputs] for task in self.tasks}
+        scored = {task: [one for one in found if one != "blind"] for task, found in outcomes.items()}
+        return {task: found.count("solved") / len(found) if found else None for task, found in scored.items()}
+
     def to_json(self) -> dict[str, Any]:
         found = Counter(task.outcome for task in self.tasks)
         outcomes = {outcome: found[outcome] for outcome in OUTCOMES}

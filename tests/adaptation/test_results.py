@@ -3,22 +3,27 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
 from charm.adaptation.results import (
     gather,
+    matrices,
     memory_name,
+    read_records,
     results_table,
     rows_of,
     runs_in,
     short_count,
     summarize,
     write_json,
+    write_matrices,
     write_results,
 )
 from charm.drawing.terminal import show
 from charm.errors import CharmError
+from charm.files import read_sealed
 
 MEMORY = {"design": "cose", "rank": 32, "task_width": 0}
 
@@ -61,6 +66,10 @@ def write_run(folder: Path, method: str, seed: int, passes: list[float], final: 
             "stage": stage,
             "stream": {"pass@1": stream / 2, "pass@2": stream},
             "base": {"pass@1": own, "pass@2": own},
+            "accuracy": {
+                "stream": {f"task{n}": stream for n in range(len(passes))},
+                "base": {"one": own, "two": own},
+            },
         }
         write_json(folder / "rechecks" / f"{stage:04d}.json", record)
     write_json(folder / "result.json", summarize(folder))
@@ -76,6 +85,47 @@ def test_a_summary_by_hand(tmp_path: Path) -> None:
     assert found["changed_values"] == 28
     assert found["retained"] == [[0, 0.0], [2, 0.25], [4, 0.25]]
     assert found["memory"] == "CoSE (r=32)"
+
+
+def test_the_matrix_of_a_run_is_stored_and_measured(tmp_path: Path) -> None:
+    """Asked about everything before the stream, after two stages and at the end, and of each task right after it."""
+    found = summarize(write_run(tmp_path, "naive", 0, [1.0, 0.0, 1.0, 0.5], final=0.25, base=0.1))
+    write_matrices(tmp_path)
+    stored = np.load(tmp_path / "R.npz")
+    nan = np.nan
+    expected = [
+        [0.0, 0.0, 0.0, 0.0],
+        [1.0, nan, nan, nan],
+        [0.25, 0.25, 0.25, 0.25],
+        [nan, nan, 1.0, nan],
+        [0.25, 0.25, 0.25, 0.25],
+    ]
+    np.testing.assert_array_equal(stored["stream_R"], expected)
+    assert stored["stream_tasks"].tolist() == ["task0", "task1", "task2", "task3"]
+    assert stored["stream_learned"].tolist() == [1, 2, 3, 4]
+    assert stored["base_R"].tolist()[::2] == [[0.8, 0.8], [0.7, 0.7], [0.1, 0.1]]
+    written = read_sealed(tmp_path / "R.json")
+    assert written["stream"]["R"]["3"] == [None, None, 1.0, None]
+    assert list(written["base"]["R"]) == ["0", "2", "4"]
+    for name, value in written["stream"]["measures"].items():
+        assert found[name] == value
+    assert found["ACC"] == found["final pass@2"] == 0.25
+    assert found["BWT"] == pytest.approx((-0.75 + 0.0 - 0.75) / 3)
+    assert found["forgetting"] == pytest.approx((0.75 + 0.0 + 0.75) / 3)
+    assert found["FWT"] is None  # nobody asked the fourth task after the third stage
+    assert found["base BWT"] == pytest.approx(-0.7)
+    assert found["base WC-ACC"] == pytest.approx(0.1)
+
+
+def test_where_only_rows_move_what_was_not_asked_is_known(tmp_path: Path) -> None:
+    write_run(tmp_path, "memory-only", 0, [1.0, 0.5, 0.0, 0.0], 0.0, 0.8)
+    path = tmp_path / "config.json"
+    path.write_text(path.read_text().replace('"full"', '"rows"'))
+    stream, base = matrices(read_records(tmp_path))
+    # The recheck after two stages said 0.25 of everything; all else is known from before, and from right after.
+    assert stream.r[:, 0].tolist() == [0.0, 1.0, 0.25, 1.0, 0.0]
+    assert stream.r[:, 2].tolist() == [0.0, 0.0, 0.25, 0.0, 0.0]
+    assert base.r[:, 0].tolist() == [0.8, 0.8, 0.7, 0.8, 0.8]
 
 
 def test_joint_runs_share_their_weights(tmp_path: Path) -> None:
@@ -103,8 +153,10 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
     line = dict(zip(header, memory_only, strict=True))
     assert line["Method"] == "memory-only"
     assert line["Params/task"] == "102.5"
-    assert line["Final p@2"] == "55.00 ± 7.07"
-    assert line["Base after"] == "80.00 ± 0.00"
+    assert line["ACC"] == "55.00 ± 7.07"
+    assert line["BWT"] == "13.33 ± 7.07"  # of (-50, 25, 50) and of (-40, 35, 60) over three tasks
+    assert line["Base ACC"] == "80.00 ± 0.00"
+    assert (line["Bytes/task"], line["Seconds/task"]) == ("410", "1.00")
     assert line["Changed values"] == "0"
     assert (line["Tasks"], line["Seeds"]) == ("4", "2")
     assert [cells[1] for cells in others] == ["oracle", "naive"]
