@@ -414,7 +414,7 @@ def test_bad_settings_are_refused() -> None:
         replace(OPTIONS, recheck_every=0)
     with pytest.raises(CharmError, match="must not be negative"):
         replace(OPTIONS, tasks=-1)
-    with pytest.raises(CharmError, match="a batch holds at least 1 example"):
+    with pytest.raises(CharmError, match="batch must be >= 1"):
         Recipe(batch=0)
     with pytest.raises(CharmError, match="no method"):
         replace(OPTIONS, method="magic")
