@@ -18,7 +18,7 @@ from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
 from charm.files import unseal
 from charm.model import CharmModel
-from charm.paths import released_model
+from charm.paths import model_at
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tables import Table
 from charm.tasks.sources import find_task
@@ -47,7 +47,7 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
     """
     if model is not None and hub.is_hub_name(model):
         return CharmModel.from_pretrained(model, choose_device(device), revision)
-    run = released_model() if model is None else Path(model)
+    run = model_at(model)
     folder = newest_checkpoint(run)
     loaded = CharmModel.from_pretrained(folder, choose_device(device))
     if folder != run:
@@ -97,7 +97,7 @@ def _on_disk(model: CharmModel | str | Path | None, folder: Path) -> Path:
         return folder
     if model is not None and hub.is_hub_name(model):
         return hub.download(str(model))
-    return released_model() if model is None else Path(model)
+    return model_at(model)
 
 
 def preset(name: str) -> Any:

@@ -19,6 +19,7 @@ from charm.commands import (
     car,
     data,
     evaluate,
+    export,
     lm,
     params,
     quickstart,
@@ -56,6 +57,7 @@ train and evaluate
   reproduce    run tables of the paper at any size and compare
   params       count the parameters of a preset exactly
   bench        measure the speed of a preset
+  export       write the weights of a run to a small folder
 
 data and other domains
   data         show, count, audit, fetch and generate tasks
@@ -84,6 +86,7 @@ def app() -> Commands:
     everything.command(report.report)
     everything.command(view.view)
     everything.command(bench.bench)
+    everything.command(export.export)
     return everything
 
 

@@ -147,14 +147,21 @@ class CharmModel(nn.Module):
         else:
             yield
 
-    def save(self, folder: Path, whole: Mapping[str, Tensor] | None = None) -> None:
+    def save(
+        self,
+        folder: Path,
+        whole: Mapping[str, Tensor] | None = None,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
 
-        `whole` has the tables that are divided among processes (`charm.memory.sharding.whole_tables`).
+        `whole` has the tables that are divided among processes (`charm.memory.sharding.whole_tables`). A smaller
+        `dtype` rounds the weights; a loaded model has float32 ones in any case.
         """
         folder.mkdir(parents=True, exist_ok=True)
         state = {**self.state_dict(), **(whole or {})}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
+        tensors = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
         require_finite(tensors)
         save_file(tensors, folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")

@@ -6,6 +6,8 @@ import os
 import sys
 from pathlib import Path
 
+RELEASED = Path(__file__).parent / "released"  # trained models, by name
+
 
 def data_dir(override: Path | None = None) -> Path:
     """`override`, else $CHARM_DATA, else `charm` in the user's cache folder; nothing is created."""
@@ -24,4 +26,12 @@ def data_dir(override: Path | None = None) -> Path:
 
 def released_model() -> Path:
     """The trained model that comes with CHARM: a run of the preset `speedrun` (docs/speedrun.md)."""
-    return Path(__file__).parent / "released" / "speedrun"
+    return RELEASED / "speedrun"
+
+
+def model_at(model: str | Path | None) -> Path:
+    """The folder of a model: a path, the name of one that comes with CHARM, or the one that is used by default."""
+    if model is None:
+        return released_model()
+    named = RELEASED / model
+    return named if not Path(model).exists() and named.parent == RELEASED and named.is_dir() else Path(model)

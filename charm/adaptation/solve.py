@@ -6,6 +6,7 @@ that fails costs only itself.
 
 from __future__ import annotations
 
+import hashlib
 import multiprocessing
 import os
 import traceback
@@ -29,7 +30,8 @@ from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
 from charm.model import read_model_config
 from charm.runs.checkpoint import newest_checkpoint
-from charm.tasks.task import Task
+from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, load_source
+from charm.tasks.task import Task, check_unique
 
 Group = tuple[Task, ...]
 News = str | tuple[str, Solution]  # a line of progress, or a task's id and its better answer
@@ -47,14 +49,37 @@ Make = Callable[[Path, SolveOptions, Place], AnySolver]
 
 
 def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
-    """The tasks of files and folders, and what is not usable with its reason; it is an error if nothing is."""
+    """The tasks of files, folders and public sets by name, and what is not usable with its reason.
+
+    It is an error if nothing is.
+    """
+    named = [path for path in paths if str(path) in (*SOURCE_NAMES, *NEW_SPLITS) and not path.exists()]
     for path in paths:
-        if not path.exists():
+        if not path.exists() and path not in named:
             raise CharmError(f"{path}: no such file or folder")
-    tasks, skipped = read_tasks(paths)
+    tasks, skipped = read_tasks([path for path in paths if path not in named])
+    public = [task for path in named for task in load_source(str(path)).tasks]
+    tasks = list(check_unique([*tasks, *public], "the named tasks together"))
     if not tasks:
         raise CharmError(next(iter(skipped.values()), "there is no task to solve"))
     return tasks, skipped
+
+
+def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0) -> list[Task]:
+    """Tasks without a visible grid side above `largest`, and `count` of those by a hash of their ids; 0 is no limit."""
+    chosen = [
+        task
+        for task in tasks
+        if not largest
+        or all(max(grid.shape) <= largest for pair in task.blind().pairs for grid in pair.grids())
+    ]
+    if not chosen:
+        raise CharmError(f"no task has grids of at most {largest} x {largest} cells")
+    if not count or count >= len(chosen):
+        return chosen
+    by_hash = sorted(chosen, key=lambda task: hashlib.sha256(task.id.encode()).digest())
+    kept = {task.id for task in by_hash[:count]}
+    return [task for task in chosen if task.id in kept]
 
 
 class _Unpublished(BaseException):

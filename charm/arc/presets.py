@@ -257,6 +257,41 @@ def writer_public() -> TrainConfig:
     return replace(base, data=data)
 
 
+# Tasks of ARC-AGI-1's training set that share pairs, up to a view, with 070dd51e and 50a16a69 of its evaluation set.
+SHARED_WITH_EVALUATION = ("40853293", "caa06a1f")
+
+
+def base() -> TrainConfig:
+    """A small writer to be adapted to unseen tasks; trained on nothing of the evaluation sets and ConceptARC."""
+    writer = writer_train()
+    return replace(
+        writer,
+        data=replace(
+            writer.data,
+            train=("arc1/training",),
+            evaluate=(),
+            auxiliary=("arc2/training-new",),
+            without=SHARED_WITH_EVALUATION,
+            synthetic=("rearc",),
+            views=512,
+            synthetic_view_count=4,  # about half of all examples are generated then
+            auxiliary_repeats=1,
+        ),
+        reasoner=replace(writer.reasoner, width=256, inner_multiple=64),
+        steps=40_000,
+        tokens=65_536,
+    )
+
+
+def base2() -> TrainConfig:
+    """`base` with Re-ARC2's pairs of ARC-AGI-2's new training tasks: to be adapted to ARC-AGI-2's tasks."""
+    one = base()
+    data = replace(
+        one.data, train=("arc1/training", "arc2/training-new"), auxiliary=(), synthetic=("rearc", "rearc2")
+    )
+    return replace(one, data=data)
+
+
 # Tasks of ARC-AGI-1's training set on grids up to 10 x 10, picked as ones that a tiny model can mostly learn
 # in minutes: a demonstration, not a benchmark. Mirroring (4c4377d9, 6d0aefbc, 8be77c9e, c9e6f938; both ways
 # 62c24649, 67e8384a), turning and flipping (3c9b0459, 67a3c6ac, 68b16354), moving (25ff71a9, a79310a0),
@@ -295,6 +330,8 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "speedrun-public": speedrun_public,
     "writer-train": writer_train,
     "writer-public": writer_public,
+    "base": base,
+    "base2": base2,
     **{name: partial(cl_base, **memory) for name, memory in CL_BASES.items()},
     **_sweeps(),
 }

@@ -35,6 +35,10 @@ def solve(
     out: Annotated[
         Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")
     ] = None,
+    choose: int = 0,
+    largest: int = 0,
+    score: Switch = False,
+    dollars: Annotated[float | None, flag("FLOAT")] = None,
     resume: Switch = False,
     json: Switch = False,
 ) -> None:
@@ -50,10 +54,10 @@ def solve(
     Example: charm solve test_challenges.json --checkpoint runs/arc2 --budget 11.5h --out submission.json
 
     Args:
-        tasks: JSON files of one ARC task or of many by id (Kaggle challenges), or folders; test outputs are ignored.
-        checkpoint: a run folder or a saved model; CHARM's own learned ARC-AGI-1's training tasks for eleven minutes.
+        tasks: files of one task or of many by id (Kaggle challenges), folders, or public sets such as arc2/evaluation.
+        checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
         mode: memory (a task's rows), composition (the memory's shared weights, too), full (all) or memory-then-full.
-        budget: time for everything, such as 90s, 5m or 12h; 10s/task is 10 seconds for each task.
+        budget: time for everything, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
         steps: updates at most.
         views: views of each task that vote, at most.
         batch: examples in an update.
@@ -63,18 +67,26 @@ def solve(
         writer: how a writer learns.
         device: cuda, xpu, mps, cpu, or the best there is; cuda:1 is that one alone.
         out: where the submission goes.
+        choose: only so many of the tasks, chosen by a hash of their ids; 0 is all.
+        largest: only tasks whose grids have sides of at most so many cells; 0 is all.
+        score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
+        dollars: price of a device for an hour, for the scores.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
         json: print the submission instead of pictures.
     """
     began = time.monotonic()  # importing torch takes seconds of the budget, too
     from dataclasses import replace
 
+    from charm.adaptation.measure import measured, scores_table
     from charm.adaptation.progress import SubmissionInProgress
+    from charm.adaptation.solve import choose as choose_tasks
     from charm.adaptation.solve import load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
     from charm.adaptation.streams import left_out
+    from charm.drawing.terminal import show
     from charm.errors import CharmError
-    from charm.paths import released_model
+    from charm.files import write_atomically
+    from charm.paths import model_at
     from charm.progress import bar, say
     from charm.runs.checkpoint import newest_checkpoint
 
@@ -83,15 +95,16 @@ def solve(
     seconds = seconds_of(budget.removesuffix("/task"))  # before anything is loaded
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer)
     loaded, skipped = load_tasks(tasks)
-    if budget.endswith("/task"):
-        options = replace(options, budget=seconds * len(loaded))
-    model = checkpoint or released_model()
+    loaded = choose_tasks(loaded, choose, largest)
+    model = model_at(checkpoint)
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
     for reason in left_out(skipped):
         say(reason)
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
     devices = solve_devices(device, len(loaded))
+    if budget.endswith("/task"):
+        options = replace(options, budget=seconds * len(loaded) / len(devices))
     begun = SubmissionInProgress(path, loaded, model, options, resume)
     left = begun.left
     if resume and len(left) < len(loaded):
@@ -117,12 +130,23 @@ def solve(
         print(jsonlib.dumps(begun.submission))
     else:
         _draw(found, path)
-    for task_id, problem in begun.problems.items():
+    if score:
+        took = time.monotonic() - began
+        scores = measured(loaded, found, begun.submission, model, options, devices, took, dollars)
+        write_atomically(path.with_suffix(".scores.json"), jsonlib.dumps(scores, indent=1))
+        say(scores_table(scores).caption) if json else show(scores_table(scores))
+    if begun.problems:
+        _tell_problems(begun.problems, found, len(left))
+        sys.exit(1)
+
+
+def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: int) -> None:
+    from charm.progress import say
+
+    for task_id, problem in problems.items():
         kept = "its first answers are kept" if task_id in found else "it has no answer"
         say(f"charm: task {task_id} failed ({problem}); {kept}")
-    if begun.problems:
-        say(f"charm: {len(begun.problems)} of {len(left)} tasks failed; --resume tries them again")
-        sys.exit(1)
+    say(f"charm: {len(problems)} of {tasks} tasks failed; --resume tries them again")
 
 
 def _draw(found: dict[str, Solution], path: Path) -> None:

@@ -10,7 +10,7 @@ counts in `blind_puzzles`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -77,9 +77,37 @@ class Scores:
 def score(ranking: Ranking, answers: AnswerKey) -> Scores:
     """Score every question of the answer key; questions that the ranking does not know have no answer."""
     number = {question: q for q, question in enumerate(ranking.questions)}
-    outputs_of: dict[str, list[OutputResult]] = {}
+    return _scores(
+        {
+            question: _judge(ranking, number.get(question), question.test_index, answer)
+            for question, answer in answers.items()
+        }
+    )
+
+
+def score_grids(ranked: Mapping[Question, Sequence[Grid]], answers: AnswerKey) -> Scores:
+    """Score ranked grids, best first, where there is no ranking with its votes; none of them is empty."""
+    results = {}
     for question, answer in answers.items():
-        result = _judge(ranking, number.get(question), question.test_index, answer)
+        grids = ranked.get(question, ())
+        rank = None
+        if answer is None:
+            outcome = "blind"
+        elif not grids:
+            outcome = "no answer"
+        elif right := [place for place, grid in enumerate(grids, 1) if np.array_equal(grid, answer)]:
+            rank = right[0]
+            outcome = "solved" if rank <= SOLVED_AT else "near miss"
+        else:
+            right_size = any(grid.shape == answer.shape for grid in grids)
+            outcome = "wrong cells" if right_size else "wrong size"
+        results[question] = OutputResult(question.test_index, outcome, rank, len(grids), 0)
+    return _scores(results)
+
+
+def _scores(results: Mapping[Question, OutputResult]) -> Scores:
+    outputs_of: dict[str, list[OutputResult]] = {}
+    for question, result in results.items():
         outputs_of.setdefault(question.task_id, []).append(result)
     tasks = tuple(
         TaskResult(task_id, _worst([output.outcome for output in outputs]), tuple(outputs))
@@ -94,7 +122,7 @@ def score(ranking: Ranking, answers: AnswerKey) -> Scores:
         metrics[f"pass@{k}"] = float(np.mean([np.mean(hit) for hit in hits]))
         metrics[f"pass@{k}/outputs"] = float(np.mean(np.concatenate(hits)))
     outputs = sum(map(len, scored))
-    return Scores(metrics, len(scored), outputs, len(tasks) - len(scored), len(answers) - outputs, tasks)
+    return Scores(metrics, len(scored), outputs, len(tasks) - len(scored), len(results) - outputs, tasks)
 
 
 def _judge(ranking: Ranking, question: int | None, test_index: int, answer: Grid | None) -> OutputResult:

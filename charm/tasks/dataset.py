@@ -41,6 +41,8 @@ class DataConfig:
     """Generated pairs for the tasks of `train`."""
     tasks: tuple[str, ...] = ()
     """If given, only the tasks with these ids."""
+    without: tuple[str, ...] = ()
+    """Tasks with these ids are left out, with their synthetic pairs."""
     views: int = 1000
     """Views of each puzzle at most, the original among them."""
     synthetic_view_count: int = 100
@@ -200,7 +202,7 @@ def load_tasks(config: DataConfig) -> TaskSet:
     """The tasks of the named sources; those to be evaluated come without test outputs."""
     chosen: dict[Role, list[Task]] = {"train": [], "evaluate": [], "auxiliary": []}
     for role, source in _sources(config):
-        some = (task for task in source.tasks if not config.tasks or task.id in config.tasks)
+        some = (task for task in source.tasks if _is_chosen(config, task))
         chosen[role] += (task.blind() if role == "evaluate" else task for task in some)
     missing = set(config.tasks) - {task.id for some in chosen.values() for task in some}
     if missing:
@@ -243,9 +245,11 @@ def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
 def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
     """The held-out outputs of a dataset, None where the source does not tell. For scoring only."""
     asked = [source for role, source in _sources(config) if role == "evaluate"]
-    return answers_of(
-        task for source in asked for task in source.tasks if not config.tasks or task.id in config.tasks
-    )
+    return answers_of(task for source in asked for task in source.tasks if _is_chosen(config, task))
+
+
+def _is_chosen(config: DataConfig, task: Task) -> bool:
+    return (not config.tasks or task.id in config.tasks) and task.id not in config.without
 
 
 def _fixed_colors(config: DataConfig, task: Task) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from charm.tasks.questions import Question, questions_of
 from charm.tasks.task import Task
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
+SHOWN = 10  # candidates of a test input, at most
 
 
 @dataclass(eq=False)
@@ -99,7 +100,7 @@ class Solving:
                 "seconds": round(job.seconds or time.monotonic() - job.began, 1),
                 **job.found,
                 "inputs": [grid_text(pair.input) for pair in job.task.test],
-                "tests": [[_candidate_json(one) for one in ranked] for ranked in tests],
+                "tests": [[_candidate_json(one) for one in ranked[:SHOWN]] for ranked in tests],
             }
 
     def submission(self) -> Submission:

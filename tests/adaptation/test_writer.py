@@ -1,22 +1,27 @@
 """A writer learns groups of unseen tasks together and answers them."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
 from charm.adaptation import writer as module
+from charm.adaptation.measure import interval, measured, scores_table
 from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
 from charm.adaptation.solution import Clock, Say, Solution
-from charm.adaptation.solve import groups_of, load_tasks, solve
+from charm.adaptation.solve import choose, groups_of, load_tasks, solve
 from charm.adaptation.writer import WriterAdaptation, WriterSolver, rates
 from charm.arc.run import train
 from charm.commands.solve import solve as command
 from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
+from charm.tasks.questions import Question, questions_of
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from tests.adaptation.conftest import HERE
@@ -304,3 +309,63 @@ def test_many_short_sequences_fill_a_pack(writer: Path, tmp_path: Path) -> None:
     learning.packs.prepare()
     edges = learning.packs.pack.edges_N2
     assert int(edges[-1] - edges[-2]) < 27
+
+
+def test_tasks_are_chosen_by_hash_and_size(tasks: list[Task], tmp_path: Path) -> None:
+    chosen = choose(tasks, 2)
+    by_hash = sorted(tasks, key=lambda task: hashlib.sha256(task.id.encode()).hexdigest())
+    assert {task.id for task in chosen} == {task.id for task in by_hash[:2]}
+    assert [task.id for task in choose(tasks[::-1], 2)] == [task.id for task in chosen[::-1]]
+    assert choose(tasks, 9, 3) == tasks
+    with pytest.raises(CharmError, match="at most 2 x 2"):
+        choose(tasks, 0, 2)
+    evaluation = choose(load_tasks([Path("arc1/evaluation")])[0], 48)
+    assert len(evaluation) == 48
+    assert [task.id for task in evaluation][:3] == ["0a1d4ef5", "0c9aba6e", "15663ba9"]
+
+
+def test_scores_by_hand(tasks: list[Task]) -> None:
+    """One task right at once, one in the third place, one that an earlier solve answered, one without an answer."""
+
+    def solution(task: Task, right: int) -> Solution:
+        answer = task.answers()[0]
+        assert answer is not None
+        wrong = [Candidate(np.full((3, 3), 9, np.uint8), 0, 1, 1.0, 1.0)] * (right - 1)
+        candidates = [*wrong, Candidate(answer, 0, 1, 1.0, 1.0)]
+        return Solution({Question(task.id, 0): candidates}, 7, 8, 0.5, 0.25, 1.0)
+
+    found = {tasks[0].id: solution(tasks[0], 1), tasks[1].id: solution(tasks[1], 3)}
+    submission = attempts({question: [] for question in questions_of(tasks)})
+    submission |= attempts(solution(tasks[2], 2).answers)
+    scores = measured(
+        tasks, found, submission, Path("model"), OPTIONS, ["cpu", "cpu"], 100.0, 3.6
+    )
+    metrics = scores["metrics"]
+    assert [metrics[f"pass@{k}"] for k in (1, 2, 1000)] == [0.25, 0.5, 0.75]
+    assert scores["solved_here"] == 2
+    assert (scores["device_seconds_per_task"], scores["dollars"]) == (50.0, 0.2)
+    assert scores["interval"] == interval(2, 4)
+    assert scores["learned"]["new1"] == {"updates": 7, "views": 8, "loss": 0.5, "exact": 0.25}
+    assert [task["outcome"] for task in scores["tasks_scored"]] == [
+        "solved",
+        "near miss",
+        "solved",
+        "no answer",
+    ]
+    assert scores_table(scores).rows[1] == ["pass@2", "50.0", "50.0"]
+
+
+def test_the_command_writes_scores(writer: Path, unseen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    settings = {"steps": 1, "views": 2, "device": "cpu", "budget": "600s", "out": out, "checkpoint": writer}
+    command((unseen,), score=True, choose=2, **settings)
+    found = json.loads(out.with_name("out.scores.json").read_text())
+    assert found["puzzles"] == found["solved_here"] == found["tasks"] == 2
+    assert found["dollars"] is None
+    assert found["options"]["writer"]["start"] == "mean"
+
+
+def test_intervals_by_hand() -> None:
+    assert interval(0, 0) is None
+    assert interval(24, 48) == (0.3639, 0.6361)
+    assert interval(0, 48) == (0.0, 0.0741)

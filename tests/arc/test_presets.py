@@ -11,6 +11,12 @@ from charm.arc.presets import PRESETS, preset
 from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
+from charm.model import CharmModel
+from charm.paths import data_dir
+from charm.tasks.audit import audit
+from charm.tasks.dataset import assemble, load_tasks
+from charm.tasks.keys import ArcKey
+from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Pair
 from tests.tasks.test_dataset import add_synthetic
 from tests.toy import toy_config, write_toy_tasks
@@ -129,3 +135,31 @@ def test_baselines_have_the_optimizer_of_their_own_code() -> None:
             0.1,
         )
         assert (found.row_lr, found.row_weight_decay, found.warmup, found.ema) == (1e-2, 0.1, 2000, ema)
+
+
+@pytest.mark.parametrize("name", ["base", "base2"])
+def test_a_base_learns_nothing_that_it_is_measured_on(name: str) -> None:
+    """No pair of its sources, up to a view, is in an evaluation set or in ConceptARC (which only a data folder has)."""
+    data = preset(name).data
+    assert data.evaluate == ()
+    tasks = load_tasks(replace(data, synthetic=()))
+    learned = [*tasks.train, *tasks.auxiliary]
+    assert len(learned) == 400 + 233 - 2
+    measured = [load_source("arc1/evaluation"), load_source("arc2/evaluation")]
+    if (data_dir() / "concept-arc").is_dir():
+        measured.append(load_source("concept-arc"))
+    mixture = Source("the mixture", "", tuple(learned))
+    report = audit([mixture, *measured])
+    found = [match for match in report.matches if "the mixture" in match.sources]
+    assert [match.ids for match in found if len(set(match.sources)) == 2] == []
+    # The two that are left out do share pairs, and generated pairs belong to trained tasks alone.
+    left_out = [task for task in load_source("arc1/training").tasks if task.id in data.without]
+    found = audit([Source("left out", "", tuple(left_out)), measured[0]]).matches
+    assert {match.ids[0] for match in found} == set(data.without)
+
+
+def test_a_base_is_small() -> None:
+    config = preset("base")
+    data = assemble(load_tasks(config.data), replace(config.data, views=1))
+    model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances))
+    assert sum(parameter.numel() for parameter in model.parameters()) == 6_593_792

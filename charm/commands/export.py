@@ -1,0 +1,32 @@
+"""`charm export`: the weights of a run as a small folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from charm.commands.flags import Run, flag
+
+
+def export(
+    run: Run,
+    *,
+    out: Annotated[Path, flag("DIR")],
+    dtype: Annotated[Literal["bfloat16", "float16", "float32"], flag("TYPE")] = "bfloat16",
+) -> None:
+    """Write the newest weights of a run to a folder of their own, which every command takes as a model.
+
+    Example: charm export runs/base --out base
+
+    Args:
+        run: a run folder, or a saved model.
+        out: a new folder.
+        dtype: type of the stored weights; bfloat16 has half of the size.
+    """
+    import torch
+
+    from charm.progress import say
+    from charm.runs.export import export_model
+
+    size = export_model(run, out, getattr(torch, dtype))
+    say(f"{out}: {size / 1e6:.1f} MB; use it with `charm solve --checkpoint {out}`")

@@ -1,0 +1,38 @@
+"""A run's newest weights as a small folder of their own, to be shared and loaded anywhere."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import torch
+
+from charm.errors import CharmError
+from charm.model import CharmModel
+from charm.runs.checkpoint import newest_checkpoint
+from charm.tasks.instances import Instances
+from charm.tasks.keys import ArcKey
+
+
+def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> int:
+    """Write the model of a run to the new folder `out`, its weights as `dtype`; returns its size in bytes.
+
+    A memory without rows for single views keeps one view of each puzzle in its index: nothing else is bound to them.
+    """
+    if out.exists():
+        raise CharmError(f"{out} exists already; name a new folder")
+    model = CharmModel.from_pretrained(newest_checkpoint(run))
+    if isinstance(model.schema, ArcKey) and model.memory.residual is None:
+        instances = Instances()
+        for puzzle in model.instances.puzzles:
+            instances.add(puzzle, model.instances.codes(puzzle)[:1])
+        model._bind(ArcKey(instances))
+    part = out.with_name(f"{out.name}.tmp")
+    shutil.rmtree(part, ignore_errors=True)
+    try:
+        model.save(part, dtype=dtype)
+        part.rename(out)
+    except OSError as error:
+        shutil.rmtree(part, ignore_errors=True)
+        raise CharmError(f"{out}: cannot be written ({error.strerror})") from error
+    return sum(file.stat().st_size for file in out.iterdir())

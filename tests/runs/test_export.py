@@ -1,0 +1,63 @@
+"""Exported weights are those of the run, rounded, and every command takes them."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from charm.arc.run import train
+from charm.cli import main
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.model import CharmModel
+from charm.paths import model_at, released_model
+from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.export import export_model
+from charm.tasks.keys import MemoryConfig
+from tests.toy import toy_config, write_toy_tasks
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    config = toy_config(
+        write_toy_tasks(tmp_path / "tasks"), memory=MemoryConfig(rank=0), steps=2, checkpoint_every=2
+    )
+    train(config, tmp_path / "run", Place(torch.device("cpu")), say=lambda text: None)
+    return tmp_path / "run"
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
+def test_weights_are_rounded_and_the_index_keeps_one_view(
+    run: Path, tmp_path: Path, dtype: torch.dtype
+) -> None:
+    size = export_model(run, tmp_path / "small", dtype)
+    whole = CharmModel.from_pretrained(newest_checkpoint(run))
+    small = CharmModel.from_pretrained(tmp_path / "small")
+    assert size == sum(file.stat().st_size for file in (tmp_path / "small").iterdir())
+    assert (tmp_path / "small" / "model.safetensors").stat().st_size < (
+        0.6 if dtype == torch.bfloat16 else 1.1
+    ) * sum(4 * parameter.numel() for parameter in whole.parameters())
+    for name, tensor in whole.state_dict().items():
+        assert torch.equal(small.state_dict()[name], tensor.to(dtype).float()), name
+    assert small.instances.puzzles == whole.instances.puzzles
+    assert (len(small.instances), len(whole.instances)) == (4, 19)  # and the blank row
+
+
+def test_the_command_refuses_a_folder_that_exists(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["export", str(run), "--out", str(tmp_path / "small")])
+    assert "MB; use it with" in capsys.readouterr().err
+    assert json.loads((tmp_path / "small" / "config.json").read_text())["memory"]["rank"] == 0
+    with pytest.raises(CharmError, match="exists already"):
+        export_model(run, tmp_path / "small")
+
+
+def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert model_at(None) == model_at("speedrun") == released_model()
+    assert model_at("nothing") == Path("nothing")
+    assert model_at("../released") == Path("../released")
+    (tmp_path / "speedrun").mkdir()  # a folder of the user's own comes first
+    assert model_at(Path("speedrun")) == Path("speedrun")
