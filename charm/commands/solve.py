@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
@@ -77,15 +77,13 @@ def solve(
     began = time.monotonic()  # importing torch takes seconds of the budget, too
     from dataclasses import replace
 
-    from charm.adaptation.measure import measured, scores_table
+    from charm.adaptation.measure import measured
     from charm.adaptation.progress import SubmissionInProgress
     from charm.adaptation.solve import choose as choose_tasks
     from charm.adaptation.solve import load_tasks, solve_devices
     from charm.adaptation.solve import solve as run
     from charm.adaptation.streams import left_out
-    from charm.drawing.terminal import show
     from charm.errors import CharmError
-    from charm.files import write_atomically
     from charm.paths import model_at
     from charm.progress import bar, say
     from charm.runs.checkpoint import newest_checkpoint
@@ -131,13 +129,24 @@ def solve(
     else:
         _draw(found, path)
     if score:
-        took = time.monotonic() - began
-        scores = measured(loaded, found, begun.submission, model, options, devices, took, dollars)
-        write_atomically(path.with_suffix(".scores.json"), jsonlib.dumps(scores, indent=1))
-        say(scores_table(scores).caption) if json else show(scores_table(scores))
+        seconds = time.monotonic() - began
+        scores = measured(loaded, found, begun.submission, model, options, devices, seconds, dollars)
+        _write_scores(path.with_suffix(".scores.json"), scores, json)
     if begun.problems:
         _tell_problems(begun.problems, found, len(left))
         sys.exit(1)
+
+
+def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
+    """Write the scores and print them, only a line of them where the output is for a program."""
+    from charm.adaptation.measure import scores_table
+    from charm.drawing.terminal import show
+    from charm.files import write_atomically
+    from charm.progress import say
+
+    write_atomically(path, jsonlib.dumps(scores, indent=1))
+    table = scores_table(scores)
+    say(table.caption) if json else show(table)
 
 
 def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: int) -> None:

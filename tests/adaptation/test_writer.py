@@ -337,9 +337,7 @@ def test_scores_by_hand(tasks: list[Task]) -> None:
     found = {tasks[0].id: solution(tasks[0], 1), tasks[1].id: solution(tasks[1], 3)}
     submission = attempts({question: [] for question in questions_of(tasks)})
     submission |= attempts(solution(tasks[2], 2).answers)
-    scores = measured(
-        tasks, found, submission, Path("model"), OPTIONS, ["cpu", "cpu"], 100.0, 3.6
-    )
+    scores = measured(tasks, found, submission, Path("model"), OPTIONS, ["cpu", "cpu"], 100.0, 3.6)
     metrics = scores["metrics"]
     assert [metrics[f"pass@{k}"] for k in (1, 2, 1000)] == [0.25, 0.5, 0.75]
     assert scores["solved_here"] == 2
