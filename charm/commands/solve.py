@@ -77,11 +77,9 @@ def solve(
     began = time.monotonic()  # importing torch takes seconds of the budget, too
     from dataclasses import replace
 
+    from charm.adaptation import solve as solving
     from charm.adaptation.measure import measured
     from charm.adaptation.progress import SubmissionInProgress
-    from charm.adaptation.solve import choose as choose_tasks
-    from charm.adaptation.solve import load_tasks, solve_devices
-    from charm.adaptation.solve import solve as run
     from charm.adaptation.streams import left_out
     from charm.errors import CharmError
     from charm.paths import model_at
@@ -92,15 +90,15 @@ def solve(
         raise CharmError("name at least one task file")
     seconds = seconds_of(budget.removesuffix("/task"))  # before anything is loaded
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer)
-    loaded, skipped = load_tasks(tasks)
-    loaded = choose_tasks(loaded, choose, largest)
+    loaded, skipped = solving.load_tasks(tasks)
+    loaded = solving.choose(loaded, choose, largest)
     model = model_at(checkpoint)
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
     for reason in left_out(skipped):
         say(reason)
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
-    devices = solve_devices(device, len(loaded))
+    devices = solving.solve_devices(device, len(loaded))
     if budget.endswith("/task"):
         options = replace(options, budget=seconds * len(loaded) / len(devices))
     begun = SubmissionInProgress(path, loaded, model, options, resume)
@@ -115,7 +113,7 @@ def solve(
             f"{len(left)} {'task' if len(left) == 1 else 'tasks'} on {', '.join(devices)}: about {each:.0f} s for each"
         )
         with bar("preparing", 1.0, counts=False) as line:
-            found = run(
+            found = solving.solve(
                 left,
                 model,
                 replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
