@@ -1,9 +1,9 @@
-"""The CAR benchmark: rules that keep alive, initial grids, and the exact grids some updates later; made, stored, read.
+"""Build, write and read the CAR benchmark: rules that stay alive, initial grids, and the exact grids after updates.
 
-Everything is decided by the seed, number by number: candidate rules are drawn and judged in order, and so are the
-initial grids of each. A benchmark with fewer rules or examples is therefore a part of a larger one with that seed.
+The seed determines everything: candidate rules are drawn and tested in order, and so are the initial grids of
+each. A benchmark with fewer rules or examples is therefore a part of a larger one with the same seed.
 
-On disk: manifest.json (what was asked for, the rules, a hash of each array) and <family>.npy, a uint8 array
+On disk: manifest.json (the configuration, the rules, a hash of each array) and <family>.npy, a uint8 array
 [rules, examples, planes, bytes]. A plane is one bit of every cell of a grid, packed; the first is the initial grid, and
 each horizon follows with as many planes as the family's states need.
 """
@@ -31,30 +31,30 @@ from charm.tasks.task import MAX_SIDE
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-HELD_OUT = 4  # examples of each rule that nobody trains on: the first ones
+HELD_OUT = 4  # held-out examples of each rule: the first ones
 DENSITIES = (0.1, 0.5)  # of live cells in initial grids; the upper end is not reached
-RUNS, VIABLE_RUNS = 64, 8  # a rule is kept if so many of its first runs are viable
-MAX_CANDIDATES = 20  # drawn for each rule that is wanted; nearly all are viable
-MAX_ATTEMPTS = 16_384  # initial grids tried for a rule, four times what the barely viable need
+RUNS, VIABLE_RUNS = 64, 8  # a rule is kept if VIABLE_RUNS of its first RUNS runs are viable
+MAX_CANDIDATES = 20  # drawn per rule; nearly all are viable
+MAX_ATTEMPTS = 16_384  # initial grids tried per rule, four times what barely viable rules need
 BITS = {family: (max(STATES) - 1).bit_length() if family == "generations" else 1 for family in FAMILIES}
 
 
 @dataclass(frozen=True)
 class BenchmarkConfig:
-    """What decides a benchmark; the defaults are the paper's."""
+    """Settings of a benchmark; the defaults are the paper's."""
 
     seed: int = 0
     """Decides everything."""
     families: tuple[Family, ...] = FAMILIES
     """Of rules."""
     rules: int = 500
-    """Rules of each family."""
+    """Rules per family."""
     examples: int = 500
-    """Initial grids of each rule to train on; four more are held out."""
+    """Initial grids per rule for training; four more are held out."""
     side: int = 16
-    """Of the torus."""
+    """Side of the torus."""
     horizons: tuple[int, ...] = (1, 2, 4, 8)
-    """Numbers of updates after which a grid is asked for."""
+    """Numbers of updates after which to ask for the grid."""
 
     def __post_init__(self) -> None:
         if self.rules < 1 or self.examples < 1:
@@ -81,8 +81,8 @@ class BenchmarkConfig:
 def initial_grids(rule: Rule, seed: int, side: int, first: int, number: int) -> Grids:
     """The rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1.
 
-    Each has a density of its own. A random word of 64 bits serves four cells; 16 bits a cell are finer than any density
-    can be told from 256 cells.
+    Each has its own density. A random 64-bit word serves four cells; 16 bits per cell are finer than any difference in
+    density that 256 cells can show.
     """
     numbers = np.arange(first, first + number)
     low, high = DENSITIES
@@ -95,14 +95,14 @@ def initial_grids(rule: Rule, seed: int, side: int, first: int, number: int) -> 
 
 
 def viable_runs(inputs_NHW: Grids, outputs_TNHW: Grids) -> npt.NDArray[np.bool_]:
-    """Which grids hold, at every horizon, both dead and live cells, and differ from where they began."""
+    """Which grids have both dead and live cells at every horizon, and differ from their initial grid."""
     dead, live = ((outputs_TNHW == state).any(axis=(2, 3)) for state in (0, 1))
     moved = (outputs_TNHW != inputs_NHW).any(axis=(2, 3))
     return (dead & live & moved).all(axis=0)
 
 
 def make_examples(rule: Rule, config: BenchmarkConfig) -> Grids | None:
-    """Packed examples [examples, planes, bytes] of the rule, distinct and viable; None if the rule is not."""
+    """Distinct, viable examples of the rule, packed as [examples, planes, bytes]; None if the rule is not viable."""
     wanted = HELD_OUT + config.examples
     chosen: dict[bytes, Grids] = {}  # packed initial grid -> all its planes
     first, number = 0, RUNS
@@ -119,7 +119,7 @@ def make_examples(rule: Rule, config: BenchmarkConfig) -> Grids | None:
 
 
 def pack(inputs_NHW: Grids, outputs_TNHW: Grids, bits: int) -> Grids:
-    """Planes [N, 1 + T * bits, bytes], the lowest bit of a state first."""
+    """Pack grids into planes [N, 1 + T * bits, bytes], the lowest bit of a state first."""
     planes = [inputs_NHW] + [(output >> bit) & 1 for output in outputs_TNHW for bit in range(bits)]
     return np.stack([np.packbits(plane.reshape(len(plane), -1), axis=1) for plane in planes], axis=1)
 
@@ -132,7 +132,7 @@ def unpack(planes_NPB: Grids, side: int) -> Grids:
 
 
 class Benchmark:
-    """Rules, family by family, and their examples; arrays stay on disk until they are asked for."""
+    """Rules by family, and their examples; arrays are read from disk on demand."""
 
     def __init__(
         self, config: BenchmarkConfig, rules: dict[Family, tuple[Rule, ...]], arrays: dict[Family, Grids]
@@ -157,7 +157,7 @@ class Benchmark:
         return tuple(rule for rule in self.rules if rule.family == family)
 
     def part(self, config: BenchmarkConfig) -> Benchmark:
-        """The smaller benchmark that `config` asks for; it equals the one that would be built from scratch."""
+        """The smaller benchmark of `config`, identical to one built from scratch."""
         have = self.config
         same = (have.seed, have.side, have.horizons) == (config.seed, config.side, config.horizons)
         enough = have.rules >= config.rules and have.examples >= config.examples
@@ -176,7 +176,7 @@ class Benchmark:
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What identifies the benchmark, as it is written beside the arrays."""
+        """The record that identifies the benchmark, stored alongside the arrays."""
         return {
             "format": FORMAT,
             "config": to_json(self.config),
@@ -188,7 +188,7 @@ class Benchmark:
 def build(
     config: BenchmarkConfig, advance: Callable[[Family, int], None] = lambda family, kept: None
 ) -> Benchmark:
-    """Make a benchmark; `advance` is told of every rule that is kept."""
+    """Build a benchmark; `advance` is called for every rule that is kept."""
     rules: dict[Family, tuple[Rule, ...]] = {}
     arrays: dict[Family, Grids] = {}
     for family in config.families:
@@ -209,7 +209,7 @@ def build(
 def build_in(
     folder: Path, config: BenchmarkConfig, replace: bool, advance: Callable[[Family, int], None]
 ) -> Benchmark:
-    """The benchmark in the folder, made if there is none; another one is refused unless `replace` is given."""
+    """The benchmark in the folder, built if it is missing; a different one is refused unless `replace` is set."""
     if (folder / MANIFEST).is_file() and not replace:
         found = read_benchmark(folder)
         if found.config != config:
@@ -223,16 +223,16 @@ def build_in(
 
 
 def write_benchmark(folder: Path, benchmark: Benchmark) -> None:
-    """Arrays first, then the manifest that vouches for them; each file appears whole."""
+    """Write the arrays, then the manifest with their hashes; each file is written whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / MANIFEST).unlink(missing_ok=True)  # while arrays are replaced, nothing vouches for them
+    (folder / MANIFEST).unlink(missing_ok=True)  # no manifest while arrays are being replaced
     for family, array in benchmark.arrays.items():
         write_atomically(folder / f"{family}.npy", partial(np.save, arr=array))
     write_atomically(folder / MANIFEST, json.dumps(benchmark.manifest, indent=1) + "\n")
 
 
 def read_benchmark(folder: Path) -> Benchmark:
-    """The benchmark in a folder, refused unless its arrays are what the manifest vouches for."""
+    """Read the benchmark in a folder; refused unless its arrays match the manifest."""
     path = folder / MANIFEST
     try:
         data = json.loads(path.read_text("utf-8"))

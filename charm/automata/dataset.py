@@ -1,6 +1,6 @@
 """A CAR benchmark as an ordinary dataset: a task is a rule and a horizon, its views are the 8 symmetries.
 
-As with ARC, the dataset holds no held-out answer; those are in `answer_key`.
+As with ARC, the dataset contains no held-out answers; those are in `answer_key`.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ class CarData:
 
     benchmark: BenchmarkConfig = field(default_factory=BenchmarkConfig)
     split: Literal["single", "all"] = "single"
-    """Train each rule at one horizon and ask for the others too; or train every combination."""
+    """Train each rule at one horizon and evaluate it at all; or train every combination."""
     horizons: tuple[int, ...] = ()
-    """If given, only these of the benchmark's horizons."""
+    """Use only these of the benchmark's horizons; by default all."""
     canvas: int = FULL_SIDE
-    """Side of the canvas. One that is larger than the torus shows a boundary and moves grids about; one that is just
-    as large does neither."""
+    """Side of the canvas. On one larger than the torus, grids have a boundary and random positions; on one of the same
+    size they have neither."""
     data: Path | None = None
-    """Where generated data lie; CHARM_DATA or the user's cache folder if not given."""
+    """Folder of generated data; by default CHARM_DATA or the user's cache folder."""
 
     def __post_init__(self) -> None:
         if not self.benchmark.side <= self.canvas <= FULL_SIDE:
@@ -64,7 +64,7 @@ class CarData:
 
     @property
     def sizes(self) -> CarSizes:
-        """What a memory of this data holds: a vector for each rule and horizon, rows for what is trained."""
+        """Sizes of a memory for this data: a vector for each rule and horizon, rows for trained combinations."""
         rules, horizons = len(self.benchmark.families) * self.benchmark.rules, len(self.asked_horizons)
         trained = rules if self.split == "single" else rules * horizons
         return CarSizes(rules, horizons, trained, 1 + len(CODES) * trained)
@@ -72,7 +72,7 @@ class CarData:
 
 @dataclass(frozen=True)
 class Combination:
-    """A rule and how many updates are asked for: CAR's task."""
+    """A rule and a number of updates: CAR's task."""
 
     rule: Rule
     horizon: int
@@ -84,7 +84,7 @@ class Combination:
 
 
 def load_benchmark(config: CarData) -> Benchmark:
-    """The part of the benchmark on disk that is asked for."""
+    """The requested part of the benchmark on disk."""
     folder = data_dir(config.data) / "car"
     try:
         return read_benchmark(folder).part(config.benchmark)
@@ -103,7 +103,7 @@ def build_command(config: BenchmarkConfig) -> str:
 
 
 def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
-    """All combinations, the trained ones first. The split is balanced over horizons, within each family too."""
+    """All combinations, the trained ones first. The split is balanced over horizons, also within each family."""
     horizons, rules = config.asked_horizons, benchmark.rules
     if config.split == "all":
         return [Combination(rule, horizon, True) for rule in rules for horizon in horizons]
@@ -118,7 +118,7 @@ def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
 
 
 def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, CarKey]:
-    """Pairs, rows and questions of the benchmark; `untrained` asks about combinations that are not trained, too."""
+    """Pairs, rows and questions of the benchmark; `untrained` adds questions on combinations that are not trained."""
     benchmark = load_benchmark(config)
     asked = [one for one in combinations_of(benchmark, config) if untrained or one.trained]
     trained = [one for one in asked if one.trained]
@@ -152,7 +152,7 @@ def question_set(
     canvas: int,
     examples: range = range(HELD_OUT),
 ) -> Dataset:
-    """What is asked of these combinations, and nothing to train on."""
+    """Questions on these combinations, without training data."""
     held_out = slice(examples.start, examples.stop)
     questions = tuple(Question(one.id, k) for one in combinations for k in examples)
     cells = np.concatenate([benchmark.inputs(one.rule, held_out).reshape(-1) for one in combinations])
@@ -185,7 +185,7 @@ def _train_bank(benchmark: Benchmark, combinations: Sequence[Combination]) -> Pa
     inputs_at: dict[Rule, npt.NDArray[np.int64]] = {}
 
     def store(some: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """Append grids, of which each call brings equally many; returns where each of them starts."""
+        """Append grids (the same number in every call); returns where each of them starts."""
         first = len(grids) * some.size
         grids.append(some.reshape(-1))
         return first + np.arange(len(some)) * side * side

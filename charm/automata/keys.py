@@ -42,7 +42,7 @@ class CarMemory(CoSEConfig):
 
 
 class CarSizes(NamedTuple):
-    """What a memory has to hold; rows include the blank one."""
+    """Sizes of a memory; rows include the blank one."""
 
     rules: int
     horizons: int
@@ -70,18 +70,18 @@ def build_car_memory(config: CarMemory, width: int, sizes: CarSizes) -> CoSE | T
 
 
 class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
-    """Rule and horizon of every puzzle of an index of instances; those that are trained come first."""
+    """Rule and horizon of every puzzle in an index of instances; trained ones come first."""
 
     config_type = CarMemory
     files = (INDEX_FILE, "combinations.json")
 
     def __init__(self, instances: Instances, rule_P: Numbers, horizon_P: Numbers, trained: int) -> None:
-        """`rule_P` and `horizon_P` are places among the rules and horizons; the first `trained` puzzles are trained."""
+        """`rule_P` and `horizon_P` are indices of rules and horizons; the first `trained` puzzles are trained."""
         super().__init__(instances)
         self.rule_P, self.horizon_P, self.trained = rule_P, horizon_P, trained
 
     def sizes(self) -> CarSizes:
-        """Only trained combinations have a vector and rows of their own."""
+        """Only trained combinations have their own vector and rows."""
         rows = int((Keys.of(self.instances).puzzle < self.trained).sum())  # the blank row is puzzle -1
         return CarSizes(int(self.rule_P.max()) + 1, int(self.horizon_P.max()) + 1, self.trained, rows)
 

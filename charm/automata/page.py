@@ -1,4 +1,4 @@
-"""What the page of runs on cellular automata shows: curves and tables as values."""
+"""Curves and tables for the page of runs on cellular automata, as values."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CAR_CURVES = {
     "evaluation/unseen pass@2": ("Unseen combinations, pass@2", True),
 }
 PARTS = ("seen", "unseen")
-SHARES = ("pass@1", "pass@2", "cells")  # whole grids in so many attempts; right cells of first answers
+SHARES = ("pass@1", "pass@2", "cells")  # whole grids within 1 or 2 attempts; correct cells of first answers
 
 
 def car_evaluation(path: Path) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def car_evaluation(path: Path) -> dict[str, Any]:
     except (AttributeError, KeyError, TypeError):
         good = False
     if not good:
-        raise CharmError(f"{path}: not an evaluation on cellular automata, it lacks a step or its shares")
+        raise CharmError(f"{path}: not an evaluation on cellular automata (step or shares are missing)")
     return dict(found)
 
 
@@ -63,7 +63,7 @@ def car_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
 
 
 def _groups(names: Sequence[str], newest: Sequence[dict[str, Any] | None]) -> list[Table]:
-    """Of one run all shares, of several pass@2, by horizon and by family."""
+    """All shares of one run, or pass@2 of several, by horizon and by family."""
     tables = []
     for part in PARTS:
         groups = [(found or {}).get(part, {}) for found in newest]

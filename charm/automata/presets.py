@@ -44,9 +44,9 @@ def car_all(memory: CarMemory) -> CarConfig:
 
 
 def car_small(memory: CarMemory) -> CarConfig:
-    """The same comparison on one GPU in a minute or two: Life-like rules, two horizons, canvases that the torus fills.
+    """The same comparison on one GPU in a minute or two: Life-like rules, two horizons, canvases filled by the torus.
 
-    Positions go by row and column, with which a neighbourhood is learned sooner; all recurrences carry gradients, and
+    Positions are two-dimensional, which makes neighbourhoods easier to learn; all recurrences carry gradients, and
     every update sees fresh examples.
     """
     return replace(

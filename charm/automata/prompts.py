@@ -1,6 +1,6 @@
 """CAR for language models: puzzles as prompts in a JSONL file, and the score of a file of answers.
 
-A prompt holds some training pairs of a combination and all held-out inputs; each is to be answered by independent
+A prompt contains some training pairs of a combination and all held-out inputs; each is answered by independent
 attempts. The truth is in neither file: scoring runs the rule.
 """
 
@@ -24,7 +24,7 @@ from charm.tables import Table
 from charm.tasks import keyed
 from charm.tasks.task import COLORS, Grid
 
-ATTEMPTS = 2  # independent ones at each puzzle
+ATTEMPTS = 2  # independent attempts per puzzle
 
 TEXT = """A two-dimensional cellular automaton runs on a {side} x {side} torus. All cells change at once, \
 by one rule that is the same everywhere. The digit of a cell is its state; 0 is dead. Every output below \
@@ -47,7 +47,7 @@ class Puzzle(NamedTuple):
 
 
 def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) -> int:
-    """Write prompts for this many puzzles at each horizon, drawn from the combinations that are trained ("seen")."""
+    """Write prompts for `puzzles` puzzles per horizon, drawn from the trained ("seen") combinations."""
     if puzzles < 1 or not 1 <= demonstrations <= benchmark.config.examples:
         raise CharmError(
             f"puzzles must be >= 1 and demonstrations in 1..{benchmark.config.examples}, "
@@ -98,9 +98,9 @@ def _text(grid: Grid) -> str:
 
 
 def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
-    """Per horizon: pass@1, the mean over attempts, and pass@2, either of both; held-out inputs first, then puzzles.
+    """pass@1 (mean over attempts) and pass@2 (either attempt) per horizon; averaged over held-out inputs, then puzzles.
 
-    Attempts that are missing or cannot be read are wrong, and counted.
+    Missing or unreadable attempts count as wrong.
     """
     puzzles = {puzzle.id: puzzle for puzzle in _puzzles(prompts)}
     given: dict[str, list[Any]] = defaultdict(list)
@@ -184,7 +184,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _grids(answer: Any, count: int) -> list[Grid | None] | None:
-    """The grids of an answer: `count` of them as they are, or the last such list in a text; None if there is none."""
+    """The grids of an answer: a list of `count` grids, or the last such list in a text; None if there is none."""
     lists: Iterable[Any] = _lists(answer) if isinstance(answer, str) else [answer]
     found = None
     for one in lists:
@@ -195,7 +195,7 @@ def _grids(answer: Any, count: int) -> list[Grid | None] | None:
 
 
 def _lists(text: str) -> Iterator[Any]:
-    """The JSON lists in a text, one after the other."""
+    """The JSON lists in a text, in order."""
     decoder, at = json.JSONDecoder(), 0
     while (at := text.find("[", at)) >= 0:
         try:
@@ -206,7 +206,7 @@ def _lists(text: str) -> Iterator[Any]:
 
 
 def _grid(rows: Any) -> Grid | None:
-    """A grid from strings of digits or lists of numbers; None if it is none."""
+    """A grid from strings of digits or lists of numbers; None if it is not one."""
     if not isinstance(rows, list) or not rows:
         return None
     cells: list[Sequence[Any]] = [list(row) if isinstance(row, str) else row for row in rows]

@@ -26,9 +26,9 @@ STATES = (3, 4, 5, 6, 7, 8)  # of drawn Generations rules: three bits hold a cel
 class Rule:
     """How every cell changes at once. A cell is dead (0), live (1), or on its way out (2, 3, ..., then dead).
 
-    Counted are the live cells of the square within `radius`. A dead cell whose count is among `births` comes alive; a
-    live one whose count is among `survivals` stays; any other live cell begins to decay, which with two states means
-    that it is dead.
+    A cell's count is the number of live cells in the square within `radius`. A dead cell whose count is in `births`
+    becomes live; a live one whose count is in `survivals` stays; any other live cell starts to decay, which with two
+    states means that it is dead.
     """
 
     births: tuple[int, ...]
@@ -63,7 +63,7 @@ class Rule:
 
     @property
     def counts(self) -> int:
-        """How many counts of live neighbours there can be, zero among them."""
+        """Number of possible counts of live neighbours, including zero."""
         return (2 * self.radius + 1) ** 2 + self.middle
 
     @property
@@ -86,7 +86,7 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule that a notation names: the inverse of `str`."""
+    """Parse a rule's notation: the inverse of `str`."""
     near = re.fullmatch(r"B([0-8]*)/S([0-8]*)(?:/C(\d+))?", text, re.IGNORECASE)
     if near:
         births, survivals = (tuple(sorted(set(map(int, counts)))) for counts in near.groups()[:2])
@@ -99,7 +99,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
-    """Candidate `number` of a family: decided by (family, seed, number), and by the torus where it is small.
+    """Candidate `number` of a family: determined by (family, seed, number), and by the torus if it is small.
 
     Nothing is born from nothing (no B0), so that an empty plane stays empty.
     """
@@ -114,7 +114,7 @@ def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
         raise CharmError(f"Larger-than-Life needs a torus side >= {2 * RADII[0] + 1}, got {side}")
     radius, middle = radii[int(u[0] * len(radii))], bool(u[1] < 0.5)
     size = (2 * radius + 1) ** 2 - 1 + middle
-    # Where lively rules lie: births from a tenth to under a half of the neighbourhood, survivals around them.
+    # Lively rules have births from a tenth to under half of the neighbourhood, and survivals around them.
     births_at = _interval(0.1 + 0.35 * u[2], 0.03 + 0.3 * u[3], size)
     survivals_at = _interval(0.05 + 0.45 * u[4], 0.05 + 0.4 * u[5], size)
     return Rule(births_at, survivals_at, 2, radius, middle)

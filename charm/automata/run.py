@@ -1,4 +1,4 @@
-"""Training and evaluating on cellular automata, by the same loop and the same votes as on ARC."""
+"""Training and evaluation on cellular automata, with the same loop and votes as on ARC."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from charm.training.config import RunConfig
 from charm.training.engine import Engine, train
 from charm.training.job import ReasonerJob
 
-KS = (1, 2)  # attempts that the paper's tables count
+KS = (1, 2)  # numbers of attempts in the paper's tables
 SHARES = (*(f"pass@{k}" for k in KS), "cells")
 
 
@@ -58,29 +58,29 @@ class CarConfig(RunConfig):
 
 
 def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:
-    """The configuration of a run folder, with its benchmark looked for in `data_folder` if that is given."""
+    """The configuration of a run folder; `data_folder` overrides where its benchmark is."""
     config = read_run_config(run, CarConfig)
     return replace(config, data=replace(config.data, data=data_folder or config.data.data))
 
 
 def transfers(memory: CarMemory) -> bool:
-    """Whether the memory has something to say on combinations that were never trained.
+    """Whether the memory can be read for combinations that were never trained.
 
-    With rule and horizon as one factor there is no vector for them. A table has the blank row, which is the point: it
-    shows what a model can do that knows nothing of the rule.
+    With rule and horizon as one factor there is no vector for them. A table gives the blank row, which is intended: it
+    shows what a model can do without knowing the rule.
     """
     return memory.design == "table" or memory.key == "rule+horizon"
 
 
 def asked_of(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
-    """The benchmark of a run, and the combinations that it is asked about."""
+    """The benchmark of a run, and the combinations it is evaluated on."""
     benchmark = load_benchmark(config.data)
     every = combinations_of(benchmark, config.data)
     return benchmark, [one for one in every if one.trained or transfers(config.memory)]
 
 
 def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print) -> ReasonerJob:
-    """Data and model as the configuration says, and votes on held-out pairs of every combination asked about."""
+    """The training job of a configuration, with votes on held-out pairs of every evaluated combination."""
     data, schema = assemble_car(config.data, transfers(config.memory))
     model = CharmModel(config.reasoner, config.memory, schema, config.seed)
     score = partial(_score_checkpoint, config)
@@ -91,7 +91,7 @@ def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print)
 def train_car(
     config: CarConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> Engine[ReasonerJob]:
-    """A whole run in the folder `out`, scored as it goes; see `charm.training.engine.train`."""
+    """Train and score a whole run in the folder `out`; see `charm.training.engine.train`."""
     return train(config, partial(car_job, config, place, say), out, place, resume, say)
 
 
@@ -99,21 +99,21 @@ def train_car(
 class CarEvaluation:
     """pass@1 and pass@2 of a run on seen and unseen combinations, by horizon and by family.
 
-    Votes already on disk are used as they are, so that another window over the same votes takes seconds.
+    Votes already on disk are reused, so another window over the same votes takes seconds.
     """
 
     views: int | None = None
-    """Of the eight symmetries that vote; all if not given."""
+    """Which of the eight symmetries vote; all by default."""
     window: int | Literal["current", "half", "all"] = "all"
-    """Checkpoints that vote: how many, counted back from the newest, or current, half or all."""
+    """Checkpoints that vote: a number, counted back from the newest, or current, half or all."""
     loops: tuple[int, ...] | None = None
-    """Refinement depths that vote; as in training if not given."""
+    """Refinement depths that vote; by default as in training."""
     batch: int = 512
-    """Predictions made at once."""
+    """Predictions computed at once."""
     rank_only: bool = False
     """Make no new votes."""
     data: Path | None = None
-    """Where downloaded and generated data lie; as in training if not given."""
+    """Folder of downloaded and generated data; by default as in training."""
 
 
 def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
@@ -132,7 +132,7 @@ def evaluate_car(
     rank_only: bool = False,
     data_folder: Path | None = None,
 ) -> dict[str, Any] | None:
-    """Make what votes the run's checkpoints still lack, rank all votes on disk, write eval/car.json, return it.
+    """Make the votes that the run's checkpoints lack, rank all votes on disk, write eval/car.json and return it.
 
     Without a protocol all checkpoints and all eight views vote, after as many refinement steps as in training.
     """
@@ -151,7 +151,7 @@ def evaluate_car(
 
 
 def cumulative(config: CarConfig) -> Protocol:
-    """The paper's protocol for CAR: eight views of every checkpoint so far, all votes alike."""
+    """The paper's protocol for CAR: eight views of every checkpoint so far, all votes with equal weight."""
     return Protocol(views="all", window="all", loops=config.evaluate_loops)
 
 
@@ -161,7 +161,7 @@ def grouped_scores(
     """pass@k of trained ("seen") and other combinations: over all of them, by horizon and by family.
 
     As in the paper, the held-out pairs of a combination are averaged first, then combinations. "cells" is the share of
-    right cells in first answers, which tells a near miss from a guess long before whole grids are right.
+    right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
     """
     number = {question: q for q, question in enumerate(ranking.questions)}
     cells = {
@@ -194,13 +194,13 @@ def _right_cells(ranking: Ranking, question: int | None, truth: Grid) -> float:
 
 
 def wrong_cells(answer: Grid, truth: Grid) -> int:
-    """Cells of the truth that the answer has not, or has otherwise."""
+    """Number of cells of the truth that are missing or different in the answer."""
     height, width = np.minimum(answer.shape, truth.shape)
     return truth.size - int((answer[:height, :width] == truth[:height, :width]).sum())
 
 
 def scores_table(found: dict[str, Any]) -> Table:
-    """Seen and unseen combinations side by side, to look at."""
+    """A table of seen and unseen combinations side by side."""
     parts = [part for part in ("seen", "unseen") if part in found]
     columns = ["", *(f"{part}\n{name}" for part in parts for name in ("combinations", *SHARES))]
     rows = []

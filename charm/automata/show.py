@@ -1,4 +1,4 @@
-"""Rollouts to look at, and a model's predictions beside the truth."""
+"""Rollouts, and a model's predictions compared with the truth."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from charm.tasks.task import Grid
 
 
 class Prediction(NamedTuple):
-    """What a model answers for one held-out example, beside the truth."""
+    """A model's answer for one held-out example, with the truth."""
 
     combination: Combination
     input: Grid

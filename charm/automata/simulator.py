@@ -1,7 +1,7 @@
 """The exact evolution of many grids on a torus under one rule.
 
-Dimension letters: N grids, H height, W width, T horizons. Inside, N comes last: neighbours are then added in long runs
-of bytes, which is what makes this fast.
+Dimension letters: N grids, H height, W width, T horizons. Internally, N comes last: neighbours are then added
+in long runs of bytes, which is fast.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""A GPT with n-gram memory: Engram, CoSE and CoSE-Mixture beside the stock backbone (see docs/language.md)."""
+"""A GPT with n-gram memory: Engram, CoSE and CoSE-Mixture added to the stock backbone (see docs/language.md)."""

@@ -1,4 +1,4 @@
-"""Everything that decides a language-model run, in one typed record; also its command line."""
+"""All settings of a language-model run as one typed record, which is also its command line."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class GPTConfig:
     depth: int = 12
     """Layers."""
     width: int = 0
-    """Of the model; 0 is 64 for each layer, rounded up to a multiple of the head width."""
+    """Width of the model; 0 means 64 per layer, rounded up to a multiple of the head width."""
     head_width: int = 128
-    """Of an attention head."""
+    """Width of an attention head."""
     vocab: int = 32_768
-    """Tokens; those of the prepared data."""
+    """Vocabulary size of the prepared data."""
     length: int = 2048
-    """Tokens in a row."""
+    """Tokens per row."""
     short_window: int = 512
-    """How far back three of four layers look; the others, and the last, see the whole row."""
+    """Attention window of three in four layers; the others, and the last, see the whole row."""
     compute_dtype: Dtype = "bfloat16"
-    """Of activations and matrix products."""
+    """Type of activations and matrix products."""
     table_dtype: Dtype = "bfloat16"
-    """In which embeddings and n-gram tables are stored; all other weights are float32."""
+    """Type in which embeddings and n-gram tables are stored; all other weights are float32."""
 
     def __post_init__(self) -> None:
         for name in ("depth", "head_width", "vocab", "length", "short_window"):
@@ -59,15 +59,15 @@ class NgramConfig:
     """The memory of hashed 2- and 3-grams."""
 
     variant: Literal["none", "engram", "cose", "mixture"] = "none"
-    """none is the stock backbone; cose adds what is composed from token embeddings; mixture routes between both."""
+    """none is the stock backbone; cose adds a composition of token embeddings; mixture routes between both."""
     rows: int = 163_840
-    """Each table takes the next free prime from here up. 0: no tables (composition only); 1: one row each."""
+    """Each table's rows are the next unused prime from here up. 0: no tables (composition only); 1: one row each."""
     width: int = 384
-    """Of what is looked up for each n-gram order, over all heads."""
+    """Width of the vector read for each n-gram order, over all heads."""
     heads: int = 8
-    """Tables of each order: the same hash modulo different primes."""
+    """Tables per order: the same hash modulo different primes."""
     layers: tuple[int, ...] = ()
-    """Layers that read a memory of their own; none given: the second and the last of the first half."""
+    """Layers that read their own memory; by default the second layer and the last of the first half."""
     seed: int = 0
     """Draws the hash."""
 
@@ -99,34 +99,34 @@ class NgramConfig:
 
 @dataclass(frozen=True)
 class LMOptimizerConfig:
-    """Learning rates before they are scaled by the square root of the batch over 2^19 tokens."""
+    """Learning rates, before scaling by the square root of (batch / 2^19 tokens)."""
 
     matrix_lr: float = 0.02
-    """Of block matrices (Muon); times the square root of outputs over inputs where that is above 1."""
+    """Learning rate of block matrices (Muon); times sqrt(outputs / inputs) where that is above 1."""
     weight_decay: float = 0.28
-    """Of block matrices, where update and weight share their sign; falls to zero as a cosine."""
+    """Weight decay of block matrices where update and weight have the same sign; falls to zero as a cosine."""
     embedding_lr: float = 0.3
-    """Of token embeddings, at width 768."""
+    """Learning rate of token embeddings at width 768."""
     value_lr: float = 0.15
-    """Of value embeddings, at width 768."""
+    """Learning rate of value embeddings at width 768."""
     head_lr: float = 0.008
-    """Of the output map, at width 768."""
+    """Learning rate of the output map at width 768."""
     residual_lr: float = 0.005
-    """Of what scales the residual stream in each layer."""
+    """Learning rate of the scales of the residual stream in each layer."""
     input_lr: float = 0.5
-    """Of what mixes the input into each layer."""
+    """Learning rate of the weights that mix the input into each layer."""
     smear_lr: float = 0.2
-    """Of smear and back-out; does not scale with the batch."""
+    """Learning rate of smear and back-out; does not scale with the batch."""
     memory_lr: float = 0.02
-    """Of n-gram tables, convolution and router, before the multiplier."""
+    """Learning rate of n-gram tables, convolution and router, before the multiplier."""
     memory_multiplier: float = 5.0
-    """Of the memory's learning rates."""
+    """Multiplier of the memory's learning rates."""
     memory_scope: Literal["tables", "all"] = "tables"
     """What the multiplier applies to: the tables, or every parameter of the memory."""
     table_update: Literal["dense", "rows"] = "dense"
-    """AdamW over whole tables, or over the rows that a step has read (moments of other rows rest)."""
+    """AdamW on whole tables, or only on the rows that a step read (the moments of other rows stay unchanged)."""
     warmup: int = 40
-    """Updates over which learning rates rise linearly."""
+    """Updates over which learning rates rise linearly from zero."""
     warmdown: float = 0.65
     """Last share of the run, over which learning rates fall linearly to final_lr."""
     final_lr: float = 0.05
@@ -160,27 +160,27 @@ class LMConfig(EngineConfig):
     optimizer: LMOptimizerConfig = field(default_factory=LMOptimizerConfig)
     _: KW_ONLY
     data: Path | None = None
-    """A folder that `charm lm prepare` made; lm in CHARM_DATA or the user's cache folder if not given."""
+    """Folder written by `charm lm prepare`; by default lm in CHARM_DATA or the user's cache folder."""
     tails: Literal["drop", "keep"] = "drop"
-    """What happens to the rest of a document that was cropped to fill a row: dropped, or packed as one of its own."""
+    """Whether the rest of a document that was cropped to fill a row is dropped, or packed as a separate document."""
     steps: int = 2270
     """Updates in all."""
     batch: int = 524_288
-    """Tokens in an update, over all processes."""
+    """Tokens per update, over all processes."""
     device_rows: int = 32
-    """Rows that a process computes at once; more are accumulated."""
+    """Rows that a process computes at once; gradients of more rows are accumulated."""
     seed: int = 0
-    """Draws the initial weights and nothing else: the order of the data is fixed."""
+    """Seed for the initial weights only: the order of the data is fixed."""
     shard_tables: bool = False
-    """Under torchrun, divide the rows of the n-gram tables among the processes instead of repeating them."""
+    """Under torchrun, shard the rows of the n-gram tables over the processes instead of replicating them."""
     evaluate_every: int = 250
-    """Updates between evaluations, which also come before the first and after the last; 0 is only after the last."""
+    """Updates between evaluations, which also run before the first update and after the last; 0: only at the end."""
     evaluate_tokens: int = 10_485_760
-    """Tokens of an evaluation, from the start of the validation shard."""
+    """Tokens per evaluation, from the start of the validation shard."""
     checkpoint_every: int = 1000
-    """Updates between checkpoints; there is one at the end too."""
+    """Updates between checkpoints; there is always one at the end."""
     keep_checkpoints: int = 1
-    """Checkpoints kept; 0 keeps all."""
+    """Number of checkpoints to keep; 0 keeps all."""
     log_every: int = 10
     """Updates between lines of metrics.jsonl."""
 
@@ -195,7 +195,7 @@ class LMConfig(EngineConfig):
                     f"{name} must be a multiple of the row length {self.gpt.length}, got {getattr(self, name)} tokens"
                 )
         if self.optimizer.table_update == "rows" and self.gpt.table_dtype != "float32":
-            # Row by row, step counts are kept in the table's own type; bfloat16 cannot count beyond 256.
+            # Row optimizers keep step counts in the table's dtype, and bfloat16 cannot count beyond 256.
             raise CharmError("optimizer.table_update 'rows' needs gpt.table_dtype float32")
         if self.optimizer.table_update == "rows" and self.shard_tables:
             raise CharmError(

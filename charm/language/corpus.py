@@ -1,7 +1,7 @@
-"""Text to learn from: parquet shards, text files in folders, or what Python itself ships with.
+"""Text to learn from: parquet shards, text files in folders, or the documentation that ships with Python.
 
 A shard is a list of documents in an order that does not depend on the machine: parquet files keep theirs, and other
-documents are sorted by a hash of their content, which mixes them and removes duplicates in one go.
+documents are sorted by a hash of their content, which shuffles them and removes duplicates at once.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from charm.errors import CharmError
 
 SUFFIXES = (".txt", ".md", ".rst", ".py")
 SHORTEST = 64  # characters; shorter files are empty `__init__.py`s and the like
-LEFT_OUT = ("not_utf8", "unreadable", "short", "duplicate")  # reasons why a file is not taken
+LEFT_OUT = ("not_utf8", "unreadable", "short", "duplicate")  # reasons for skipping a file
 EXTRA = "pip install 'charm-arc[language]'"
 
 
 @dataclass(frozen=True)
 class Shard:
-    """Documents that are tokenised into one file; they are read again each time they are asked for."""
+    """Documents that are tokenised into one file; every iteration reads them again."""
 
     name: str
     documents: Sequence[str] | ParquetText
@@ -66,9 +66,9 @@ class ParquetText:
 
 
 def python_documents(limit: int | None = None) -> list[str]:
-    """What Python says of itself: its language topics, its licence, documentation strings of its library.
+    """Python's own text: its language topics, its licence and the docstrings of its library.
 
-    The first of them, no more than `limit` characters in all. Sources are parsed, not imported, so nothing runs.
+    Returns the first ones, at most `limit` characters in total. Sources are parsed, not imported, so no code runs.
     """
     return mixed(_cut(_python_texts(), limit))
 
@@ -91,7 +91,7 @@ def _python_texts() -> Iterator[str]:
 def folder_documents(
     roots: Iterable[Path], suffixes: Sequence[str] = SUFFIXES
 ) -> tuple[list[str], dict[str, int]]:
-    """Every file given, every text file in the folders given, and how many were left out: not UTF-8, short, ..."""
+    """Every given file, every text file in the given folders, and how many were skipped: not UTF-8, short, ..."""
     kept: list[str] = []
     counts = {"files": 0, **dict.fromkeys(LEFT_OUT, 0)}
     for root in roots:
@@ -106,7 +106,7 @@ def folder_documents(
             except UnicodeDecodeError:
                 counts["not_utf8"] += 1
                 continue
-            except OSError:  # a folder tree may hold files that belong to somebody else
+            except OSError:  # a folder tree may contain files of other users
                 counts["unreadable"] += 1
                 continue
             if len(text) < SHORTEST:
@@ -119,7 +119,7 @@ def folder_documents(
 
 
 def mixed(documents: Iterable[str]) -> list[str]:
-    """Without duplicates, in the order of a hash of the content."""
+    """The documents without duplicates, sorted by a hash of their content."""
     return [
         text
         for _, text in sorted({hashlib.sha256(text.encode()).digest(): text for text in documents}.items())
@@ -127,7 +127,7 @@ def mixed(documents: Iterable[str]) -> list[str]:
 
 
 def split_validation(documents: Sequence[str], share: float) -> tuple[list[str], list[str]]:
-    """Documents to train on, and the last ones, at least one, that hold `share` of all characters."""
+    """Split into training documents and the last ones (at least one) with `share` of all characters."""
     if not 0 < share < 1:
         raise CharmError(f"the validation share must be between 0 and 1, got {share}")
     if len(documents) < 2:
@@ -149,9 +149,9 @@ def gather(
     limit: int | None = None,
     validation: float = 0.05,
 ) -> tuple[list[Shard], dict[str, Any]]:
-    """Shards, of which the last validates, and a record of where they came from.
+    """Shards, the last of which is for validation, and a record of their sources.
 
-    Parquet files (given, or in a given folder) are shards as they are; everything else is gathered into two.
+    Each parquet file (given, or in a given folder) is one shard; everything else is gathered into two.
     """
     for source in sources:
         if not source.exists():
@@ -205,11 +205,11 @@ def _parquet_files(source: Path) -> list[Path]:
 
 
 def _docstrings(path: Path) -> str:
-    """All documentation strings of a source file, in its order."""
+    """All docstrings of a source file, in order."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     try:
         tree = ast.parse(path.read_bytes())
-    except SyntaxError:  # Python ships a few files that are wrong on purpose
+    except SyntaxError:  # Python ships a few files with deliberate errors
         return ""
     nodes = [node for node in ast.walk(tree) if isinstance(node, kinds)]
     nodes.sort(key=lambda node: getattr(node, "lineno", 0))
@@ -217,7 +217,7 @@ def _docstrings(path: Path) -> str:
 
 
 def _cut(documents: Iterable[str], limit: int | None) -> list[str]:
-    """The first documents, as long as all of them stay within `limit` characters."""
+    """The first documents that fit in `limit` characters in total."""
     kept, total = [], 0
     for text in documents:
         total += len(text)

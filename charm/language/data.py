@@ -1,10 +1,10 @@
-"""Prepared text: token files that training reads with nothing but numpy, and rows packed from them.
+"""Prepared text: token files that training reads with numpy alone, and rows packed from them.
 
 DATA/ tokenizer.json      for `charm lm prepare` and `sample`
       token_bytes.npy     how many bytes of text each token is; 0 for specials
-      canonical.npy       the id under which n-grams know each token
-      shard_00000.bin ... token ids, uint16, a BOS before each document; the last shard validates
-      manifest.json       written last: sizes, hashes, where the text came from
+      canonical.npy       the id that n-grams use for each token
+      shard_00000.bin ... token ids, uint16, a BOS before each document; the last shard is for validation
+      manifest.json       written last: sizes, hashes, sources of the text
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from charm.paths import data_dir
 
 MANIFEST = "manifest.json"
 FORMAT = 1
-BUFFER = 1000  # documents among which the packer chooses at least
-REFILL = 128  # documents that join them at a time
+BUFFER = 1000  # minimum number of documents the packer chooses from
+REFILL = 128  # documents added at a time
 ENCODE_AT_ONCE = 1024  # documents
 
 TokenIds = npt.NDArray[np.uint16]
@@ -50,22 +50,22 @@ def prepare(
     tokenizer: Path | None = None,
     say: Callable[[str, int], None] = lambda text, documents: None,
 ) -> dict[str, Any]:
-    """Train a tokenizer on all shards but the last (or take one that exists), tokenise all, write the folder `out`.
+    """Train a tokenizer on all shards but the last (or use an existing one), tokenise all, write the folder `out`.
 
-    `say` hears what is being done, and how many documents were done since it last heard.
+    `say` is called with what is being done, and the number of documents finished since its last call.
     """
     from charm.language import tokenizer as bpe
 
     if out.exists() and not out.is_dir():
         raise CharmError(f"{out} is not a folder")
     if (out / MANIFEST).is_file():
-        raise CharmError(f"{out} already holds prepared data; give another folder, or remove it first")
+        raise CharmError(f"{out} already contains prepared data; choose another folder, or remove it first")
     if tokenizer is None:
         say(f"training a tokenizer of {vocab:,} tokens", 0)
         model = bpe.train_tokenizer((text for shard in shards[:-1] for text in shard.documents), vocab)
     else:
         model = bpe.load_tokenizer(tokenizer)
-    model.encode_special_tokens = True  # a text that spells a special token is text
+    model.encode_special_tokens = True  # text that spells a special token stays text
     raw = bpe.token_bytes(model)
     specials = [number for number, token in enumerate(raw) if not token]
 
@@ -94,8 +94,8 @@ def write_prepared(
     record: dict[str, Any],
     tokenizer: str = "",
 ) -> dict[str, Any]:
-    """Write the folder `out` and its manifest, which is returned, from shards: a name and documents as token ids
-    (without BOS). If anything fails, what was written goes again."""
+    """Write the folder `out` and its manifest, and return the manifest. Shards are a name and documents as token ids
+    (without BOS). If anything fails, the written files are removed."""
     described: list[dict[str, Any]] = []
     hashes: dict[str, str] = {}
     with ExitStack() as undo:
@@ -190,7 +190,7 @@ class Prepared:
 
 
 class Documents:
-    """Documents of some token files, by number; `lengths` are without the BOS."""
+    """Documents of some token files, by number; `lengths` do not count the BOS."""
 
     def __init__(self, files: Sequence[Path], bos: int) -> None:
         self.bos = bos
@@ -202,7 +202,7 @@ class Documents:
         self.lengths = np.concatenate(ends) - self.start
 
     def row(self, pieces: Sequence[Piece]) -> TokenIds:
-        """The tokens of a row, a BOS before each piece."""
+        """The tokens of a row, with a BOS before each piece."""
         parts: list[TokenIds] = []
         for number, first, count in pieces:
             at = int(self.start[number]) + first
@@ -211,7 +211,7 @@ class Documents:
 
 
 class Piece(NamedTuple):
-    """`size` tokens of a document, from `first` on; in a row it takes one place more, for the BOS."""
+    """`size` tokens of a document, starting at `first`; in a row it takes one more place, for the BOS."""
 
     document: int
     first: int
@@ -223,14 +223,14 @@ def pack(
 ) -> Iterator[list[Piece]]:
     """Fill rows of `room` tokens, without padding, from documents given as (number, length).
 
-    Whenever fewer than `buffer` documents wait, `refill` more join them. The largest document that fits goes in; where
-    none fits, the shortest is cropped to fill the row. Ties go to the one that came first.
-    With tails "drop" what was cropped off is lost. With "keep" it is packed like a document of its
-    own, and documents longer than a row come in pieces: else they would wait until nothing shorter is left. When
-    documents end, so do rows; what then waits cannot fill another.
+    Whenever fewer than `buffer` documents are waiting, `refill` more are added. The largest document that fits is
+    packed; if none fits, the shortest is cropped to fill the row. Ties go to the earliest document.
+    With tails "drop" the cropped rest is lost. With "keep" it is packed like a separate document, and documents
+    longer than a row are split into pieces: otherwise they would wait until nothing shorter is left. Packing stops
+    when the documents run out; whatever is still waiting cannot fill another row.
     """
     coming = iter(lengths)
-    # Sorted by length, and within equal lengths from the latest arrival to the earliest.
+    # Sorted by length; among equal lengths, the latest arrival comes first.
     waiting: list[tuple[int, int, Piece]] = []
     arrival = places = 0
 
@@ -268,13 +268,13 @@ def pack(
 
 
 def training_rows(documents: Documents, length: int, tails: Tails) -> Iterator[list[Piece]]:
-    """Rows for inputs and targets of `length` tokens, without end: the documents come round again in their order."""
+    """Endless rows for inputs and targets of `length` tokens: the documents repeat in the same order."""
     numbered = ((number, int(documents.lengths[number])) for number in cycle(range(len(documents.lengths))))
     return pack(numbered, length + 1, tails)
 
 
 def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int) -> TokenIds:
-    """The first rows [N, length + 1] of the validation shard that hold so many targets."""
+    """The first rows [N, length + 1] of the validation shard, with `tokens` targets in total."""
     numbered = ((number, int(count)) for number, count in enumerate(documents.lengths))
     rows: list[TokenIds] = []
     for pieces in pack(numbered, length + 1, tails):
@@ -283,7 +283,7 @@ def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int
         rows.append(documents.row(pieces))
     if len(rows) * length < tokens:
         raise CharmError(
-            f"the validation shard fills {len(rows)} rows, {len(rows) * length:,} tokens, of the {tokens:,} asked for; "
+            f"the validation shard has {len(rows)} rows, {len(rows) * length:,} tokens, but {tokens:,} were requested; "
             f"ask for fewer (--evaluate-tokens, and --tokens of `charm eval`)"
         )
     return np.stack(rows)

@@ -1,6 +1,6 @@
-"""The backbone: a GPT with value embeddings, windowed attention, smear and back-out, and n-gram memory where asked for.
+"""The backbone: a GPT with value embeddings, windowed attention, smear, back-out and optional n-gram memory.
 
-Shapes: B rows, T tokens, D width, H heads, K head width, V vocabulary, E what a memory's tables give.
+Shapes: B rows, T tokens, D width, H heads, K head width, V vocabulary, E width of what a memory's tables return.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from charm.language.config import GPTConfig, NgramConfig
 from charm.language.ngram import CastLinear, NgramMemory, back, norm, table_sizes, uniform
 from charm.memory.parts import Rows
 
-VALUE_GATE = 12  # features of a token that open its value embedding
-SMEAR_GATE = 24  # features of a token that let the token before it in
+VALUE_GATE = 12  # features of a token that gate its value embedding
+SMEAR_GATE = 24  # features of a token that gate the token before it
 SHARPNESS = 1.2  # of queries and keys after their norm
 SOFTCAP = 15.0  # bound of the logits
 ROPE_BASE = 100_000
@@ -30,7 +30,7 @@ def attend(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, window: int) -> Tenso
     """Causal attention of each token to itself and `window` tokens before it."""
     batch, length = q_BTHK.shape[:2]
     if window < length - 1 and q_BTHK.is_cuda and q_BTHK.dtype == torch.bfloat16:
-        # The only windowed kernel that torch maintains takes rows of any length end to end; ours are all equal.
+        # torch's only maintained windowed kernel takes concatenated rows of any length; ours all have one length.
         starts = torch.arange(0, (batch + 1) * length, length, dtype=torch.int32, device=q_BTHK.device)
         q, k, v = (x.flatten(0, 1) for x in (q_BTHK, k_BTHK, v_BTHK))
         found = varlen_attn(q, k, v, starts, starts, length, length, window_size=(window, 0))
@@ -53,7 +53,7 @@ def rotary(length: int, head_width: int) -> tuple[Tensor, Tensor]:
 
 
 def rotate(x_BTHK: Tensor, cos_TK: Tensor, sin_TK: Tensor) -> Tensor:
-    """Turn the pairs (feature k, feature k + K/2) by angles that grow with the position."""
+    """Rotate the pairs (feature k, feature k + K/2) by angles that grow with the position."""
     first, second = x_BTHK.chunk(2, dim=-1)
     cos, sin = cos_TK[:, None], sin_TK[:, None]
     return torch.cat([first * cos + second * sin, second * cos - first * sin], dim=-1)
@@ -91,7 +91,7 @@ class GPTBlock(nn.Module):
 
     @torch.no_grad()
     def draw(self, generator: torch.Generator) -> None:
-        """Initial weights; a block begins by adding nothing."""
+        """Draw initial weights; a block initially adds nothing."""
         for layer in (self.attention.query, self.attention.key, self.attention.value):
             uniform(layer, generator)
         uniform(self.widen, generator, scale=0.4)
@@ -102,9 +102,9 @@ class GPTBlock(nn.Module):
 
 
 class GPT(nn.Module):
-    """Called with ids [B, T] it gives logits [B, T, V]; with targets too, the nats of each, [B, T].
+    """Maps ids [B, T] to logits [B, T, V], or with targets to the nats of each target, [B, T].
 
-    `canonical` maps each token to the id under which n-grams know it, and `bos` begins every document.
+    `canonical` maps each token to the id that n-grams use, and `bos` starts every document.
     """
 
     cos: Tensor
@@ -118,7 +118,7 @@ class GPT(nn.Module):
         canonical: npt.NDArray[np.int64] | None = None,
         bos: int = 0,
     ) -> None:
-        """Without a seed weights are not drawn: for counting, and for weights that are about to be loaded."""
+        """Without a seed, weights are not drawn: for counting, or when weights are loaded afterwards."""
         super().__init__()
         self.config = config
         width, depth = config.model_width, config.depth
@@ -160,13 +160,13 @@ class GPT(nn.Module):
                 table.to(getattr(torch, config.table_dtype))
 
     def window(self, layer: int) -> int:
-        """How many tokens back a layer looks: three short windows, then a long one, and the last is long."""
+        """The attention window of a layer: three short windows, then a long one; the last layer's is long."""
         is_long = layer % 4 == 3 or layer == self.config.depth - 1
         return self.config.length if is_long else self.config.short_window
 
     @torch.no_grad()
     def draw(self, seed: int) -> None:
-        """Initial weights; those of the backbone are the same whatever the memory."""
+        """Draw initial weights; those of the backbone do not depend on the memory."""
         generator = torch.Generator().manual_seed(seed)
         self.embedding.weight.normal_(0, 0.8, generator=generator)
         self.head.weight.normal_(0, 0.001, generator=generator)
@@ -198,7 +198,7 @@ class GPT(nn.Module):
         x = norm(tokens_BTD)
         smear_BT1 = self.smear.to(dtype) * torch.sigmoid(self.smear_gate(x[..., :SMEAR_GATE]))
         x = kept = x + smear_BT1 * back(x, 1)
-        first = x.view_as(x)  # not x itself, or the first layer were of a kind of its own to the compiler
+        first = x.view_as(x)  # not x itself, or the compiler would treat the first layer as a separate kind
         tokens_BTD = tokens_BTD.detach()  # memories send no gradient into the embeddings they compose
         residual_scale, input_scale = self.residual_scale.unbind(), self.input_scale.unbind()
         memories = dict(zip(self.memories, self.ngram_memories(), strict=True))
@@ -215,9 +215,9 @@ class GPT(nn.Module):
         return self.output(self.head, x, self.backout.to(dtype), kept, targets_BT)
 
     def compile_parts(self, **options: Any) -> None:
-        """Compile in place all but the look-ups in tables; layers of a kind share their code, so that a deep model
-        compiles about as fast as a shallow one. `options` are torch.compile's."""
-        # A layer has up to six kinds (window, values, memory), to train and to evaluate; torch's limit is 8.
+        """Compile everything but the table look-ups in place. Layers of one kind share their code, so a deep model
+        compiles about as fast as a shallow one. `options` are passed to torch.compile."""
+        # There are up to six kinds of layer (window, values, memory), for training and evaluation; torch's limit is 8.
         torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
         self.layer = torch.compile(layer, dynamic=False, **options)
         self.output = torch.compile(output, dynamic=False, **options)
@@ -239,8 +239,8 @@ def layer(
     cos: Tensor,
     sin: Tensor,
 ) -> Tensor:
-    """One layer: the stream with some of its beginning mixed in, what the memory adds, then the block."""
-    # In float32: near 1, bfloat16 has steps of 0.008, more than an update moves a scale.
+    """One layer: mix some of the input into the stream, add the memory, then apply the block."""
+    # In float32: near 1, bfloat16 has steps of 0.008, larger than an update of a scale.
     mixed_BTD = residual_scale * x_BTD.float() + input_scale * first_BTD.float()
     x_BTD = mixed_BTD.to(x_BTD.dtype)
     if memory is not None:
@@ -251,7 +251,7 @@ def layer(
 def output(
     head: CastLinear, x_BTD: Tensor, backout: Tensor, kept_BTD: Tensor, targets_BT: Tensor | None
 ) -> Tensor:
-    """The logits, or the nats of the targets; some of the middle layer is taken out again before."""
+    """The logits, or the nats of the targets, after subtracting some of the middle layer (back-out)."""
     logits_BTV = head(norm(x_BTD - backout * kept_BTD)).float()
     logits_BTV = SOFTCAP * torch.tanh(logits_BTV / SOFTCAP)
     if targets_BT is None:
@@ -261,7 +261,7 @@ def output(
 
 
 def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
-    """The parameters of a model by component, counted without memory for any of them."""
+    """The parameters of a model by component, counted without allocating them."""
     with torch.device("meta"):
         model = GPT(config, ngram, seed=None)
     counts = dict.fromkeys(

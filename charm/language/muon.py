@@ -1,7 +1,7 @@
-"""Muon with Polar Express, evened-out rows (NorMuon) and cautious weight decay.
+"""Muon with Polar Express, row normalisation (NorMuon) and cautious weight decay.
 
-torch.optim.Muon has none of the three; where they do nothing the two agree (tests/language/test_muon.py).
-Shapes: N matrices of one shape side by side, O outputs, I inputs.
+torch.optim.Muon has none of the three; with all three off the two agree (tests/language/test_muon.py).
+Shapes: N stacked matrices of one shape, O outputs, I inputs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-# Odd polynomials a x + b x^3 + c x^5 which, one after the other, send singular values in (0, 1] close to 1.
+# Odd polynomials a x + b x^3 + c x^5 that, applied in turn, map singular values in (0, 1] close to 1.
 POLAR_EXPRESS = (
     (8.156554524902461, -22.48329292557795, 15.878769915207462),
     (4.042929935166739, -2.808917465908714, 0.5000178451051316),
@@ -23,7 +23,7 @@ POLAR_EXPRESS = (
     (3.285753657755655, -2.3681294933425376, 0.46449024233003106),
     (2.3465413258596377, -1.7097828382687081, 0.42323551169305323),
 )
-SAFETY = 1.01  # the largest singular value starts below 1 by so much, or rounding might carry it away
+SAFETY = 1.01  # keeps the largest singular value below 1, so that rounding errors cannot make it diverge
 
 
 def polar(
@@ -32,11 +32,11 @@ def polar(
     coefficients: Sequence[tuple[float, float, float]] = POLAR_EXPRESS,
     safety: float = SAFETY,
 ) -> Tensor:
-    """About U V^T of each matrix's singular value decomposition U S V^T, computed in `dtype`."""
+    """Approximate U V^T of each matrix's singular value decomposition U S V^T, computed in `dtype`."""
     is_tall = matrices_NOI.shape[-2] > matrices_NOI.shape[-1]
     x = (matrices_NOI.mT if is_tall else matrices_NOI).to(
         dtype
-    )  # wide: the products below are the smaller ones
+    )  # make it wide, so that the products below are small
     x = x / (torch.linalg.matrix_norm(x, keepdim=True) * safety + 1e-6)
     for a, b, c in coefficients:
         gram = x @ x.mT
@@ -47,7 +47,7 @@ def polar(
 def even_out(update_NOI: Tensor, square_N: Tensor, beta2: float) -> Tensor:
     """Divide each line across the longer axis by its running root mean square, keeping each matrix's norm.
 
-    `square_N` is that running mean, [N, O, 1] or [N, 1, I], and is moved here.
+    `square_N` is that running mean, [N, O, 1] or [N, 1, I], and is updated here.
     """
     axis = -1 if square_N.shape[-1] == 1 else -2
     update = update_NOI.float()
@@ -58,7 +58,7 @@ def even_out(update_NOI: Tensor, square_N: Tensor, beta2: float) -> Tensor:
 
 
 class NorMuon(Optimizer):
-    """Nesterov momentum, then the polar factor of it, evened out; decay only where it points as the update does."""
+    """Nesterov momentum, then its polar factor with normalised rows; weight decay only where it agrees with the update."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class NorMuon(Optimizer):
         return loss
 
     def _step(self, parameters: list[nn.Parameter], shape: tuple[int, int], group: dict[str, Any]) -> None:
-        """Matrices of one shape together: a few large products instead of many small ones."""
+        """Update matrices of one shape together: a few large products instead of many small ones."""
         outputs, inputs = shape
         states = [self.state[parameter] for parameter in parameters]
         for parameter, state in zip(parameters, states, strict=True):

@@ -1,6 +1,6 @@
-"""N-gram memory: hashed tables (Engram), what is composed from token embeddings (CoSE), or a mixture of both.
+"""N-gram memory: hashed tables (Engram), a composition of token embeddings (CoSE), or a mixture of both.
 
-Shapes: B rows, T tokens, D width of the model, P width of what is composed (half of D), O the two orders (2-grams and
+Shapes: B rows, T tokens, D width of the model, P width of the composition (half of D), O the two orders (2-grams and
 3-grams), H heads, W width looked up for an order (C = W / H columns for each head), F width of a memory's feature.
 """
 
@@ -33,7 +33,7 @@ class CastLinear(nn.Linear):
         super().__init__(inputs, outputs, bias=False)
 
     def reset_parameters(self) -> None:
-        """Nothing yet: all weights are drawn together, from one generator."""
+        """Do nothing: all weights are drawn together, from one generator."""
 
     def forward(self, x: Tensor) -> Tensor:
         return F.linear(x, self.weight.to(x.dtype))
@@ -45,7 +45,7 @@ def norm(x: Tensor) -> Tensor:
 
 
 def back(x_BTD: Tensor, tokens: int) -> Tensor:
-    """The sequence so many tokens earlier; zeros before its start."""
+    """The sequence shifted by `tokens`, with zeros before its start."""
     return F.pad(x_BTD, (0, 0, tokens, 0))[:, : x_BTD.shape[1]]
 
 
@@ -80,7 +80,7 @@ class NgramTables(nn.Module):
         bos: int,
     ) -> None:
         super().__init__()
-        self.before = int(canonical[bos])  # stands where there is no token yet
+        self.before = int(canonical[bos])  # used before the first token
         flat = np.array(sizes, dtype=np.int64)
         offsets = flat.cumsum().reshape(flat.shape) - flat
         multipliers = hash_multipliers(layer, int(canonical.max()) + 1, config.seed)
@@ -105,7 +105,7 @@ class NgramTables(nn.Module):
         return torch.cat(rows, dim=-1)
 
     def forward(self, ids_BT: Tensor) -> Tensor:
-        """What all heads read, 2-grams first, [B, T, O * W]."""
+        """The vectors that all heads read, 2-grams first, [B, T, O * W]."""
         addresses = self.addresses(ids_BT)
         return read_dense(self.rows, addresses).flatten(-2)
 
@@ -128,7 +128,7 @@ class TokenComposer(nn.Module):
 
 
 class ShortConvolution(nn.Module):
-    """u + SiLU(conv(norm(u))): each channel by itself, over the tokens t, t-3, t-6 and t-9; it begins as u."""
+    """u + SiLU(conv(norm(u))): each channel separately, over the tokens t, t-3, t-6 and t-9; initially u."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -169,7 +169,7 @@ class NgramMemory(nn.Module):
         self.convolution = ShortConvolution(width)
 
     def feature(self, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
-        """[B, T, F]: what is known of the n-grams that end at each token."""
+        """Features [B, T, F] of the n-grams that end at each token."""
         if self.composer is None:
             assert read_BTE is not None, "Engram has tables"
             return read_BTE
@@ -187,7 +187,7 @@ class NgramMemory(nn.Module):
         return norm(mixed_BTP)
 
     def forward(self, x_BTD: Tensor, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
-        """The addition to x, from what the tables gave and the token embeddings (which get no gradient here)."""
+        """What is added to x, from the vectors read and the token embeddings (which get no gradient here)."""
         feature_BTF = self.feature(read_BTE, tokens_BTD)
         fit_BT1 = (norm(self.key(feature_BTF)) * norm(x_BTD)).sum(dim=-1, keepdim=True) / math.sqrt(
             x_BTD.shape[-1]
@@ -197,7 +197,7 @@ class NgramMemory(nn.Module):
 
     @torch.no_grad()
     def draw(self, generator: torch.Generator) -> None:
-        """Initial weights of all but the tables. The value map is zero, so the model begins as the stock one; the
+        """Draw initial weights of all but the tables. The value map is zero, so the model starts as the stock one; the
         tables must then not be zero, or neither of the two would ever get a gradient."""
         for part in self.modules():
             if isinstance(part, CastLinear):

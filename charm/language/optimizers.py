@@ -1,4 +1,4 @@
-"""Which optimizer moves which weights of a language model, and how their settings change over a run."""
+"""Which optimizer updates which weights of a language model, and how its settings change over a run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOMENTUM_WARMUP = 400
 
 
 def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, Any]]]:
-    """Every parameter once: groups for Muon, for AdamW, and for the n-gram tables, with settings at full rate."""
+    """Parameter groups for Muon, AdamW and the n-gram tables, with settings at full rate; every parameter is in one."""
     rates = config.optimizer
     by_batch = math.sqrt(config.batch / REFERENCE_BATCH)
     by_width = by_batch * (model.config.model_width / REFERENCE_WIDTH) ** -0.5
@@ -64,7 +64,7 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
 
 
 class LMOptimizers(OptimizerSet):
-    """Muon for matrices, AdamW for the rest, and for tables AdamW over all rows or over those that were read."""
+    """Muon for matrices, AdamW for the rest, and for tables AdamW on all rows or only on those that were read."""
 
     def __init__(self, model: GPT, config: LMConfig) -> None:
         self.config = config
@@ -78,14 +78,14 @@ class LMOptimizers(OptimizerSet):
             if by_rows
             else Part(AdamW, groups["tables"], adam),
         ]
-        # Row optimizers gather sparse gradients themselves, and those of sharded tables come summed.
+        # Row optimizers gather sparse gradients themselves, and gradients of sharded tables are already summed.
         table_ids = {id(p) for group in groups["tables"] for p in group["params"]}
         comes_summed = config.shard_tables or by_rows
         super().__init__(parts, [p for p in model.parameters() if not (comes_summed and id(p) in table_ids)])
         self.tables = self.all[-1] if table_ids else None
 
     def set_rates(self, update: int) -> None:
-        """The settings of update number `update` (from 0)."""
+        """Apply the settings of update number `update` (from 0)."""
         rate, momentum, decay = schedule(update, self.config)
         self.scale(rate)
         for group, full in zip(self.all[0].param_groups, self.full[0], strict=True):
@@ -93,7 +93,7 @@ class LMOptimizers(OptimizerSet):
 
 
 def schedule(update: int, config: LMConfig) -> tuple[float, float, float]:
-    """Of one update: the share of all learning rates, Muon's momentum, and the share of its weight decay."""
+    """The factor of all learning rates at one update, Muon's momentum, and the factor of its weight decay."""
     rates, steps = config.optimizer, config.steps
     down = round(rates.warmdown * steps)  # updates of the warm-down
     left = steps - update

@@ -1,4 +1,4 @@
-"""What the page of language models shows: curves and a table as values."""
+"""Curves and a table for the page of language models, as values."""
 
 from __future__ import annotations
 

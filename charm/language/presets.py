@@ -1,12 +1,12 @@
 """Named language-model runs: the paper's two backbones with every memory it measures, controls, and a tiny one.
 
 lm-d12                     the stock backbone; lm-d20 likewise
-lm-d12-engram-x5           tables of 5 x 32,768 rows and a little; also cose and mixture, x10, x20, x40 (d20: to x20)
+lm-d12-engram-x5           tables of just over 5 x 32,768 rows; also cose and mixture, x10, x20, x40 (d20: to x20)
 lm-d12-cose-x5-w24         narrower look-ups (d12: 24, 48, 96; d20: 40, 80, 160)
 lm-d12-cose-x0             control: composition only
-lm-d12-engram-one-row      control: tables of one row, which know no n-gram; also cose and mixture
-lm-d12-engram-x5-matched   control: Engram with as many more rows as give it the parameters of CoSE
-lm-tiny, lm-tiny-engram... a model for a CPU and the text that Python ships with
+lm-d12-engram-one-row      control: tables of one row, which cannot tell n-grams apart; also cose and mixture
+lm-d12-engram-x5-matched   control: Engram with more rows, so that it has as many parameters as CoSE
+lm-tiny, lm-tiny-engram... a model for a CPU, trained on the text that ships with Python
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from charm.tables import Table
 
 VOCAB = 32_768
 CAPACITIES = {12: (5, 10, 20, 40), 20: (5, 10, 20)}
-WIDTHS = {12: (24, 48, 96), 20: (40, 80, 160)}  # beside the full ones, 384 and 640
+WIDTHS = {12: (24, 48, 96), 20: (40, 80, 160)}  # in addition to the full widths, 384 and 640
 VARIANTS = ("engram", "cose", "mixture")
 
 
 def deep(depth: int) -> LMConfig:
-    """The paper's stock backbones, with as many updates in every variant."""
+    """The paper's stock backbones, with the same number of updates in every variant."""
     if depth == 12:
         return LMConfig(GPTConfig(12), steps=2270, batch=2**19, device_rows=32)
     # Weight decay falls with the tokens of the run: 0.28 x sqrt(2) x 1.156 / 4.569.
@@ -65,7 +65,7 @@ def tiny() -> LMConfig:
 
 
 def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
-    """The fewest rows with which Engram has at least the parameters that CoSE has with these tables."""
+    """The smallest number of rows with which Engram has at least as many parameters as CoSE with these tables."""
     modules, columns = len(ngram.layers_in(gpt.depth)), ngram.width // ngram.heads
     missing = (
         components(gpt, replace(ngram, variant="cose"))["memory"]
@@ -81,7 +81,7 @@ def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
 
 
 def _named() -> dict[str, tuple[str, NgramConfig]]:
-    """Name -> name of its backbone, and its memory; matched controls are counted when asked for."""
+    """Name -> name of its backbone, and its memory; matched controls are computed on demand."""
     found: dict[str, tuple[str, NgramConfig]] = {}
     for depth, capacities in CAPACITIES.items():
         base, full = f"lm-d{depth}", deep(depth).gpt.model_width // 2

@@ -37,7 +37,7 @@ from charm.training.engine import Engine, Exam, Job, Told, compiles, train
 
 
 class LMJob(Job):
-    """What a run on text gives to the engine."""
+    """The engine's job for a run on text."""
 
     def __init__(self, config: LMConfig, place: Place, say: Callable[[str], None] = print) -> None:
         self.config, self.place, self.say = config, place, say
@@ -72,14 +72,14 @@ class LMJob(Job):
             raise CharmError(f"{out} was started with different data than {self.data.folder} has now")
 
     def begin(self, out: Path, step: int) -> None:
-        """Find the place in the text, and compile the model where that is asked for."""
+        """Find the position in the text, and compile the model if requested."""
         if self.place.is_main:  # the run can then be sampled without its data
             write_atomically(out / "tokenizer.json", (self.data.folder / "tokenizer.json").read_bytes())
         self.plan = islice(self.plan, step * self.rows, None)
         self.compile()
 
     def update(self, step: int) -> dict[str, Tensor]:
-        """One update of all weights from the next rows; gives the mean loss over this process's tokens, in nats."""
+        """Update all weights on the next rows; returns the mean loss over this process's tokens, in nats."""
         config = self.config
         rows = list(islice(self.plan, self.rows))
         first, last = self.place.share(len(rows))
@@ -113,7 +113,7 @@ class LMJob(Job):
         return bits_per_byte(self.model, self.validation, self.data.token_bytes, self.place, self.part)
 
     def compile(self) -> None:
-        """Compile the model where that is asked for, and say so if it fails."""
+        """Compile the model if requested, and report a failure."""
 
         def attempt() -> None:
             self.model.compile_parts()
@@ -125,7 +125,7 @@ class LMJob(Job):
         self.model.zero_grad(set_to_none=True)
 
     def save(self, folder: Path) -> None:
-        """Rows that are divided among processes go to files of their own."""
+        """Sharded rows go to separate files."""
         tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
         tensors |= {f"optimizer/{k}": v for k, v in checkpoint.optimizer_tensors(self.optimizers.all).items()}
         own = {name: value.to_local() for name, value in tensors.items() if isinstance(value, DTensor)}
@@ -168,9 +168,9 @@ def bits_per_byte(
     at_once: int,
     show: bool = False,
 ) -> dict[str, float]:
-    """Nats over ln 2 times bytes, both over the targets of the rows [N, T + 1] that are text; specials are neither.
+    """Nats / (ln 2 * bytes), both summed over the text targets of the rows [N, T + 1]; special tokens count in neither.
 
-    All processes share the work and get the same answer; `show` draws a progress bar.
+    All processes share the work and get the same result; `show` draws a progress bar.
     """
     first, last = place.share(len(rows))
     bytes_of_V = torch.from_numpy(token_bytes).to(place.device)
@@ -191,7 +191,7 @@ def bits_per_byte(
 def lm_job(config: LMConfig, place: Place, say: Callable[[str], None] = print) -> LMJob:
     """The job of a configuration."""
     job = LMJob(config, place, say)
-    # An evaluation that cannot be made is told now, before anything is written, and not after the last update.
+    # Report an impossible evaluation now, before anything is written, not after the last update.
     place.share(len(job.validation))
     return job
 
@@ -199,12 +199,12 @@ def lm_job(config: LMConfig, place: Place, say: Callable[[str], None] = print) -
 def train_lm(
     config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> Engine[LMJob]:
-    """A whole run in the folder `out`; see `charm.training.engine.train`."""
+    """Train a whole run in the folder `out`; see `charm.training.engine.train`."""
     return train(config, partial(lm_job, config, place, say), out, place, resume, say)
 
 
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
-    """The model of a run's newest whole checkpoint, and its step."""
+    """The model of a run's newest intact checkpoint, and its step."""
     config = read_lm_config(run)
     found = checkpoint.last_good(run, lambda text: print(text, file=sys.stderr))
     if found is None:
@@ -221,11 +221,11 @@ class LMEvaluation:
     """Bits per byte of a run's newest checkpoint on the first tokens of the validation shard."""
 
     tokens: int | None = None
-    """How many; as in training if not given."""
+    """Tokens to evaluate on; by default as in training."""
     rows: int = 16
-    """Computed at once."""
+    """Rows computed at once."""
     data: Path | None = None
-    """Prepared text; as in training if not given."""
+    """Prepared text; by default as in training."""
 
     def __post_init__(self) -> None:
         if self.rows < 1 or (self.tokens is not None and self.tokens < 1):
@@ -269,7 +269,7 @@ def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None,
 def sample_tokens(
     model: GPT, prompt: list[int], count: int, temperature: float, top_k: int, generator: torch.Generator
 ) -> Iterator[int]:
-    """Tokens that follow the prompt, one by one; the model sees as many tokens back as its rows are long."""
+    """Generate tokens after the prompt, one by one; the model's context is its row length."""
     ids = list(prompt)
     device = model.head.weight.device
     for _ in range(count):
@@ -286,7 +286,7 @@ def sample_tokens(
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
-    """What a run learns from."""
+    """The record of a run's data."""
     path = run / "data.json"
     try:
         manifest: dict[str, Any] = unseal(json.loads(path.read_text()), path)
@@ -296,7 +296,7 @@ def read_manifest(run: Path) -> dict[str, Any]:
 
 
 def read_part(folder: Path, part: str) -> dict[str, Tensor]:
-    """The whole tensors of a checkpoint's model or optimizers; rows that processes wrote apart are put together."""
+    """The full tensors of a checkpoint's model or optimizers, with sharded rows joined."""
     tensors = checkpoint.read_tensors(folder / f"{part}.safetensors")
     parts = [checkpoint.read_tensors(file) for file in sorted(folder.glob("rows_*.safetensors"))]
     for name in parts[0] if parts else []:

@@ -1,6 +1,6 @@
-"""Byte-level BPE by Hugging Face's tokenizers, and what is known of each token once it is trained.
+"""Byte-level BPE with Hugging Face's tokenizers, and the bytes and canonical id of each token.
 
-Only preparing data and writing or reading text need this; training works on prepared files alone.
+Only preparing data and converting between text and tokens need this; training works on prepared files alone.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 BOS = "<|bos|>"
 SPECIALS = (BOS, *(f"<|reserved_{number}|>" for number in range(1, 9)))
-# GPT-4's way to cut text before merging, with numbers in groups of one or two digits.
+# GPT-4's pattern for splitting text before merging, with numbers in groups of one or two digits.
 SPLIT = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,2}| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"
 MOST_TOKENS = 2**16  # ids are stored as uint16
-LONGEST_DOCUMENT = 10_000  # characters of a document that the tokenizer learns from
-MOST_CHARACTERS = 2_000_000_000  # that it learns from in all
+LONGEST_DOCUMENT = 10_000  # characters per document that the tokenizer learns from
+MOST_CHARACTERS = 2_000_000_000  # that it learns from in total
 
 
 def train_tokenizer(documents: Iterable[str], vocab: int, characters: int = MOST_CHARACTERS) -> Tokenizer:
-    """A tokenizer of at most `vocab` tokens: 256 bytes, merges, 9 specials; fewer where the text has no more merges."""
+    """Train a tokenizer of at most `vocab` tokens: 256 bytes, merges, 9 specials; fewer if the merges run out."""
     _require()
     from tokenizers import Regex, Tokenizer
     from tokenizers.decoders import ByteLevel as ByteLevelDecoder
@@ -92,7 +92,7 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
 
 
 def byte_characters() -> dict[int, str]:
-    """How byte-level BPE writes each byte: printable Latin-1 as itself, the others from U+0100 on."""
+    """How byte-level BPE writes each byte: printable Latin-1 unchanged, the others from U+0100 on."""
     printable = [
         *range(ord("!"), ord("~") + 1),
         *range(ord("¡"), ord("¬") + 1),
@@ -103,9 +103,9 @@ def byte_characters() -> dict[int, str]:
 
 
 def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDArray[np.int64]:
-    """The id under which n-grams know each token: the same for tokens that differ in case, accents or spacing only.
+    """The id that n-grams use for each token: the same for tokens that differ only in case, accents or spacing.
 
-    Keys are numbered as they first appear. Bytes that are no text by themselves, and specials, are their own keys.
+    Keys are numbered in order of appearance. Bytes that are not valid text alone, and specials, are their own keys.
     """
     normalize = canonical_text()
     special = set(specials)
@@ -125,7 +125,7 @@ def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDAr
 
 
 def canonical_text() -> Callable[[str], str]:
-    """Compatibility forms, accents, case and runs of spaces do not count; a lone space stays one."""
+    """Normalise compatibility forms, accents, case and runs of spaces; a lone space is kept."""
     _require()
     from tokenizers import Regex, normalizers
 

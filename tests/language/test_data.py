@@ -206,7 +206,7 @@ def test_shards_of_one_name_are_all_written_and_a_failure_leaves_nothing(tmp_pat
 def test_damage_and_misuse_are_named(data: Path, tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="charm lm prepare"):
         Prepared.read(tmp_path)
-    with pytest.raises(CharmError, match="already holds prepared data"):
+    with pytest.raises(CharmError, match="already contains prepared data"):
         prepare([], {}, data)
     for file in data.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
