@@ -58,7 +58,7 @@ def even_out(update_NOI: Tensor, square_N: Tensor, beta2: float) -> Tensor:
 
 
 class NorMuon(Optimizer):
-    """Nesterov momentum, then its polar factor with normalised rows; weight decay only where it agrees with the update."""
+    """Nesterov momentum, then its polar factor with normalised rows; decays weights only where the update agrees."""
 
     def __init__(
         self,

@@ -1,10 +1,10 @@
-"""Collects synthetic pairs: runs a provider's maker over many attempts per task and keeps the good ones.
+"""Collects synthetic pairs: runs a provider's maker for many attempts per task and keeps the good ones.
 
-What a task's file holds depends on (provider, version, seed, task) alone: attempt i of a task is made from
-its own random stream, attempts are taken in order, and one task is one job of one worker process. The time
-limit per attempt is the only influence of the machine; attempts that hit it are counted in the manifest.
+The content of a task's file depends only on (provider, version, seed, task): attempt i of a task has its own
+random stream, attempts are used in order, and one task is one job of one worker process. The time limit per
+attempt is the only influence of the machine; attempts that hit it are counted in the manifest.
 
-Unix only (interval timers); what was built can be loaded anywhere.
+Building is Unix only (interval timers); the files can be loaded anywhere.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ ILLEGAL, IDENTITY, DUPLICATE, OVERTIME = "illegal grid", "identity", "duplicate"
 
 @dataclass(frozen=True)
 class Sample:
-    """A verified pair as a provider makes it: nested sequences of colours, legality still unchecked."""
+    """A verified pair from a provider: nested sequences of colours, not yet checked for legality."""
 
     input: Any
     output: Any
@@ -62,7 +62,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Rejected:
-    """An attempt that gave no pair. `reason` is one of a few fixed phrases, since they are counted."""
+    """An attempt without a pair. `reason` is one of a few fixed phrases, since they are counted."""
 
     reason: str
 
@@ -73,7 +73,7 @@ Maker = Callable[[str, int], Sample | Rejected]
 
 @dataclass(frozen=True)
 class Summary:
-    """What a build left in its folder; `built` of the tasks were made by this call, the rest were there."""
+    """The content of a folder after a build; `built` counts the tasks made by this call."""
 
     folder: Path
     manifest: Manifest
@@ -116,9 +116,9 @@ def build_pairs(
 ) -> Summary:
     """Fill `folder` with `plan.pairs` unique, non-identity, legal pairs for each of `tasks`.
 
-    Tasks start in the order given, so put slow ones first. A task that is finished in the folder is kept,
-    which is how an interrupted build is resumed and a small one extended; unless `versions` says that its maker has
-    changed. A task that falls short is stored as it is, with the reason. Of a task in `caps` there are no more pairs.
+    Tasks start in the given order, so put slow ones first. A task that is finished in the folder is kept, so that an
+    interrupted build resumes and a small one can be extended, unless `versions` shows that its maker has changed.
+    A task with too few pairs is stored with the reason. `caps` lists tasks that have no more pairs than that.
     """
     versions, caps = versions or {}, caps or {}
     if sys.platform == "win32":
@@ -154,7 +154,7 @@ def _fill(
     versions: Mapping[str, str],
     workers: int,
 ) -> None:
-    """Make so many pairs of the tasks in worker processes; this process alone writes, a task's file first."""
+    """Make `pairs` pairs per task in worker processes; only this process writes, a task's file before the manifest."""
     plan = manifest.plan
     with (
         process_pool(min(workers, len(wanted)), _prepare_worker) as pool,
@@ -179,7 +179,7 @@ def _fill(
 
 
 def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[PairBlock, TaskRecord]:
-    """One task's pairs, attempt after attempt; for a process's main thread, where signals arrive."""
+    """Collect one task's pairs; must run in a process's main thread, where signals arrive."""
     kept: dict[bytes, Pair] = {}
     index: list[int] = []
     rejects: Counter[str] = Counter()
@@ -243,7 +243,7 @@ def _prepare_worker() -> None:
 
 
 def _end_with_parent() -> None:
-    # A pool's workers wait for ever when the main process is killed, so each of them watches it.
+    # A pool's workers wait forever when the main process is killed, so each of them watches it.
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -251,7 +251,7 @@ def _end_with_parent() -> None:
 
 
 def _resume(folder: Path, plan: Plan, say: Callable[[str], None]) -> Manifest:
-    """The folder's manifest less the tasks whose files are damaged, or a new one."""
+    """The folder's manifest without the tasks whose files are damaged, or a new one."""
     if not (folder / MANIFEST).exists():
         return Manifest(plan)
     manifest = read_manifest(folder)

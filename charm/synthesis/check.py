@@ -1,4 +1,4 @@
-"""Accepts or refuses a Re-ARC2 package, by the six criteria of docs/rearc2.md."""
+"""Checks a Re-ARC2 package against the six criteria in docs/rearc2.md."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ from charm.tasks.task import Pair
 PAIRS, QUICK_PAIRS = 1000, 100
 SECONDS = 60.0  # CPU time for all pairs
 ATTEMPT_SECONDS = 5.0
-MAX_LISTED = 5  # failures of one kind that are spelled out
-# Rejections that are a fault of the package; identities, repeats and official inputs are merely dropped.
+MAX_LISTED = 5  # failures of one kind that are printed
+# Rejections that are the package's fault; identities, repeats and official inputs are simply dropped.
 FAULTS = (GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH, ILLEGAL, OVERTIME)
 
 
 @dataclass
 class Report:
-    """What a check found; the package passes if there is no failure."""
+    """Outcome of a check; the package passes if there are no failures."""
 
     package: Package
     pairs: int = 0
@@ -72,7 +72,7 @@ class Report:
         return not self.failures
 
     def finding(self, criterion: int, name: str, sentence: str) -> None:
-        """A failure, unless the package declares it under its name."""
+        """Record a failure, unless the package declares it as an exception under its name."""
         if name in self.package.exceptions:
             self.excused[name] = self.package.exceptions[name]
         else:
@@ -100,7 +100,7 @@ class Report:
         )
 
     def lines(self) -> list[str]:
-        """What was dropped, noted, declared and found wrong."""
+        """Lines on what was dropped, noted, declared and found wrong."""
         return [
             *(f"dropped: {reason} {self.rejects[reason]:,}" for reason in sorted(self.rejects)),
             *(f"note: {note}" for note in self.notes),
@@ -109,7 +109,7 @@ class Report:
         ]
 
     def table(self) -> Table:
-        """Official against generated, side by side: lowest, quartiles, highest."""
+        """Compare official and generated pairs: minimum, quartiles, maximum."""
         title = f"{self.package.id}: {self.pairs:,} pairs, {self.attempts:,} attempts, {self.seconds:.1f} s"
         rows = []
         if self.coverage:
@@ -121,7 +121,7 @@ class Report:
 
 
 def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
-    """Checks one package with that many pairs of seed 0."""
+    """Check one package with `pairs` pairs of seed 0."""
     package = load_package(task, root)
     report = Report(package)
     official = _check_official(report)
@@ -139,14 +139,14 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
                 report.finding(5, name, sentence)
             for name, sentence in simple_rules(list(official.values()), generated).items():
                 report.finding(6, name, sentence)
-            # Known only after everything could be found.
+            # Known only after all checks have run.
             for name in sorted(package.exceptions.keys() - report.excused.keys()):
                 report.failures.append(f"5. the exception '{name}' is declared but not needed; take it out")
     return report
 
 
 def regularities_of(task: str, root: Path = ROOT) -> dict[str, str]:
-    """The part of a check that lists broken regularities, from as many pairs as that needs."""
+    """The part of a check that lists broken regularities, with only as many pairs as it needs."""
     package = load_package(task, root)
     wanted = SAMPLE if package.cap is None else min(SAMPLE, package.cap)
     block, _ = collect(ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
@@ -183,7 +183,7 @@ def _check_official(report: Report) -> dict[str, Pair]:
 
 
 def _check_source(report: Report) -> None:
-    """Criterion 4, and that generate and verify are independent."""
+    """Criterion 4, and the independence of generate and verify."""
     package = report.package
     tree = ast.parse(package.path.read_bytes())
     failures, notes = independence(tree)
@@ -247,7 +247,7 @@ def _judge_pairs(report: Report, record: TaskRecord, wanted: int, first: dict[st
 
 
 def _example(package: Package, index: int | None) -> str:
-    """Attempt `index` once more, to tell what went wrong; None for what the builder itself rejects."""
+    """Repeat attempt `index` to show what went wrong; None stands for rejections by the builder itself."""
     if index is None:
         return "sides must be 1..30, cells whole numbers 0..9, and an attempt must end"
     try:
@@ -273,11 +273,11 @@ def _difference(grids: dict[str, npt.NDArray[Any]]) -> str:
 
 
 def _check_again(report: Report, block: PairBlock, root: Path) -> None:
-    """Criteria 2 and 3: in a fresh process, every pair is verified again and made again, alone and in reverse."""
+    """Criteria 2 and 3: in a fresh process, verify every pair again and make it again, alone and in reverse order."""
     with tempfile.TemporaryDirectory() as folder:
         write_block(Path(folder), report.package.id, block)
         arguments = [str(root), report.package.id, folder, block.content()]
-        # Another hash seed than this process: sets of texts must not decide anything.
+        # A different hash seed than in this process: the order of sets of strings must not matter.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed}
         command = [sys.executable, "-m", "charm.synthesis.recheck", *arguments]

@@ -1,6 +1,6 @@
 """Does the generated distribution cover the official pairs, and is the rule more than a simple one?
 
-Both questions compare two sets of pairs, so that they can be asked of any provider.
+Both checks compare two sets of pairs, so they work for any provider.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GUESSED = 0.6
 
 
 def measures(pair: Pair) -> dict[str, int]:
-    """The figures whose ranges are compared. Objects join over corners, in one colour, off the commonest colour."""
+    """The measures whose ranges are compared. Objects are 8-connected, of one colour, without the commonest colour."""
     assert pair.output is not None
     found = {}
     for name, grid in (("in", pair.input), ("out", pair.output)):
@@ -55,7 +55,7 @@ def measures(pair: Pair) -> dict[str, int]:
 
 @dataclass
 class Coverage:
-    """Official against generated; `findings` maps a finding's name, as EXCEPTIONS declares it, to its sentence."""
+    """Comparison of official and generated pairs; `findings` maps names, as used in EXCEPTIONS, to sentences."""
 
     ranges: dict[str, tuple[Spread, Spread]] = field(default_factory=dict)  # measure -> official, generated
     roles: dict[str, tuple[set[int], set[int]]] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Spread:
 
 
 def coverage(official: Mapping[str, Pair], generated: Sequence[Pair]) -> Coverage:
-    """Compares measure by measure and role by role; `official` has its pairs' names."""
+    """Compare measure by measure and role by role; `official` maps names to pairs."""
     result = Coverage()
     ours = {name: measures(pair) for name, pair in official.items()}
     made = [measures(pair) for pair in generated]
@@ -157,7 +157,7 @@ def _share(name: str, pairs: Sequence[Pair]) -> float:
 
 
 def _is_image(before: Grid, after: Grid, number: int) -> bool:
-    # Sizes first: most outputs are ruled out by them.
+    # Compare sizes first: they rule out most outputs.
     return sorted(before.shape) == sorted(after.shape) and np.array_equal(
         symmetries(before.view(np.int8))[number], after.view(np.int8)
     )

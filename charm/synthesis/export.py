@@ -1,4 +1,4 @@
-"""Generated Re-ARC2 pairs in the forms that other projects read.
+"""Writes generated Re-ARC2 pairs in formats that other projects read.
 
 - Re-ARC's own folder: `tasks/<id>.json`, each a list of {"input": rows, "output": rows}.
 - A Hugging Face data set folder: `README.md` (the card) and `data/train-*.parquet`, one row for each pair.
@@ -27,7 +27,7 @@ TASKS_PER_FILE = 100  # of parquet; about 100,000 pairs
 
 
 def export_pairs(source: Path, target: Path, form: str) -> Manifest:
-    """Write the folder of pairs `source` to a new folder, which is there only if it is whole."""
+    """Write the folder of pairs `source` to a new folder, which is created whole or not at all."""
     if form not in FORMATS:
         raise CharmError(f"format must be one of {', '.join(FORMATS)}; got {form}")
     if target.exists() and any(target.iterdir()):
@@ -42,7 +42,7 @@ def export_pairs(source: Path, target: Path, form: str) -> Manifest:
         else:
             _write_parquet(scratch / "data", blocks)
             (scratch / "README.md").write_text(card(manifest), "utf-8")
-        scratch.chmod(0o755)  # a temporary folder is its maker's alone
+        scratch.chmod(0o755)  # temporary folders are readable only by their owner
         if target.exists():
             target.rmdir()
         scratch.rename(target)
@@ -64,7 +64,7 @@ def _write_tasks(folder: Path, blocks: Mapping[str, PairBlock]) -> None:
 
 
 def _write_parquet(folder: Path, blocks: Mapping[str, PairBlock]) -> None:
-    """One row group for each task, so that a task can be read alone."""
+    """Write one row group per task, so that a task can be read alone."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -107,7 +107,7 @@ def _grids(grids: Iterable[Grid]) -> pyarrow.Array:
 
 
 def card(manifest: Manifest) -> str:
-    """The data set's card: what it holds and how it was produced."""
+    """The data set's card: its content and how it was produced."""
     plan, records = manifest.plan, manifest.tasks.values()
     pairs = sum(record.pairs for record in records)
     sizes = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"))

@@ -1,4 +1,4 @@
-"""What can be said of a task's official pairs before its rule is known: the grids as text, and what is constant.
+"""Facts on a task's official pairs that do not need its rule: the grids as text, and what they have in common.
 
 Coordinates are (row, column) from the upper left; "." is colour 0.
 """
@@ -30,7 +30,7 @@ SELF_SYMMETRIES = {
 
 
 def facts_text(task: str) -> str:
-    """Everything, as plain text."""
+    """All facts, as plain text."""
     pairs = official_pairs(task)
     lines = []
     for name, pair in pairs.items():
@@ -48,7 +48,7 @@ def facts_text(task: str) -> str:
 
 
 def grids_text(grids: Mapping[str, npt.NDArray[np.generic]]) -> str:
-    """Grids side by side as digits, under their names if those are not blank; below each other if too wide."""
+    """Grids as digits, side by side under their names, or below each other if too wide."""
     blocks = []
     for name, grid in grids.items():
         rows = ["".join("." if cell == 0 else str(cell) for cell in row) for row in grid.tolist()]
@@ -140,7 +140,7 @@ def _gaps(things: list[Thing], grid: Grid) -> tuple[str, str]:
 
 
 def _relation(before: Grid, after: Grid) -> Iterator[str]:
-    """How the output lies to the input."""
+    """How the output relates to the input."""
     if before.shape == after.shape:
         changes = Counter(zip(before[before != after].tolist(), after[before != after].tolist(), strict=True))
         listed = ", ".join(f"{a}->{b} x{n}" for (a, b), n in sorted(changes.items()))
@@ -165,7 +165,7 @@ def _find(large: Grid, small: Grid) -> tuple[int, int] | None:
 
 
 def _constants(pairs: Mapping[str, Pair]) -> Iterator[str]:
-    """What is the same in all pairs, and the range of what is not."""
+    """What is the same in all pairs, and the range of what varies."""
     grids = [_both(pair) for pair in pairs.values()]
     for side, number in (("input", 0), ("output", 1)):
         sizes = sorted({grid[number].shape for grid in grids})
@@ -206,7 +206,7 @@ def _size_rule(grids: list[tuple[Grid, Grid]]) -> str:
 
 
 def _changes(grids: list[tuple[Grid, Grid]]) -> Iterator[str]:
-    """For same-size tasks: what becomes of each colour."""
+    """For same-size tasks: what each colour becomes."""
     becomes: dict[int, Counter[int]] = {}
     for before, after in grids:
         for color in np.unique(before).tolist():

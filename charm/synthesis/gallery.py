@@ -14,7 +14,7 @@ from charm.tasks.task import Grid, Pair
 
 
 def gallery(samples: Mapping[str, Iterable[Pair]], root: Path = ROOT) -> str:
-    """An HTML page with every task, its rule and its samples; the browser draws what comes into view."""
+    """An HTML page with every task, its rule and its samples; the browser draws grids as they scroll into view."""
     sections = []
     for task, pairs in samples.items():
         grids = [[_digits(grid) for grid in pair.grids()] for pair in pairs]

@@ -1,4 +1,4 @@
-"""A sheet for the eye: a task's official pairs above, generated ones below."""
+"""Preview sheets: a task's official pairs above, generated ones below."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH = 1500  # pixels; pairs wrap here
 def generated_pairs(
     task: str, count: int, first: int = 0, seed: int = 0, root: Path = ROOT
 ) -> dict[str, Pair]:
-    """The first pairs from attempt `first` on, by name; attempts that fail are passed over."""
+    """The first pairs from attempt `first` on, by name; failed attempts are skipped."""
     provider = ReArc2(root, seed)
     found: dict[str, Pair] = {}
     for index in range(first, first + 20 * count):
@@ -65,7 +65,7 @@ def facts_sheet(task: str) -> Panel:
 
 
 def _flow(panel: Panel, pairs: Mapping[str, Pair], y: int, cell: int) -> int:
-    """Adds pairs row by row from y on; returns where the last row ends."""
+    """Add pairs row by row from y on; returns where the last row ends."""
     x, bottom = MARGIN, y
     for name, pair in pairs.items():
         height, width = pair.input.shape

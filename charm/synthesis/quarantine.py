@@ -1,7 +1,7 @@
-"""The checks that can be asked of Re-ARC too, and the list of its tasks that fail them.
+"""The checks that also apply to Re-ARC, and the list of its tasks that fail them.
 
-Re-ARC's pairs come from the folder that `charm data rearc` builds, so only verifying is done anew. A Re-ARC pair
-that its verifier refutes never reaches the folder; that the generator makes such pairs is what is reported.
+Re-ARC's pairs come from the folder that `charm data rearc` builds, so only the verification is repeated. A pair that
+its verifier refutes never reaches the folder; the report is on generators that make such pairs.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FAULTS = (MISMATCH, VERIFIER_FAILED, GENERATOR_FAILED, ILLEGAL, OVERTIME)
 def quarantine(
     folder: Path, package: Path, workers: int = 1, tasks: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """Task -> why it fails, for all tasks in the folder of pairs (or those given).
+    """Task -> reasons for failing, for all tasks in the folder of pairs (or the given ones).
 
     `package` is Re-ARC's unpacked sub-package, as `fetch_package` gives it.
     """
@@ -63,7 +63,7 @@ def _official(rearc: ReArc, task: Task) -> Iterator[str]:
 
 
 def _pairs(record: TaskRecord, rearc: ReArc, task: str, generated: list[Pair]) -> Iterator[str]:
-    """Criterion 2, with the verifications of the build's own process done again in this one."""
+    """Criterion 2, repeating in this process the verifications of the build."""
     if record.shortfall:
         yield f"2. {record.shortfall}"
     for fault in FAULTS:

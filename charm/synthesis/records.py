@@ -1,6 +1,6 @@
-"""What is known of each Re-ARC2 package: its check and its second reading, one small JSON file per task.
+"""The record of each Re-ARC2 package: its check and its second reading, one small JSON file per task.
 
-One file each, so that several authors can record at the same time; nothing in it depends on the day.
+Separate files let several authors record at the same time; nothing in them depends on the date.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Reading:
-    """A second reader's verdict: the rule was inferred anew from the official pairs, then the package read."""
+    """A second reader's verdict: the rule was inferred independently from the official pairs, then the package was read."""
 
     verdict: str  # agreed | fixed | open
     note: str
@@ -82,7 +82,7 @@ def record_check(task: str, check: Check, root: Path = ROOT) -> None:
 
 
 def record_judgement(task: str, regularity: str, verdict: str, note: str, root: Path = ROOT) -> None:
-    """Say why the generated pairs may break a regularity of the official ones."""
+    """Record why the generated pairs may break a regularity of the official ones."""
     old = read_record(task, root)
     if verdict not in JUDGEMENTS:
         raise CharmError(f"a judgement must be one of {', '.join(JUDGEMENTS)}; got {verdict}")
@@ -95,7 +95,7 @@ def record_judgement(task: str, regularity: str, verdict: str, note: str, root: 
 
 
 def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> None:
-    """Records a verdict; "open" may also be said of a task without a package, with what was tried."""
+    """Record a verdict; "open" is also allowed for a task without a package, with a note of what was tried."""
     if task not in listed_ids(root):
         raise CharmError(f"{task} is not a task of Re-ARC2")
     if verdict not in VERDICTS:
@@ -110,7 +110,7 @@ def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> Non
 
 
 def state(task: str, root: Path = ROOT) -> str:
-    """accepted | failed | unchecked (new or changed since), or for want of a package: open | missing."""
+    """accepted | failed | unchecked (new or changed since), or without a package: open | missing."""
     record = read_record(task, root)
     package = root / "tasks" / f"{task}.py"
     if not package.is_file():

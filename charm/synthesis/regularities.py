@@ -1,8 +1,8 @@
 """Regularities of layout: what holds in every official pair of a task but not in the generated ones.
 
-A reader takes a layout that never varies (blocks centred on each other, equal gaps, one object of each colour) for a
+A reader takes a layout that never varies (blocks centred on each other, equal gaps, one object of each colour) to be
 part of the rule. A generator that breaks it either widens the task on purpose or overlooks a second reading. A program
-cannot tell which, but it can list the questions.
+cannot decide which, but it can list the questions.
 
 A regularity is counted in cases: one for each grid, object or pair of objects. It is listed if it holds in all official
 cases, and if as many generated cases would hardly ever do the same.
@@ -21,8 +21,8 @@ import numpy.typing as npt
 from charm.tasks.task import Grid, Pair
 from rearc2.helpers import Thing, most_common, objects, symmetries
 
-SURPRISE = 0.01  # the highest chance of the official cases, were they drawn like the generated ones
-SAMPLE = 200  # generated pairs that are looked at
+SURPRISE = 0.01  # highest probability of the official cases if they were drawn like the generated ones
+SAMPLE = 200  # generated pairs to compare with
 MAX_OBJECTS = 25  # a grid with more is a texture
 
 Case = tuple[str, bool]  # the name of a regularity, and whether it holds
@@ -51,7 +51,7 @@ def broken_regularities(official: Sequence[Pair], generated: Sequence[Pair]) -> 
 
 
 def _count(pairs: Sequence[Pair], constants: dict[str, int]) -> dict[str, tuple[int, int]]:
-    """Name -> in how many cases the regularity holds, and of how many."""
+    """Name -> number of cases in which the regularity holds, and number of all cases."""
     holding: Counter[str] = Counter()
     cases: Counter[str] = Counter()
     for pair in pairs:
@@ -70,7 +70,7 @@ def _constants(official: Sequence[Pair]) -> dict[str, int]:
 
 
 def _values(pair: Pair) -> dict[str, int]:
-    """Counts that may be fixed."""
+    """Counts that may be constant."""
     sizes = [thing.size for thing in _objects(pair.input)]
     return {
         "number of input colours": len(np.unique(pair.input)),
@@ -154,7 +154,7 @@ def _kind_cases(things: list[Thing]) -> Iterator[Case]:
 
 
 def _gap_cases(things: list[Thing]) -> Iterator[Case]:
-    """Three or more objects in line: their gaps are equal."""
+    """Whether three or more objects in line have equal gaps."""
     for start, stop, line in (("left", "right", "top"), ("top", "bottom", "left")):
         lines: dict[int, list[Thing]] = {}
         for thing in things:
@@ -245,11 +245,11 @@ def _flush(one: Thing, other: Thing) -> bool:
 
 
 def _touch(one: Thing, other: Thing) -> bool:
-    """Whether the boxes lie side by side, with an edge in common."""
+    """Whether the boxes are next to each other, with a common edge."""
     rows, columns = _gaps(one, other)
     return (rows == 0 and columns < 0) or (columns == 0 and rows < 0)
 
 
 def _objects(grid: Grid) -> list[Thing]:
-    """Off the commonest colour, joined over corners, in one colour."""
+    """Objects of one colour other than the commonest, 8-connected."""
     return objects(grid.astype(np.int64), most_common(grid))

@@ -1,4 +1,4 @@
-"""Reads a Re-ARC2 package's source without running it: independence, forbidden means, copied grids."""
+"""Checks a Re-ARC2 package's source without running it: independence, forbidden names, copied grids."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def independence(tree: ast.Module) -> tuple[list[str], list[str]]:
 
 
 def forbidden(tree: ast.Module) -> list[str]:
-    """What a package may not use: other modules, files, global state, chance of its own."""
+    """What a package must not use: other modules, files, global state, its own random numbers."""
     state = {name for node in tree.body for name in _assigned(node)}
     found = []
     for node in ast.walk(tree):
@@ -86,7 +86,7 @@ def forbidden(tree: ast.Module) -> list[str]:
 
 
 def copied(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
-    """Literals that hold an official grid or a large part of one, and literals that could hide one."""
+    """Literals that contain an official grid or a large part of one, and literals that could hide one."""
     found = []
     numbers = 0
     for node in _literals(tree):
@@ -106,7 +106,7 @@ def copied(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
 
 
 def _reach(start: str, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
-    """The module's functions that can run when `start` does, itself included."""
+    """The module's functions reachable from `start`, including itself."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:
@@ -119,7 +119,7 @@ def _reach(start: str, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
 
 
 def _forbidden(node: ast.AST, state: set[str]) -> str | None:
-    """What is wrong with this node by itself; `state` are the module's variables."""
+    """What is wrong with this node alone; `state` are the module's variables."""
     match node:
         case ast.Import(names=names):
             modules = [alias.name for alias in names]
@@ -176,7 +176,7 @@ def _literals(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _cells(node: ast.expr) -> int:
-    """How many cells the literal could hold by itself, without the literals inside it."""
+    """How many cells the literal could encode, without the literals inside it."""
     match node:
         case ast.Constant(value=str(text)):
             return len(text) if _is_row(text) else 0
@@ -218,7 +218,7 @@ def _row(node: ast.expr) -> list[int] | None:
 
 
 def _is_row(text: str) -> bool:
-    """Whether a text is a row of cells and no word: digits, with dots for 0."""
+    """Whether a text is a row of cells: digits, with dots for 0."""
     return len(text) > 1 and set(text) <= set("0123456789.")
 
 
@@ -227,7 +227,7 @@ def _digits(row: str) -> list[int]:
 
 
 def _overlaps(table: npt.NDArray[np.int64], pairs: Mapping[str, Pair]) -> list[str]:
-    """Where the table stands in an official grid, if it is a large part of that, or the whole grid row by row."""
+    """Official grids that contain the table as a large part, or as the whole grid row by row."""
     if table.size < SMALL_PART or len(np.unique(table)) < 2:
         return []
     found = []

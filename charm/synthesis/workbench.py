@@ -1,6 +1,6 @@
 """The Re-ARC2 workbench: finds task packages, draws pairs from them and builds the data set.
 
-A package is one file `tasks/<id>.py` under the root (see docs/rearc2.md); what it makes at attempt `index` depends on
+A package is one file `tasks/<id>.py` under the root (see docs/rearc2.md); the pair of attempt `index` depends on
 (seed, task, index) alone.
 """
 
@@ -52,13 +52,13 @@ class Package:
     rivals: dict[
         str, GridRule
     ]  # functions `rival...`: other readings, which must agree on every generated input
-    cap: int | None  # CAP: how many pairs there are at all, official ones not counted
+    cap: int | None  # CAP: how many pairs exist at all, not counting official ones
     wrong: dict[str, str]  # WRONG: official pairs that break the rule ("train 2") -> why
-    exceptions: dict[str, str]  # EXCEPTIONS: name of a failed finding -> why it is right all the same
+    exceptions: dict[str, str]  # EXCEPTIONS: name of a failed finding -> why it is acceptable
 
 
 def listed_ids(root: Path = ROOT) -> list[str]:
-    """The ids that Re-ARC2 is to cover, in the list's order."""
+    """The ids that Re-ARC2 covers, in the list's order."""
     return (root / "ids.txt").read_text("utf-8").split()
 
 
@@ -77,7 +77,7 @@ def file_sha256(path: Path) -> str:
 
 @cache
 def load_package(task: str, root: Path = ROOT) -> Package:
-    """The package of a task; a file that cannot be imported or lacks a part is named with the reason."""
+    """Load the package of a task; a file that cannot be imported or lacks a part is reported with the reason."""
     path = root / "tasks" / f"{task}.py"
     if not path.is_file():
         known = task in listed_ids(root)
@@ -137,7 +137,7 @@ def _official_inputs(task: str) -> frozenset[bytes]:
 
 
 def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
-    """What the package generates at one attempt, whatever was drawn before; Retry if nothing fitted."""
+    """What the package generates at one attempt, independent of earlier draws; raises Retry if nothing fitted."""
     key = f"rearc2/{seed}/{package.id}/{index}".encode()
     rng = Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
     before, after = retrying(lambda: package.generate(rng))
@@ -145,14 +145,14 @@ def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
 
 
 def apply_rule(rule: GridRule, grid: npt.NDArray[Any]) -> Cells:
-    """The rule's output for an input it cannot change; signed cells, so that differences do not wrap around."""
+    """The rule's output for a read-only input, with signed cells so that differences do not wrap around."""
     cells = np.array(grid, np.int64)
     cells.setflags(write=False)
     return _grid(rule(cells), "the result")
 
 
 def same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
-    """Whether two grids are there and equal."""
+    """Whether two grids exist and are equal."""
     return one is not None and other is not None and np.array_equal(one, other)
 
 
@@ -164,7 +164,7 @@ class ReArc2:
     seed: int = 0
 
     def make(self, task: str, index: int) -> Sample | Rejected:
-        """Attempt `index` of a task: a pair that `verify` confirms, or why there is none."""
+        """Attempt `index` of a task: a pair that `verify` confirms, or the reason for a rejection."""
         package = load_package(task, self.root)
         try:
             before, after = draw(package, self.seed, index)
@@ -182,7 +182,7 @@ class ReArc2:
 
 
 def helpers_version() -> str:
-    """A hash over the helpers, on which every package may build."""
+    """A hash of the helpers, which every package may use."""
     digest = hashlib.sha256()
     for path in sorted((ROOT / "helpers").glob("*.py")):
         digest.update(f"{path.name} {file_sha256(path)}\n".encode())
@@ -190,7 +190,7 @@ def helpers_version() -> str:
 
 
 def package_version(task: str, root: Path = ROOT) -> str:
-    """What of a package's pairs the plan does not decide; empty where there is no package."""
+    """The part of a package's identity that is not in the plan; empty if there is no package."""
     path = root / "tasks" / f"{task}.py"
     return file_sha256(path)[:16] if path.is_file() else ""
 
@@ -206,11 +206,13 @@ def build_rearc2(
     time_limit: float = TIME_LIMIT,
     say: Callable[[str], None] = say,
 ) -> Summary:
-    """Fill `folder` with pairs of the given tasks. Resumes what is there, less what packages made that have changed.
+    """Fill `folder` with pairs of the given tasks, resuming an earlier build; pairs of changed packages are made again.
 
     Pairs of another seed, number or version of the helpers are refused, or dropped first with `replace`.
     """
-    packages = {task: load_package(task, root) for task in tasks}  # complaints before anything is written
+    packages = {
+        task: load_package(task, root) for task in tasks
+    }  # report problems before anything is written
     plan = Plan("rearc2", helpers_version(), seed, pairs, time_limit)
     if (folder / MANIFEST).exists():
         held = read_manifest(folder)
@@ -219,7 +221,7 @@ def build_rearc2(
                 raise CharmError(
                     f"{folder}: contains other pairs ({held.plan.version}); use --replace to overwrite them"
                 )
-            # The manifest goes first: without it the files of pairs do not count.
+            # The manifest is removed first: without it the files of pairs do not count.
             (folder / MANIFEST).unlink()
             for task in held.tasks:
                 (folder / f"{task}.npz").unlink(missing_ok=True)
@@ -234,7 +236,7 @@ def build_rearc2(
 
 
 def describe(error: BaseException, path: Path) -> str:
-    """An exception in one line, with the last line of `path` that took part in it."""
+    """An exception in one line, with the last line of `path` in its traceback."""
     lines = [
         frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
     ]
@@ -245,7 +247,7 @@ def describe(error: BaseException, path: Path) -> str:
 
 
 def _grid(value: Any, what: str) -> Cells:
-    """The value if it is an array of rows; legality is the builder's business."""
+    """The value if it is an array of rows; the builder checks its legality."""
     if not isinstance(value, np.ndarray) or value.ndim != 2:
         shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
         raise TypeError(f"{what} must be a grid, got {type(value).__name__}{shape}")
