@@ -42,7 +42,7 @@ class CarData:
     split: Literal["single", "all"] = "single"
     """Train each rule at one horizon and evaluate it at all; or train every combination."""
     horizons: tuple[int, ...] = ()
-    """Use only these of the benchmark's horizons; by default all."""
+    """Use only these of the benchmark's horizons; none given: all of them."""
     canvas: int = FULL_SIDE
     """Side of the canvas. On one larger than the torus, grids have a boundary and random positions; on one of the same
     size they have neither."""

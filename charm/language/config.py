@@ -67,7 +67,7 @@ class NgramConfig:
     heads: int = 8
     """Tables per order: the same hash modulo different primes."""
     layers: tuple[int, ...] = ()
-    """Layers that read their own memory; by default the second layer and the last of the first half."""
+    """Layers that read their own memory; none given: the second layer and the last of the first half."""
     seed: int = 0
     """Draws the hash."""
 

@@ -41,7 +41,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Reading:
-    """A second reader's verdict: the rule was inferred independently from the official pairs, then the package was read."""
+    """The verdict of a second reader, who inferred the rule from the official pairs before reading the package."""
 
     verdict: str  # agreed | fixed | open
     note: str

@@ -1,7 +1,7 @@
 """The leakage audit: which tasks and pairs appear more than once, within a source or across sources.
 
-Equal means equal up to a view: the 8 symmetries times the permutations of colours 1..9. A copy that moves
-colour 0 is not found. A pair without an output equals only pairs without one.
+Equal means equal up to symmetry and recolouring: the 8 symmetries times the permutations of colours 1..9. A copy
+that moves colour 0 is not found. A pair without an output equals only pairs without one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
 # How two tasks relate, strongest first:
 #   identical   the same demonstrations and the same test pairs, in any order
 #   equivalent  one view maps the demonstrations of one onto those of the other, in any order
-#   overlapping some pair of one equals some pair of the other, each under a view of its own
+#   overlapping some pair of one equals some pair of the other, each under its own view
 #   different   nothing in common but the id
 Relation = Literal["identical", "equivalent", "overlapping", "different"]
 
-# What the matrix counts for two sources. A task may be in several matches; pairs are counted up to views.
+# What the matrix counts for two sources. A task may be in several matches; pairs equal under a view count once.
 COUNTS = (
     "same id, identical",
     "same id, changed",
@@ -62,7 +62,7 @@ class Match:
 
     @property
     def heading(self) -> str:
-        """The one of COUNTS that counts this match."""
+        """The entry of COUNTS for this match."""
         if self.same_id:
             return "same id, identical" if self.kind == "identical" else "same id, changed"
         return f"other id, {self.kind}"
@@ -70,7 +70,7 @@ class Match:
 
 @dataclass(frozen=True)
 class AuditReport:
-    """Every match between the audited sources, and their number for every two sources."""
+    """Every match between the audited sources, and the counts for every pair of sources."""
 
     sources: tuple[dict[str, str | int], ...]  # `Source.summary` of each
     matrix: dict[tuple[str, str], dict[str, int]]  # (source, source), in the order given -> COUNTS -> number
@@ -100,7 +100,7 @@ class AuditReport:
 
 
 def audit(sources: Sequence[Source]) -> AuditReport:
-    """Compares every task with every other one, of the same source too."""
+    """Compare every task with every other one, also within a source."""
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
@@ -147,7 +147,7 @@ def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
     for dihedral in range(DIHEDRALS):
         turned = [View(dihedral).apply_to_pair(pair) for pair in first]
         for links in _assignments(turned, list(second), frozenset({(0, 0)})):
-            # Colours that occur in no grid may go anywhere; the smallest free one keeps the answer definite.
+            # Colours that occur in no grid may map to anything; the smallest free one makes the result unique.
             colors = dict(links)
             free = [color for color in range(COLORS) if color not in colors.values()]
             return View(dihedral, tuple(colors[c] if c in colors else free.pop(0) for c in range(COLORS)))
@@ -155,7 +155,7 @@ def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
 
 
 def audit_tables(report: AuditReport) -> list[Table]:
-    """The report to look at: the matrix, then every match but the identical namesakes."""
+    """Tables of the report: the matrix, then every match except identical tasks with the same id."""
     rows = []
     for (first, second), counts in report.matrix.items():
         name = f"{first}\n  within itself" if first == second else f"{first}\n· {second}"
@@ -181,7 +181,7 @@ def audit_tables(report: AuditReport) -> list[Table]:
 
 @dataclass(frozen=True)
 class _Entry:
-    """A task with what the comparison needs of it, taken once."""
+    """A task with what the comparison needs, computed once."""
 
     source: str
     task: Task

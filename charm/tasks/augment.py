@@ -14,7 +14,7 @@ from charm.tasks.view import DIHEDRALS, encode, turn
 Codes = npt.NDArray[np.uint32]
 Colors = npt.NDArray[np.uint8]  # [n, 10], each row a permutation that keeps 0
 
-_TRIALS_PER_VIEW = 5  # as the reference: a puzzle with few colours stops here with fewer views
+_TRIALS_PER_VIEW = 5  # as in the reference: a puzzle with few colours stops here with fewer views
 _BLOCK = 1250  # trials hashed at once
 
 # Fixed random words of the content hash: one for each canvas position, colour and grid shape.
@@ -41,9 +41,9 @@ def draw_views(
 ) -> Codes:
     """Codes of at most `count` views of the task, distinct in content, beginning with the identity.
 
-    Depends on (seed, task id, visible content) alone, not on other tasks nor on their order. A blind task has no
-    test outputs, so they cannot take part in deciding which views are different. With a pool, colour permutations
-    come from it only. Colour 0 never moves, nor do the `fixed` ones.
+    Depends only on (seed, task id, visible content), not on other tasks or their order. A blind task has no test
+    outputs, so they cannot influence which views are distinct. With a pool, colour permutations come only from it.
+    Colour 0 and the `fixed` colours never change.
     """
     rng = np.random.Generator(np.random.Philox(key_of("views", seed, task.id)))
     hasher = _ContentHash(task)

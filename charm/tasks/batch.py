@@ -1,6 +1,6 @@
-"""Batches of tokens, made where the model is: original pairs in, any view at any place on the canvas out.
+"""Batches of tokens, computed on the model's device: original pairs in, any view at any canvas position out.
 
-Only original pairs are stored. A view of a pair exists for as long as the batch that shows it. Dimension letters:
+Only original pairs are stored. A view of a pair exists only in the batch that uses it. Dimension letters:
 N examples, S canvas side, C colours.
 """
 
@@ -29,9 +29,9 @@ TURNS = torch.from_numpy(
 
 
 class PairBank:
-    """All pairs as one flat run of cells with the place and shape of each grid; lives on one device.
+    """All pairs as one flat array of cells with the position and shape of each grid, on one device.
 
-    An output that nobody told has shape 0x0 and leaves the target canvas all pad.
+    An unknown output has shape 0x0 and an empty (all pad) target canvas.
     """
 
     def __init__(self, cells: Tensor, start: Tensor, shape: Tensor) -> None:
@@ -49,7 +49,7 @@ class PairBank:
 
     @staticmethod
     def of_cells(cells: npt.NDArray[np.uint8], shapes: npt.NDArray[np.integer]) -> PairBank:
-        """From cells already in a row: input, output, input, output, ... with shapes [pairs, 4]."""
+        """From one flat array of cells (input, output, input, output, ...) and shapes [pairs, 4]."""
         shapes = shapes.astype(np.int64)
         sizes = np.stack([shapes[:, 0] * shapes[:, 1], shapes[:, 2] * shapes[:, 3]], axis=1)
         ends = np.cumsum(sizes).reshape(-1, 2)
@@ -76,7 +76,7 @@ class PairBank:
         return digest.hexdigest()
 
     def pair(self, number: int) -> Pair:
-        """One pair as grids, for looking at it."""
+        """One pair as grids."""
         height, width, out_height, out_width = self.shape[number].tolist()
         start, out_start = self.start[number].tolist()
         cells = self.cells.cpu().numpy()
@@ -98,9 +98,9 @@ def view_tokens(
     side: int,
     outputs: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
-    """Token canvases uint8 [N, S*S] of the inputs and, if asked for, the outputs of pairs under views.
+    """Token canvases uint8 [N, S*S] of the inputs and, if requested, the outputs of pairs under views.
 
-    Equal to `place(view.apply(grid), side, top, left)` cell by cell; a test holds it to that.
+    Equal to `place(view.apply(grid), side, top, left)` cell by cell, as a test checks.
     """
     start_N2, shape_N4 = bank.start[pair_N], bank.shape[pair_N]
     dihedral_N = keys.dihedral[row_N].long()
@@ -137,7 +137,7 @@ def _canvas(
     row_in, row_past = _along(r_NS, turned_height)
     column_in, column_past = _along(c_NS, turned_width)
 
-    # Places off the grid read some cell of it and are blanked below; that is cheaper than a masked gather.
+    # Positions outside the grid read an arbitrary cell and are cleared below, which is cheaper than a masked gather.
     r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
     c_NS = c_NS.clamp(min=0).minimum((turned_width - 1).clamp(min=0))
     from_row = (

@@ -1,6 +1,6 @@
 """Canvases: a grid as tokens on a square, and back.
 
-The vocabulary has 12 tokens: 0 pads, 1 is the boundary, 2..11 are the colours. The boundary is an L: the row just
+The vocabulary has 12 tokens: 0 is padding, 1 is the boundary, 2..11 are the colours. The boundary is an L: the row just
 below the grid and the column just right of it; their corner stays pad. A side at the canvas edge has no boundary.
 """
 
@@ -20,7 +20,7 @@ FIRST_COLOR = 2
 VOCABULARY = 12
 
 FULL_SIDE = MAX_SIDE
-FIT_SIDES = (11, 16, 21, 30)  # the sizes of "fit" canvases: few, so that each is a batch shape of its own
+FIT_SIDES = (11, 16, 21, 30)  # the sizes of "fit" canvases: few, since each needs its own batch shape
 
 Tokens = npt.NDArray[np.uint8]  # [height, width], 0..11
 
@@ -40,7 +40,7 @@ def place(grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0) -> Tok
 
 
 def crop(tokens: Tokens) -> Grid:
-    """The largest rectangle of colours that starts at the origin; the flattest of equals; may be 0x0."""
+    """The largest rectangle of colours that starts at the origin, the flattest among equals; may be 0x0."""
     colored = tokens >= FIRST_COLOR
     run = np.cumprod(colored, axis=1).sum(axis=1)  # colours from the left edge on, in each row
     width = np.minimum.accumulate(run)
@@ -52,7 +52,7 @@ def crop(tokens: Tokens) -> Grid:
 
 
 def fitting_side(longest: int, sides: Sequence[int] = FIT_SIDES) -> int:
-    """The smallest canvas that holds a grid of this longest side together with its boundary."""
+    """The smallest canvas that fits a grid of this longest side and its boundary."""
     for side in sorted(sides):
         if longest < side or longest == side == FULL_SIDE:
             return side

@@ -1,7 +1,7 @@
-"""A dataset: everything a run trains on and is asked, assembled from sources. It holds no held-out answer.
+"""A dataset: all training pairs and questions of a run, assembled from sources, without any held-out answer.
 
-The answers live in `answer_key`, which training never calls: tasks to be evaluated are blinded as they are loaded,
-before a view is drawn or a pair is stored.
+Answers come from `answer_key`, which training never calls: test outputs of evaluated tasks are removed when the tasks
+are loaded, before a view is drawn or a pair is stored.
 """
 
 from __future__ import annotations
@@ -32,42 +32,42 @@ class DataConfig:
     """What to train on and what to answer. Sources are names (see `charm data stats`) or paths."""
 
     train: tuple[str, ...] = ("arc1/training",)
-    """Trained on whole: demonstrations and test pairs."""
+    """Sources to train on, demonstrations and test pairs."""
     evaluate: tuple[str, ...] = ("arc1/evaluation",)
-    """Trained on their demonstrations only; their test inputs are the questions."""
+    """Sources to evaluate: trained on their demonstrations only; their test inputs are the questions."""
     auxiliary: tuple[str, ...] = ("concept-arc",)
-    """Trained on whole, like `train`, with a repeat count of their own."""
+    """More sources to train on, like `train`, with a separate repeat count."""
     synthetic: tuple[Literal["rearc", "rearc2"], ...] = ()
     """Generated pairs for the tasks of `train`."""
     tasks: tuple[str, ...] = ()
-    """If given, only the tasks with these ids."""
+    """Use only the tasks with these ids; none given: all tasks."""
     without: tuple[str, ...] = ()
     """Tasks with these ids are left out, with their synthetic pairs."""
     views: int = 1000
-    """Views of each puzzle at most, the original among them."""
+    """Maximum number of views per puzzle, including the original."""
     synthetic_view_count: int = 100
-    """Views of each puzzle under which its synthetic pairs are shown."""
+    """Views per puzzle for its synthetic pairs."""
     synthetic_views: Literal["shared", "own"] = "shared"
-    """Synthetic pairs use the puzzle's first views, or views drawn for them."""
+    """Whether synthetic pairs use the puzzle's first views, or views drawn for them."""
     partial: bool = False
-    """Train on synthetic sets that are incomplete; otherwise they are refused."""
+    """Allow incomplete synthetic sets, which are refused otherwise."""
     evaluate_repeats: int = 2
-    """How often the pairs of evaluated tasks stand in the index."""
+    """How often the pairs of evaluated tasks are repeated in the index."""
     auxiliary_repeats: int = 2
-    """How often the pairs of auxiliary tasks stand in the index."""
+    """How often the pairs of auxiliary tasks are repeated in the index."""
     color_pool: int = 0
-    """Draw colour permutations from a fixed pool of this size; 0 is all 9! of them."""
+    """Draw colour permutations from a fixed pool of this size; 0 uses all 9!."""
     balanced: bool = False
-    """Let all pairs of a role come up equally often, also those with few distinct views."""
+    """Sample all pairs of a role equally often, even those with few distinct views."""
     fixed_colors: Literal["black", "output-only"] = "black"
-    """Colours that no recolouring moves: 0 alone, or also those that occur in outputs but in no input of the task:
-    a rule names such a colour itself."""
+    """Colours that recolouring keeps: only 0, or also those that occur in outputs but in no input of the task, since
+    the rule itself names such a colour."""
     canvas: Literal["full", "fit"] = "full"
-    """30 x 30 always, or the smallest of a few sizes that holds the example."""
+    """Canvas size: always 30 x 30, or the smallest of a few sizes that fits the example."""
     seed: int = 0
-    """Decides the views and the order of examples."""
+    """Seed for the views and the order of examples."""
     data: Path | None = None
-    """Downloaded and generated data; CHARM_DATA or the user's cache folder if none."""
+    """Folder of downloaded and generated data; by default CHARM_DATA or the user's cache folder."""
 
     def __post_init__(self) -> None:
         for name in ("views", "synthetic_view_count", "evaluate_repeats", "auxiliary_repeats"):
@@ -86,7 +86,7 @@ class Dataset:
     config: DataConfig
     instances: Instances
     bank: PairBank
-    mixtures: dict[int, Mixture]  # canvas side -> what is trained on at that size
+    mixtures: dict[int, Mixture]  # canvas side -> training examples of that size
     questions: tuple[Question, ...]
     question_bank: PairBank  # the inputs of the questions, outputs absent
     question_sides: tuple[int, ...]
@@ -101,7 +101,7 @@ class Dataset:
         return Keys.of(self.instances)
 
     def question_rows(self, question: Question, views: int | None = None) -> RowNumbers:
-        """The memory rows under which a question is asked: the first views of its puzzle."""
+        """The memory rows for a question: the first views of its puzzle."""
         return self.instances.rows(question.task_id)[: self.config.views][:views]
 
 
@@ -110,7 +110,7 @@ Role = Literal["train", "evaluate", "auxiliary"]
 
 @dataclass(frozen=True, eq=False)
 class TaskSet:
-    """The tasks of a dataset by role, in memory. Test outputs of `evaluate` are never looked at."""
+    """The tasks of a dataset by role, in memory. Test outputs of `evaluate` are never read."""
 
     train: tuple[Task, ...] = ()
     evaluate: tuple[Task, ...] = ()
@@ -118,7 +118,7 @@ class TaskSet:
     synthetic: tuple[tuple[str, PairBlock], ...] = ()
     """Generated pairs, with the id of the task in `train` they belong to."""
     record: Mapping[str, Any] = field(default_factory=dict)
-    """Where the tasks are from, for the dataset's manifest."""
+    """Sources of the tasks, for the dataset's manifest."""
 
 
 def load_dataset(config: DataConfig, instances: Instances | None = None) -> Dataset:
@@ -160,7 +160,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     for task_id, made in tasks.synthetic:
         banks.append(PairBank.of_cells(made.cells, made.shapes))
         rows = _synthetic_rows(config, instances, task_id, made)
-        # A generator may happen to draw a question of this dataset; its answer must not be trained on.
+        # A generator may happen to draw a question of this dataset, whose answer must not be trained on.
         allowed = np.array([_cells(made.pair(k)[0]) not in forbidden for k in range(len(made))], bool)
         sides = _sides(made.shapes.max(axis=1), config.sides)
         for side in np.unique(sides).tolist():
@@ -183,7 +183,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
 
 
 def check_synthetic(config: DataConfig) -> list[str]:
-    """Refuse missing synthetic sets, and incomplete ones unless they are wanted: then return what they lack."""
+    """Refuse missing synthetic sets, and incomplete ones unless allowed; then return what they lack."""
     lacking = []
     for provider in config.synthetic:
         folder = data_dir(config.data) / provider
@@ -243,7 +243,7 @@ def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
 
 
 def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
-    """The held-out outputs of a dataset, None where the source does not tell. For scoring only."""
+    """The held-out outputs of a dataset, None where the source has none. For scoring only."""
     asked = [source for role, source in _sources(config) if role == "evaluate"]
     return answers_of(task for source in asked for task in source.tasks if _is_chosen(config, task))
 
@@ -274,7 +274,7 @@ def _cells(grid: Grid) -> bytes:
 
 
 def _bound(task: Task) -> int:
-    """The longest side of all that a solver may see of the task."""
+    """The longest side of all grids of the task that a solver may see."""
     return max(max(grid.shape) for pair in task.blind().pairs for grid in pair.grids())
 
 
@@ -294,7 +294,7 @@ def _sides(longest: np.ndarray[Any, Any], sides: Sequence[int]) -> np.ndarray[An
 
 
 def _synthetic(config: DataConfig, trained: list[str]) -> Iterator[tuple[str, PairBlock]]:
-    """Generated pairs of the trained tasks, for as many of them as the providers cover."""
+    """Generated pairs of the trained tasks that the providers cover."""
     for provider in config.synthetic:
         folder = data_dir(config.data) / provider
         covered = load_pairs(folder, set(trained) & set(read_manifest(folder).tasks))

@@ -1,7 +1,7 @@
 """The index of instances: which memory row belongs to which (puzzle, view).
 
-Row 0 is blank and belongs to nobody. Rows are only ever appended, so a trained table stays bound to its tasks
-when new ones join.
+Row 0 is blank and belongs to no instance. Rows are only appended, so the rows of a trained table keep their tasks
+when new ones are added.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RowNumbers = npt.NDArray[np.int32]
 
 
 class Instances:
-    """(puzzle, view) <-> row, in 8 bytes for each row in memory and fewer on disk."""
+    """(puzzle, view) <-> row, in 8 bytes per row in memory and fewer on disk."""
 
     def __init__(self) -> None:
         self.puzzles: list[str] = []  # puzzle number -> task id
@@ -35,7 +35,7 @@ class Instances:
         self._count = 1
 
     def __len__(self) -> int:
-        """Number of rows, the blank one included."""
+        """Number of rows, including the blank one."""
         return self._count
 
     def __eq__(self, other: object) -> bool:
@@ -50,7 +50,7 @@ class Instances:
     __hash__ = None  # type: ignore[assignment]  # it grows
 
     def add(self, puzzle: str, codes: npt.NDArray[np.uint32]) -> RowNumbers:
-        """The rows of these views of the puzzle, in their order; views not seen before get new rows at the end."""
+        """The rows of these views of the puzzle, in order; new views get new rows at the end."""
         codes = np.asarray(codes, np.uint32)
         if len(codes) and int(codes.max()) >= VIEWS:
             raise CharmError(f"puzzle {puzzle}: {int(codes.max())} is not a valid view code")
@@ -114,7 +114,7 @@ class Instances:
         return puzzle, code
 
     def copy(self) -> Instances:
-        """An index that can grow without this one."""
+        """A copy that can grow independently."""
         return Instances.from_chunks(self.puzzles, self._chunks)
 
     def save(self, path: Path) -> None:

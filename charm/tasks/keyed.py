@@ -1,7 +1,7 @@
 """Randomness without state: bits and permutations that are pure functions of (key, position).
 
 Any position of a training run can be computed alone, by any process, in any order. Nothing has to be saved to
-resume, and slices for different ranks agree without talking to each other.
+resume, and slices for different ranks agree without communication.
 """
 
 from __future__ import annotations

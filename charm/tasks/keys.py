@@ -58,7 +58,7 @@ class KeySchema(ABC):
     config_type: ClassVar[type[CoSEConfig]]
     """The memory's configuration."""
     files: ClassVar[tuple[str, ...]] = (INDEX_FILE,)
-    """Written by `save` and read by `load`, beside the model's weights."""
+    """Written by `save` and read by `load`, stored with the model's weights."""
 
     def __init_subclass__(cls, names: tuple[str, ...], **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -80,7 +80,7 @@ class KeySchema(ABC):
         """The memory module, which reads the fields of `columns` and "row"."""
 
     def grown(self, memory: CoSE | TableMemory, instances: Instances) -> KeySchema:
-        """Make room in the memory for the puzzles and rows that `instances` adds; returns the schema over them."""
+        """Extend the memory by the puzzles and rows that `instances` adds; returns the schema for them."""
         raise CharmError(f"a memory with key {self.names[0]!r} cannot take new puzzles")
 
     def save(self, folder: Path) -> None:
@@ -95,7 +95,7 @@ _SCHEMAS: dict[str, type[KeySchema]] = {}
 
 
 def schema_named(name: str) -> type[KeySchema]:
-    """The schema of a memory's `key`; the module that defines it must have been imported."""
+    """The schema of a memory's `key`; the module that defines it must be imported first."""
     if name not in _SCHEMAS:
         raise CharmError(f"memory key must be one of {', '.join(_SCHEMAS)}; got {name!r}")
     return _SCHEMAS[name]
@@ -103,7 +103,7 @@ def schema_named(name: str) -> type[KeySchema]:
 
 @dataclass(frozen=True)
 class MemoryConfig(CoSEConfig):
-    """The design of ARC's task memory. Every row of the paper's memory tables is some value of these fields."""
+    """The design of ARC's task memory. Every row of the paper's memory tables is one setting of these fields."""
 
     key: Literal["puzzle"] = "puzzle"
     """ARC's key: puzzle, symmetry, recolouring."""
@@ -112,11 +112,11 @@ class MemoryConfig(CoSEConfig):
     dihedral: Literal["lookup", "slots"] = "lookup"
     """A vector for each symmetry, or slots permuted like the corners of a square."""
     colors: Literal["named", "free"] = "named"
-    """Whether the recolouring is part of the key. A rule that no recolouring changes needs no name for it."""
+    """Whether the recolouring is part of the key. A rule that does not depend on colours does not need it."""
     task_width: int = 0
     """Stored width of a puzzle's vector, projected to the model's width; 0 stores the full width."""
     color_pool: int = 0
-    """For separate tables: rows of the recolouring table; 0 is one for each of the 9! permutations."""
+    """For separate tables: rows of the recolouring table; 0 means one for each of the 9! permutations."""
     sparse_puzzles: bool = False
     """Give the puzzle table sparse gradients, for a row optimizer."""
 
@@ -168,7 +168,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
         puzzle, dihedral, colors = (part.numpy() for part in (keys.puzzle, keys.dihedral, keys.colors))
         recoloring = (self.instances.table()[1] % PERMUTATIONS).astype(np.int64)
         if config.color_pool:
-            # Pool entries are numbered as they appear, so that appended rows renumber nothing.
+            # Pool entries are numbered in order of appearance, so that appended rows do not renumber any.
             values, first, inverse = np.unique(recoloring, return_index=True, return_inverse=True)
             if len(values) > config.color_pool:
                 raise CharmError(
@@ -187,7 +187,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
         return build_memory(config, width, len(self.instances.puzzles), len(self.instances))
 
     def grown(self, memory: CoSE | TableMemory, instances: Instances) -> ArcKey:
-        """New puzzles and rows start at zero; nothing that was there changes, bit for bit."""
+        """New puzzles and rows start at zero; existing ones stay the same to the bit."""
         old, new = self.instances, instances
         if new.puzzles[: len(old.puzzles)] != old.puzzles or not _extends(old, new):
             raise CharmError("the new instances must start with the ones the model was trained on")

@@ -1,4 +1,4 @@
-"""Synthetic pairs on disk: one compressed `<task id>.npz` per task, and a `manifest.json` to vouch for them.
+"""Synthetic pairs on disk: one compressed `<task id>.npz` per task, and a `manifest.json` with their hashes.
 
 The manifest is the commit record. A task belongs to the folder once the manifest lists it, and its file must
 then have the content hash listed there; a file that the manifest does not list is ignored.
@@ -34,12 +34,12 @@ from charm.tasks.task import Grid, Pair
 MANIFEST = "manifest.json"
 # Folder name -> the command that fills it, to be named when something is missing there.
 MADE_BY = {"rearc": "charm data rearc", "rearc2": "charm rearc2 build"}
-# What these commands build if nothing else is asked for: tasks by folder name, and pairs of each task.
+# What these commands build by default: tasks by folder name, and pairs per task.
 WHOLE_TASKS = {"rearc": 400, "rearc2": 609}
 WHOLE_PAIRS = 1000
 KINDS = {"cells": ("u1", 1), "shapes": ("u1", 2), "index": ("<u4", 1)}  # of the arrays of a block
 MOST_PAIRS = 100_000  # of a task
-PAIR_BYTES = 2 * 30 * 30 + 4 + 4  # of cells, shape and index; a little is left for the arrays' headers
+PAIR_BYTES = 2 * 30 * 30 + 4 + 4  # of cells, shape and index; arrays' headers need a little more
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class PairBlock:
         return self.cells[start:middle].reshape(input_shape), self.cells[middle:end].reshape(output_shape)
 
     def content(self) -> str:
-        """A SHA-256 of what the block holds, whatever the compression."""
+        """A SHA-256 of the block's content, independent of the compression."""
         digest = hashlib.sha256(len(self).to_bytes(8, "little"))
         for array, dtype in ((self.shapes, "u1"), (self.index, "<u4"), (self.cells, "u1")):
             digest.update(array.astype(dtype).tobytes())
@@ -86,19 +86,19 @@ def pack_pairs(pairs: Sequence[Pair], index: Sequence[int]) -> PairBlock:
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """What the manifest says of one task."""
+    """The manifest's entry for one task."""
 
     pairs: int
     attempts: int
     rejects: dict[str, int]  # reason -> attempts that failed for it
     sha256: str  # PairBlock.content()
-    shortfall: str | None  # why there are fewer pairs than asked for
+    shortfall: str | None  # why there are fewer pairs than requested
     version: str = ""  # of the task's own maker, where tasks have their own
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What decides every pair of a task."""
+    """The settings that determine every pair of a task."""
 
     provider: str
     version: str
@@ -109,10 +109,10 @@ class Plan:
 
 @dataclass
 class Manifest:
-    """What a folder holds, and how it was made."""
+    """The content of a folder, and how it was made."""
 
     plan: Plan
-    unfinished: list[str] = field(default_factory=list)  # asked for, not made yet
+    unfinished: list[str] = field(default_factory=list)  # requested, not made yet
     tasks: dict[str, TaskRecord] = field(default_factory=dict)
 
 
@@ -134,16 +134,16 @@ def read_manifest(folder: Path) -> Manifest:
 
 @dataclass(frozen=True)
 class Shortage:
-    """What a folder lacks of the whole set, and what to do about it."""
+    """What is missing in a folder of pairs, and what to do about it."""
 
     what: str
     remedy: str
 
 
 def shortage(folder: Path) -> Shortage | None:
-    """What the folder lacks; None if nothing. No folder at all is an error.
+    """What is missing in the folder, or None. A missing folder is an error.
 
-    A task that has fewer pairs because no more can be made lacks nothing: building it again would not help.
+    A task with fewer pairs because no more exist is complete: building it again would not help.
     """
     manifest = read_manifest(folder)
     plan, built = manifest.plan, len(manifest.tasks)
@@ -168,7 +168,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
-    """One task's pairs, refused unless they are what the manifest vouches for."""
+    """Read one task's pairs; refused unless they match the manifest."""
     path = folder / f"{task_id}.npz"
     try:
         arrays = read_arrays(path, KINDS, MOST_PAIRS * PAIR_BYTES)
@@ -185,7 +185,7 @@ def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
 
 
 def _consistent(block: PairBlock) -> bool:
-    """Whether the arrays fit each other and hold grids of at most 30 x 30 cells in ten colours."""
+    """Whether the arrays are consistent and contain grids of at most 30 x 30 cells in ten colours."""
     return (
         block.shapes.shape == (len(block.index), 4)
         and bool(((block.shapes >= 1) & (block.shapes <= 30)).all())
@@ -236,19 +236,19 @@ def _listed_block(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
 def write_archive(folder: Path, file: Path) -> str:
     """Put a whole folder of pairs into one file, the same bytes for the same pairs; returns its SHA-256.
 
-    The manifest comes first and vouches for each task's pairs, which lie there as they do in the folder.
+    The manifest comes first and has the hash of each task's pairs, which are stored as in the folder.
     """
-    load_pairs(folder)  # whole and undamaged, or an error that says what is not
+    load_pairs(folder)  # raises if anything is missing or damaged
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:  # the parts are compressed already
         for name in (MANIFEST, *(f"{task}.npz" for task in sorted(read_manifest(folder).tasks))):
-            archive.writestr(zipfile.ZipInfo(name), (folder / name).read_bytes())  # dated 1980, always
+            archive.writestr(zipfile.ZipInfo(name), (folder / name).read_bytes())  # always dated 1980
     write_atomically(file, buffer.getvalue())
     return hashlib.sha256(buffer.getvalue()).hexdigest()
 
 
 def read_archive(file: Path, folder: Path) -> Manifest:
-    """Unpack such a file into a new folder, which is there only if every pair in it is what the manifest says."""
+    """Unpack such a file into a new folder, which is created only if every pair matches the manifest."""
     if folder.exists() and any(folder.iterdir()):
         raise CharmError(f"{folder}: folder is not empty; remove it first, or choose another with --data")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -261,9 +261,9 @@ def read_archive(file: Path, folder: Path) -> Manifest:
         manifest = read_manifest(scratch)
         if manifest.unfinished:
             raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
-        for task in manifest.tasks:  # one after the other: together they may not fit into memory
+        for task in manifest.tasks:  # one by one: together they may not fit in memory
             _listed_block(scratch, task, manifest)
-        scratch.chmod(0o755)  # a temporary folder is its maker's alone
+        scratch.chmod(0o755)  # temporary folders are readable only by their owner
         if folder.exists():
             folder.rmdir()
         scratch.rename(folder)
@@ -283,7 +283,7 @@ def read_archive(file: Path, folder: Path) -> Manifest:
 
 
 def _check_entries(file: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Names are checked, not trusted: an archive must not write elsewhere. Nor must a small file become a huge one."""
+    """Check names and sizes: an archive must not write elsewhere, nor a small file unpack to a huge one."""
     for entry in entries:
         if entry.filename != MANIFEST and not re.fullmatch(r"[0-9a-zA-Z_-]+\.npz", entry.filename):
             raise CharmError(f"{file}: not an archive of pairs: it holds {entry.filename!r}")
@@ -296,7 +296,7 @@ def _check_entries(file: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
 
 
 def _made_by(folder: Path, plan: Plan | None = None) -> str:
-    """The command that fills this folder, by default or with the seed and the number of pairs it was begun with."""
+    """The command that fills this folder, by default or with the seed and number of pairs of the earlier build."""
     command = MADE_BY.get(folder.name, MADE_BY["rearc"])
     if plan is not None and plan.seed != 0:
         command += f" --seed {plan.seed}"

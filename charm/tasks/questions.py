@@ -1,4 +1,4 @@
-"""A question is one test input of one task; in arrays it goes by its place in an ordered tuple."""
+"""A question is one test input of one task; in arrays it is an index into an ordered tuple."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a training run sees, and in which order.
 
 The index is every (pair, view) combination of every block, with repeats. It has tens of millions of entries and is
-never written down: an epoch is a keyed permutation of 0..N-1 and each position is computed when it is needed.
+never stored: an epoch is a keyed permutation of 0..N-1, and each position is computed on demand.
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class Draw:
 class Stream:
     """An endless, seeded, shuffled sequence of examples for `slots` training slots.
 
-    Slot s meets on its turn t the entry at position t * slots + s. A slot that halts early simply takes its next
-    turn sooner, so no example is thrown away, and a rank that owns some of the slots needs to know of no other.
+    On its turn t, slot s takes the entry at position t * slots + s. A slot that halts early simply takes its next
+    turn sooner, so no example is discarded, and a rank with some of the slots needs no information about the others.
     The only state is the turn of each slot.
     """
 
@@ -102,7 +102,7 @@ class Stream:
             raise CharmError(f"a grid of side {longest} does not fit on a canvas of side {side}")
 
     def draw(self, slot_N: npt.NDArray[np.integer], turn_N: npt.NDArray[np.integer]) -> Draw:
-        """What each slot meets on its turn."""
+        """The example that each slot takes on its turn."""
         position = np.asarray(turn_N, np.int64) * self.slots + np.asarray(slot_N, np.int64)
         epoch, place = np.divmod(position, len(self.mixture))
         index = np.empty_like(position)

@@ -2,9 +2,9 @@
 
     START  input rows  ANSWER  output rows  END
 
-Tokens are the canvas's (line ends are its boundary token) and three more. Many sequences lie end to end in one pack of
-a fixed length, made where the model is. Every token has a place (row, column, part): cells of input and answer that
-correspond differ in the part alone.
+Tokens are the canvas's (line ends are its boundary token) and three more. Many sequences are concatenated in one pack
+of fixed length, computed on the model's device. Every token has a place (row, column, part): corresponding cells of
+input and answer differ in the part alone.
 
 Dimension letters: N sequences, L tokens of a pack.
 """
@@ -31,7 +31,7 @@ LONGEST_ANSWER = 30 * 31 + 1
 
 @dataclass(frozen=True)
 class Pack:
-    """Sequences end to end, then padding, which is a sequence of its own."""
+    """Concatenated sequences, then padding, which is a separate sequence."""
 
     token_L: Tensor  # int64
     place_L3: Tensor  # int64: row, column, part
@@ -50,7 +50,7 @@ def sequence_lengths(shapes_N4: npt.NDArray[np.integer], swaps_N: npt.NDArray[np
 def pack_pairs(
     bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor, ends_N: Tensor, length: int
 ) -> Pack:
-    """The sequences of pairs under views, the n-th ending before `ends_N[n]`; nothing here waits for the device.
+    """The sequences of pairs under views, the n-th ending before `ends_N[n]`; never waits for the device.
 
     A pair whose end equals the one before takes no room, so packs of different numbers of pairs have one shape. A pair
     without an output gives START, input, ANSWER: a question.
@@ -115,7 +115,7 @@ def pack_pairs(
 def to_canvas(tokens_NA: Tensor, side: int) -> Tensor:
     """Written answers as token canvases uint8 [N, side * side] with the grid at the origin.
 
-    An answer without an END, with rows of unequal length or too large for the canvas is no grid: its canvas is empty.
+    An answer without an END, with rows of unequal length, or too large for the canvas gives an empty canvas.
     """
     count = len(tokens_NA)
     ended_NA = (tokens_NA == END).long().cumsum(1) > 0

