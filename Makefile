@@ -12,7 +12,7 @@ FAST := tests/tasks tests/memory tests/reasoner tests/evaluation tests/runs/test
 	tests/drawing tests/paper tests/automata/test_rules.py tests/automata/test_simulator.py tests/training/test_slots.py tests/training/test_optimizers.py \
 	tests/test_architecture.py tests/test_model.py tests/arc/test_presets.py tests/test_initial.py
 
-.PHONY: test check quickstart lint types unit fast browser format clean
+.PHONY: test check quickstart shell docs lint types unit fast browser format clean
 
 test: lint types unit  ## all that CI runs
 
@@ -20,6 +20,13 @@ check: lint types fast  ## under two minutes, for daily use
 
 quickstart: $(STAMP)  ## train, evaluate and draw a tiny CHARM: minutes on two cores
 	$(BIN)/charm quickstart
+
+shell: $(STAMP)  ## a shell in which `charm` and `python` are this environment's
+	@echo "in this shell, charm is $(BIN)/charm; exit leaves it"
+	@. $(BIN)/activate && exec $${SHELL:-sh}
+
+docs: $(STAMP)  ## the documentation site in site/, warnings are errors; needs no network once installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -49,4 +56,4 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache *.egg-info
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache *.egg-info

@@ -1,0 +1,120 @@
+"""What the site has beyond docs/: the pages beside it, the files they link to, the API reference, a gallery."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+ROOT = Path(__file__).resolve().parents[1]
+# Pages that live elsewhere in the repository -> their names on the site.
+BESIDE = {
+    "README.md": "index.md",
+    "ARCHITECTURE.md": "architecture.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "benchmarks/gpu_notes.md": "gpu_notes.md",
+}
+SOURCES = {site: page for page, site in BESIDE.items()}
+LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
+
+REFERENCE = """# API reference
+
+From the docstrings. [api.md](api.md) shows how the parts are used together.
+
+## The library
+
+::: charm.api
+    options:
+      show_root_heading: false
+      members: [load, solve, preset, train, evaluate]
+
+::: charm.tasks.load
+    options:
+      show_root_full_path: true
+
+## Tasks and answers
+
+::: charm.tasks.task.Task
+::: charm.tasks.task.Pair
+::: charm.tasks.view.View
+::: charm.adaptation.solution.Solution
+::: charm.evaluation.ranking.Candidate
+::: charm.model.CharmModel
+    options:
+      members: [from_pretrained, save_pretrained, push_to_hub, card, grow, task]
+
+## The memory
+
+::: charm.memory.cose.CoSE
+::: charm.memory.cose.TableMemory
+::: charm.memory.factors
+::: charm.memory.composers
+::: charm.memory.tables
+::: charm.memory.optimizers
+"""
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the generated pages, and every file of the repository that some page links to."""
+    pages = {site: (ROOT / page).read_text() for page, site in BESIDE.items()}
+    pages["reference.md"] = REFERENCE
+    for name, text in pages.items():
+        files.append(File.generated(config, name, content=text))
+    texts = {file.src_uri: file.content_string for file in files if file.src_uri.endswith(".md")}
+    for name, text in texts.items():
+        for _, target, _ in LINK.findall(text):
+            path = _in_repository(name, target)
+            if path and path.is_file() and not _on_site(path):
+                uri = f"files/{path.relative_to(ROOT).as_posix()}"
+                if files.get_file_from_path(uri) is None:
+                    files.append(File.generated(config, uri, content=path.read_bytes()))
+    files.append(File.generated(config, "rearc2-gallery.html", content=rearc2_gallery()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
+    """Let links lead to where their targets are on the site; a link to a folder becomes plain text."""
+    name = page.file.src_uri
+
+    def moved(found: re.Match[str]) -> str:
+        text, target, anchor = found[1], found[2], found[3] or ""
+        path = _in_repository(name, target)
+        if path is None:
+            return found[0]
+        if path.is_dir():
+            return text[1:-1]
+        return f"{text}({_on_site(path) or f'files/{path.relative_to(ROOT).as_posix()}'}{anchor})"
+
+    # Code keeps what looks like a link.
+    parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.DOTALL)
+    return "".join(part if number % 2 else LINK.sub(moved, part) for number, part in enumerate(parts))
+
+
+def _in_repository(page: str, target: str) -> Path | None:
+    """The file or folder that a relative link on this page means."""
+    if re.match(r"[a-z]+:", target) or target == "rearc2-gallery.html":
+        return None
+    folder = (ROOT / SOURCES.get(page, f"docs/{page}")).parent
+    path = Path(os.path.normpath(folder / target))
+    return path if path.exists() else None
+
+
+def _on_site(path: Path) -> str | None:
+    """The page or picture of the site that a file of the repository is, if it is one."""
+    inside = path.relative_to(ROOT).as_posix()
+    return BESIDE.get(inside) or (inside.removeprefix("docs/") if inside.startswith("docs/") else None)
+
+
+@cache
+def rearc2_gallery(pairs: int = 3) -> str:
+    """Every Re-ARC2 task with its rule and a few generated pairs."""
+    from charm.synthesis.gallery import gallery
+    from charm.synthesis.preview import generated_pairs
+    from charm.synthesis.workbench import package_ids
+
+    return gallery({task: generated_pairs(task, pairs, seed=0).values() for task in package_ids()})

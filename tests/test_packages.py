@@ -1,0 +1,83 @@
+"""What is published: a wheel built from the sdist runs outside the clone, and files that state facts agree."""
+
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import charm
+
+ROOT = Path(__file__).parents[1]
+BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_{kind}(sys.argv[1]))"
+
+
+def built(kind: str, source: Path, out: Path) -> Path:
+    """A package made by the build backend, as pip and `python -m build` call it."""
+    command = [sys.executable, "-c", BUILD.format(kind=kind), str(out)]
+    done = subprocess.run(command, cwd=source, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return out / done.stdout.splitlines()[-1]
+
+
+def test_the_sdist_builds_a_wheel_that_runs_outside_the_clone(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"  # so that no build folder is left in this one
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    names = listed.stdout.split("\0")[:-1] if listed.returncode == 0 else None
+    assert names, "the tests run in a clone"
+    for name in names:
+        if name.startswith(("charm/", "rearc2/")) or name in ("pyproject.toml", "README.md", "LICENSE"):
+            (clone / name).parent.mkdir(parents=True, exist_ok=True)
+            if (ROOT / name).is_file():
+                (clone / name).write_bytes((ROOT / name).read_bytes())
+    sdist = built("sdist", clone, tmp_path)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "unpacked", filter="data")
+    wheel = built("wheel", next((tmp_path / "unpacked").iterdir()), tmp_path)
+    installed = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(installed)
+    code = (
+        "import charm, sys; from charm.cli import main; main(['--version']); main(['rearc2', 'list', '--json']); "
+        "print(charm.__file__, len(charm.load(device='cpu').instances.puzzles), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.startswith(f"charm {charm.__version__}\n")
+    assert "00dbd492" in done.stdout
+    where, puzzles = done.stderr.split()[-2:]
+    assert Path(where).is_relative_to(installed)
+    assert int(puzzles) > 100
+
+
+def test_the_version_is_said_once() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["dynamic"] == ["version"]
+    assert f"\nversion: {charm.__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"\n## {charm.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_dockerfile_copies_what_the_package_needs() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    copied = {name for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for name in line.split()}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    packages = {name.rstrip("*") for name in project["tool"]["setuptools"]["packages"]["find"]["include"]}
+    assert copied >= packages | {
+        "pyproject.toml",
+        project["project"]["readme"],
+        *project["project"]["license-files"],
+    }
+    kept = set(re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(), re.MULTILINE))
+    assert kept == copied
+    torch = next(one for one in project["project"]["dependencies"] if one.startswith("torch"))
+    assert f'"{torch}"' in text
