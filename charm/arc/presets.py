@@ -77,6 +77,12 @@ def hrm_arc1() -> TrainConfig:
     return replace(urm_arc1(), reasoner=hrm(), optimizer=replace(ADAM_ATAN2, ema=0.0))
 
 
+def on_arc2(base: Callable[[], TrainConfig]) -> TrainConfig:
+    """A system on ARC-AGI-2 and ConceptARC, no synthetic data, as long as the paper's own."""
+    data = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
+    return replace(base(), data=data, steps=1_000_000)
+
+
 def cl_base(**memory: Any) -> TrainConfig:
     """A base of the paper's continual learning: `arc1` with another memory, never gated."""
     return replace(arc1(), memory=MemoryConfig(**memory))
@@ -325,6 +331,9 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "urm-arc1": urm_arc1,
     "trm-arc1": trm_arc1,
     "hrm-arc1": hrm_arc1,
+    "urm-arc2": partial(on_arc2, urm_arc1),
+    "trm-arc2": partial(on_arc2, trm_arc1),
+    "hrm-arc2": partial(on_arc2, hrm_arc1),
     "quickstart": quickstart,
     "speedrun": speedrun,
     "speedrun-public": speedrun_public,

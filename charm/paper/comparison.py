@@ -37,7 +37,7 @@ class Comparison:
     def judge(self, claim: PrintedClaim) -> tuple[float, Difference | None, Verdict]:
         """The paper's difference, ours, and what follows."""
         first, second = self.table.line(claim.first), self.table.line(claim.second)
-        claimed = first.printed(claim.measure) - second.printed(claim.measure)
+        claimed = self.table.claimed(claim)
         found = paired(self.scores(first, claim.measure), self.scores(second, claim.measure))
         return claimed, found, verdict(claimed, found)
 
@@ -118,7 +118,7 @@ def results_of(variant: Variant, shelf: Shelf) -> dict[int, Result]:
 
 
 def _decimals(measure: str) -> int:
-    return 5 if "bits per byte" in measure else 2
+    return 5 if measure == "bits per byte" else 4 if measure.endswith("loss") else 2
 
 
 def _short(key: str) -> str:

@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from charm.adaptation.run import StreamOptions
 from charm.arc.presets import arc1
+from charm.automata.run import CarConfig
 from charm.bench.training import flops
-from charm.paper.variants import SizeName, Variant
+from charm.language.config import LMConfig
+from charm.language.gpt import components
+from charm.paper.sizes import SizeName
+from charm.paper.variants import Variant
 from charm.tasks.task import MAX_SIDE
 from charm.training.config import RunConfig
 
@@ -49,11 +54,26 @@ class Speed:
 MEASURED = Speed(505.5, 1092.1, "one NVIDIA H200", "2026-11-15")
 
 
+# Tokens a second of language models: benchmarks/results/language_speed.json. d20 was not measured; its speed is
+# taken to fall with the parameters of the backbone.
+TOKENS = {"none": 545_335, "engram": 546_035, "cose": 490_660, "mixture": 490_660}
+D12_BACKBONE = 286_261_730
+
+
 def hours(variant: Variant, size: SizeName) -> float:
     """Of one run: on one H200, or on two cores at the sizes for a CPU."""
     minutes = variant.size(size).minutes
     if minutes is not None:
         return minutes / 60
     config = variant.at(size)
-    asked = ARC2 if "arc2/evaluation" in config.data.evaluate else ARC1
+    if isinstance(config, StreamOptions):
+        tasks = {"arc2-training": 233, "arc2-evaluation": 114}[config.stream]
+        return tasks * config.recipe.steps * config.recipe.batch / MEASURED.training / 3600
+    if isinstance(config, LMConfig):
+        backbone = components(config.gpt, config.ngram)["backbone"]
+        rate = TOKENS[config.ngram.variant] * D12_BACKBONE / backbone
+        return config.steps * config.batch / rate / 3600
+    asked = (
+        CAR if isinstance(config, CarConfig) else ARC2 if "arc2/evaluation" in config.data.evaluate else ARC1
+    )
     return sum(MEASURED.hours(config, config.steps, asked))

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from charm.errors import CharmError
+from charm.paper import runner
 from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.costs import hours
 from charm.paper.printed import PRINTED, PrintedLine, PrintedTable, printed_table
 from charm.paper.runner import MissingRun, gpus, missing, run_here, run_on_slurm
 from charm.paper.shelf import Shelf
-from charm.paper.variants import SizeName, Variant
+from charm.paper.sizes import SizeName
+from charm.paper.variants import Variant
 from charm.tables import Table
 
 SEEDS = 3  # where the paper's own number of runs is not asked for
@@ -54,13 +56,14 @@ class Reproduction:
         return Reproduction(parts, seeds, Shelf(out, size, data))
 
     def wanted(self) -> list[tuple[Variant, range]]:
-        """Variants and their seeds; lines that share runs count once."""
+        """Variants and their seeds, bases of streams first; lines that share runs count once."""
+        lines = [line for _, some in self.parts for line in some]
+        bases = [(line.variant.base, range(1)) for line in lines if line.variant.base]
         found: dict[str, tuple[Variant, range]] = {}
-        for _, lines in self.parts:
-            for line in lines:
-                home, seeds = line.variant.home(self.shelf.size), self._seeds(line)
-                if home not in found or len(found[home][1]) < len(seeds):
-                    found[home] = line.variant, seeds
+        for variant, seeds in (*bases, *((line.variant, self._seeds(line)) for line in lines)):
+            home = variant.home(self.shelf.size)
+            if home not in found or len(found[home][1]) < len(seeds):
+                found[home] = variant, seeds
         return list(found.values())
 
     def _seeds(self, line: PrintedLine) -> range:
@@ -124,6 +127,7 @@ class Reproduction:
             return []
         if self.shelf.size in CPU_SIZES and device == "auto":
             device = "cpu"
+        self.shelf.prepare(job.variant for job in jobs)
         side_by_side = at_once or self._fitting(device)
         say(f"{len(jobs)} runs to make, {side_by_side} at once; logs and checkpoints are in {self.shelf.out}")
         return run_here(jobs, self.shelf, device, side_by_side, say)
@@ -144,6 +148,7 @@ class Reproduction:
             if not equals or not name:
                 raise CharmError(f"--slurm-settings must be KEY=VALUE, got {setting!r}")
             given[name] = int(value) if value.isdecimal() else value
+        self.shelf.prepare(job.variant for job in jobs)
         numbers = run_on_slurm(jobs, self.shelf, device, at_once or len(jobs), given)
         return (
             f"{len(jobs)} runs submitted as {numbers[0]} to {numbers[-1]}; "
@@ -164,11 +169,18 @@ class Reproduction:
 
 def commands(job: MissingRun, shelf: Shelf) -> list[str]:
     """The run as commands for a shell, which do the same by hand."""
-    folder = str(shelf.run_folder(job.variant, job.seed))
-    preset, flags = job.variant.flags(shelf.size, job.seed)
-    place = ["--data.data", str(shelf.data)] if shelf.data else []
+    variant, folder = job.variant, str(shelf.run_folder(job.variant, job.seed))
+    preset, flags = variant.flags(shelf.size, job.seed)
+    if variant.base:
+        if shelf.size != "full":  # `charm adapt` has no flags for shorter stages and faster rates
+            return [shlex.join(["python", "-m", *runner.command(job, shelf, "auto", 1)[2:]])]
+        base = str(shelf.run_folder(variant.base, 0))
+        return [shlex.join(["charm", "adapt", base, *flags, "--out", str(Path(folder).parent)])]
+    config = shelf.config(variant, job.seed)
+    data = config.data if variant.domain.name == "lm" else config.data.data
+    place = [] if data is None else ["--data" if variant.domain.name == "lm" else "--data.data", str(data)]
     words = [shlex.join(["charm", "train", preset, *flags, *place, "--out", folder])]
-    for options in job.variant.size(shelf.size).evaluations.values():
+    for options in variant.size(shelf.size).evaluations.values():
         asked = []
         for name, value in options.items():
             values = value if isinstance(value, tuple) else (value,)
@@ -180,12 +192,13 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
 def catalogue() -> tuple[dict[str, Any], Table]:
     """All labels with the number of their variants and hours, for a program and to look at."""
     found, rows = {}, []
-    for label, table in PRINTED.items():
-        runs = [(line, line.variant) for line in table.runs]
-        small = sum(SEEDS * hours(variant, "small") for _, variant in runs)
-        full = sum(line.seeds * hours(variant, "full") for line, variant in runs)
-        found[label] = {"variants": len(runs), "small": small, "full": full}
-        rows.append([label, str(len(runs)), _time(small), _time(full)])
+    for label in PRINTED:
+        sizes: dict[str, float] = {}
+        for size in ("small", "full"):
+            wanted = Reproduction.of([label], size, None, (), Path(), None).wanted()
+            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in wanted)
+        found[label] = {"variants": len(printed_table(label).runs), **sizes}
+        rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
     return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables", caption)
 

@@ -67,12 +67,19 @@ def run_here(
     with _terminates_as_interrupt():
         try:
             while waiting or running:
-                while waiting and len(running) < at_once:
+                while len(running) < at_once and (job := _next(waiting, shelf)):
                     used = [gpu for _, gpu in running.values()]
                     gpu = min(devices, key=used.count, default="")
-                    job = waiting.pop(0)
+                    waiting.remove(job)
                     running[_start(job, shelf, device, gpu, at_once)] = job, gpu
                     say(f"{job}: started{f' on GPU {gpu}' if gpu else ''}")
+                if not running:  # whatever waits lacks its base
+                    failed += [
+                        f"{job}: its base {job.variant.base.key} failed"
+                        for job in waiting
+                        if job.variant.base
+                    ]
+                    break
                 time.sleep(POLL)
                 for process in [one for one in running if one.poll() is not None]:
                     job, _ = running.pop(process)
@@ -89,6 +96,15 @@ def run_here(
             _stop(running)
             raise
     return failed
+
+
+def _next(waiting: Sequence[MissingRun], shelf: Shelf) -> MissingRun | None:
+    """The first run whose base is there, if it needs one."""
+    for job in waiting:
+        base = job.variant.base
+        if base is None or shelf.result_path(base, 0).is_file():
+            return job
+    return None
 
 
 def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
@@ -136,7 +152,7 @@ def _told(result: Result | None) -> str:
     if result is None:
         return "ended without a result"
     scores = ", ".join(f"{name} {value:.2f}" for name, value in list(result["scores"].items())[:2])
-    return f"finished in {result['seconds']['last attempt']:.0f} s: {scores}"
+    return f"finished in {result['seconds_of_last_attempt']:.0f} s: {scores}"
 
 
 def _failure(shelf: Shelf, job: MissingRun, code: int) -> str:
@@ -213,15 +229,17 @@ def run_on_slurm(
     except ImportError as error:
         raise CharmError("--slurm needs submitit: pip install 'charm-arc[slurm]'") from error
     executor = submitit.AutoExecutor(folder=shelf.out / shelf.size / "slurm")
-    executor.update_parameters(
-        **{
-            "name": "charm",
-            "gpus_per_node": 1,
-            "timeout_min": 24 * 60,
-            "slurm_array_parallelism": at_once,
-            **settings,
-        }
-    )
-    with executor.batch():
-        found = [executor.submit(ClusterJob(job.variant.key, job.seed, shelf, device)) for job in jobs]
-    return [str(one.job_id) for one in found]
+    common = {"name": "charm", "gpus_per_node": 1, "timeout_min": 24 * 60, "slurm_array_parallelism": at_once}
+    numbers: list[str] = []
+    bases = {job.variant.base.key for job in jobs if job.variant.base}
+    first = [job for job in jobs if job.variant.key in bases]
+    for some in (first, [job for job in jobs if job not in first]):
+        if not some:
+            continue
+        after = {"dependency": f"afterok:{':'.join(numbers)}"} if numbers else {}
+        extra = {"slurm_additional_parameters": after} if after else {}
+        executor.update_parameters(**{**common, **extra, **settings})
+        with executor.batch():
+            found = [executor.submit(ClusterJob(one.variant.key, one.seed, shelf, device)) for one in some]
+        numbers += [str(one.job_id) for one in found]
+    return numbers

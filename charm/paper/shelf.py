@@ -6,14 +6,23 @@ OUT/SIZE/runs/GROUP.NAME/seed_SEED/       the run itself, with its checkpoints; 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from charm.adaptation.run import StreamOptions
+from charm.adaptation.streams import TaskStream
+from charm.automata.benchmark import build, write_benchmark
+from charm.automata.run import CarConfig
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.files import read_sealed, write_sealed
-from charm.paper.variants import SizeName, Variant
+from charm.language.config import LMConfig
+from charm.paper.sizes import UNSEEN, SizeName, stream_tasks
+from charm.paper.variants import Variant
+from charm.paths import data_dir
+from charm.tasks.sources import load_source
 
 Result = dict[str, Any]
 # Fields of a configuration that change neither what is computed nor how it is judged.
@@ -27,6 +36,7 @@ PLACES = (
     "wandb",
     "keep_checkpoints",
 )
+OWN_BENCHMARK = ("smoke", "cpu")  # sizes whose cellular automata are not part of the paper's benchmark
 
 
 @dataclass(frozen=True)
@@ -41,11 +51,37 @@ class Shelf:
     def config(self, variant: Variant, seed: int) -> Any:
         """What a run computes, with the data where they are here."""
         config = variant.at(self.size, seed)
-        if self.data is None:
-            return config
-        if hasattr(config.data, "data"):
-            return replace(config, data=replace(config.data, data=self.data))
-        return replace(config, data=self.data)
+        if isinstance(config, StreamOptions):
+            stream = str(self._stream_path()) if config.stream == UNSEEN else config.stream
+            return replace(config, stream=stream, data=self.data)
+        if isinstance(config, CarConfig) and self.size in OWN_BENCHMARK:
+            return replace(config, data=replace(config.data, data=self._own_data()))
+        if isinstance(config, LMConfig):
+            return replace(config, data=data_dir(self.data) / variant.size(self.size).text)
+        return config if self.data is None else replace(config, data=replace(config.data, data=self.data))
+
+    def prepare(self, variants: Iterable[Variant]) -> None:
+        """Write what runs of the smaller sizes read: their stream, their benchmark."""
+        configs = [variant.at(self.size) for variant in variants]
+        if any(isinstance(one, StreamOptions) and one.stream == UNSEEN for one in configs):
+            tasks = {
+                task.id: task
+                for split in ("training", "evaluation")
+                for task in load_source(f"arc1/{split}").tasks
+            }
+            stream = TaskStream(UNSEEN, tuple(tasks[one] for one in stream_tasks(self.size)))
+            stream.save(self._stream_path())
+        if self.size not in OWN_BENCHMARK:
+            return
+        for config in configs:
+            if isinstance(config, CarConfig) and not (self._own_data() / "car").is_dir():
+                write_benchmark(self._own_data() / "car", build(config.data.benchmark))
+
+    def _stream_path(self) -> Path:
+        return self.out / self.size / "stream" / f"{UNSEEN}.json"
+
+    def _own_data(self) -> Path:
+        return self.out / self.size / "data"
 
     def result_path(self, variant: Variant, seed: int) -> Path:
         return self.out / self.size / "results" / f"{variant.home(self.size)}.s{seed}.json"
@@ -59,7 +95,7 @@ class Shelf:
         if not path.is_file():
             return None
         found: Result = read_sealed(path)
-        made, wanted = found.get("settings"), identity(self.config(variant, seed))
+        made, wanted = found.get("settings"), identity(variant.at(self.size, seed))
         if made != wanted:
             names = [name for name in wanted if not isinstance(made, dict) or made.get(name) != wanted[name]]
             raise CharmError(
@@ -79,8 +115,7 @@ def identity(config: Any) -> dict[str, Any]:
     found: dict[str, Any] = to_json(config)
     for name in PLACES:
         found.pop(name, None)
-    if isinstance(found["data"], dict):
-        found["data"].pop("data", None)
-    else:
-        found.pop("data")
+    data = found.pop("data")
+    if isinstance(data, dict):
+        found["data"] = {name: value for name, value in data.items() if name != "data"}
     return found

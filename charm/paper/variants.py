@@ -1,52 +1,23 @@
-"""The runs of the paper as data: what each trains at full size, and the smaller settings that stand in for it.
+"""The runs of the paper as data: a variant is a preset and the exact fields that differ.
 
-A variant is a preset and the exact fields that differ. Groups of variants share their sizes:
-
-    smoke   seconds: shows that everything runs, and measures nothing
-    cpu     minutes for each run on two CPU cores
-    small   minutes for each run on one GPU
-    full    the paper's own
-
-A smaller size keeps what a variant is about (its memory, its data, its optimizer) and shrinks everything else. To add a
-row of a table, add its variant here and its line in `charm.paper.tables`.
+To add a row of a table, add its variant here and its line in `charm.paper.printed`; `charm.paper.sizes` has the smaller
+settings of each group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
-from charm.arc.presets import quickstart, speedrun, speedrun_public
+from charm.adaptation.loop import Recipe, Scope
+from charm.adaptation.run import StreamOptions
+from charm.arc.presets import CL_BASES, HORIZONS, ISO_FLOP
+from charm.automata.presets import CAR_MEMORIES
 from charm.config import to_json
 from charm.domains import Domain, domain_of_preset
 from charm.errors import CharmError
-from charm.reasoner.config import trm
-from charm.tasks.keys import MemoryConfig
-from charm.training.config import TrainConfig
-
-SizeName = Literal["smoke", "cpu", "small", "full"]
-SIZE_NAMES: tuple[SizeName, ...] = ("smoke", "cpu", "small", "full")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A setting that a group of variants can be run at."""
-
-    preset: str
-    """What command lines start from; "" is the variant's own preset."""
-    make: Callable[[Any], Any]
-    """The variant's full configuration -> its configuration at this size."""
-    evaluations: Mapping[str, Mapping[str, Any]]
-    """Start of a score's name -> options of `charm eval`."""
-    minutes: float | None
-    """Of one run alone, on one H200 or, for `cpu` and `smoke`, on two cores; None is estimated from its updates."""
-    about: str
-    """The setting in words."""
-    together: int = 1
-    """Runs that share a GPU of 80 GB."""
-    home: str = ""
-    """Where results lie; groups with the same home share runs of the same name. "" is the group's own name."""
+from charm.paper.sizes import GROUPS, Setting, SizeName
 
 
 @dataclass(frozen=True)
@@ -68,6 +39,11 @@ class Variant:
     def domain(self) -> Domain:
         return domain_of_preset(self.preset)
 
+    @property
+    def base(self) -> Variant | None:
+        """The run whose model this one begins with."""
+        return None
+
     def full(self) -> Any:
         """The paper's configuration."""
         return with_fields(self.domain.configuration(self.preset), self.fields)
@@ -77,6 +53,8 @@ class Variant:
         return replace(self.size(size).make(self.full()), seed=seed)
 
     def size(self, name: SizeName) -> Setting:
+        if name not in GROUPS[self.group]:
+            raise CharmError(f"{self.key} has no size {name}; its sizes are {', '.join(GROUPS[self.group])}")
         return GROUPS[self.group][name]
 
     def home(self, size: SizeName) -> str:
@@ -87,6 +65,34 @@ class Variant:
         """The preset and the flags of the `charm train` command that starts this run."""
         preset = self.size(size).preset or self.preset
         return preset, flags_between(domain_of_preset(preset).configuration(preset), self.at(size, seed))
+
+
+@dataclass(frozen=True)
+class StreamVariant(Variant):
+    """Continual learning: a stream of unseen tasks, learned from a base; the preset is the base's."""
+
+    stream: str = "arc2-training"
+    method: str = "memory-only"
+    scope: Scope = "rows"
+    halt_weight: float = 0.0
+
+    @property
+    def base(self) -> Variant:
+        return VARIANTS[f"bases.{self.preset.removeprefix('cl-')}"]
+
+    def full(self) -> StreamOptions:
+        return StreamOptions(self.stream, self.method, self.scope, Recipe(halt_weight=self.halt_weight))
+
+    def at(self, size: SizeName, seed: int = 0) -> StreamOptions:
+        options: StreamOptions = self.size(size).make(self.full())
+        return replace(options, recipe=replace(options.recipe, seed=seed))
+
+    def flags(self, size: SizeName, seed: int) -> tuple[str, list[str]]:
+        """The flags of the `charm adapt` command, which has no more than the paper's settings."""
+        options = self.at(size, seed)
+        words = ["--stream", options.stream, "--method", self.method, "--scope", self.scope]
+        words += ["--halt-weight", f"{self.halt_weight:g}", "--seed", str(seed)]
+        return self.preset, words
 
 
 def with_fields(config: Any, changes: Mapping[str, Any]) -> Any:
@@ -125,158 +131,78 @@ def flags_between(base: Any, wanted: Any, start: str = "") -> list[str]:
     return flags
 
 
-def narrowed(memory: MemoryConfig, width: int, scale: float) -> MemoryConfig:
-    """A memory for a narrower model: full-width rows stay so, ranks and task widths are scaled."""
-    rank = width if memory.rank == FULL_WIDTH else int(memory.rank * scale)
-    return replace(memory, rank=rank, task_width=int(memory.task_width * scale))
-
-
-FULL_WIDTH = 512
-SMALL_WIDTH = speedrun().reasoner.width
-CPU_WIDTH = quickstart().reasoner.width
-
-
-# ARC-AGI-1's training split: demonstrations are learned, the test inputs of the same tasks are asked.
-
-
-def train_small(full: TrainConfig) -> TrainConfig:
-    """The speedrun's model for 1,600 updates. A row is read about 48 times; in the paper's runs about 330 times."""
-    base = speedrun()
-    return replace(
-        base,
-        data=replace(base.data, views=64, color_pool=full.data.color_pool),
-        reasoner=replace(base.reasoner, layers=base.reasoner.layers * full.reasoner.layers // trm().layers),
-        memory=narrowed(full.memory, SMALL_WIDTH, 0.5),
-        optimizer=replace(base.optimizer, ema=0.99),
-        steps=1600,
-        checkpoint_every=400,
-        evaluate_views=64,
-    )
-
-
-def plain_small(full: TrainConfig) -> TrainConfig:
-    """As `train_small`, which has too little time for the public evaluation tasks; symmetries are slots there."""
-    return train_small(_on_training_split(full))
-
-
-def train_cpu(full: TrainConfig) -> TrainConfig:
-    """The quickstart's model and tasks."""
-    base = quickstart()
-    data = replace(base.data, color_pool=full.data.color_pool)
-    layers = base.reasoner.layers * full.reasoner.layers // trm().layers
-    return replace(
-        base,
-        data=data,
-        reasoner=replace(base.reasoner, layers=layers),
-        memory=narrowed(full.memory, CPU_WIDTH, 0.25),
-    )
-
-
-def plain_cpu(full: TrainConfig) -> TrainConfig:
-    return train_cpu(_on_training_split(full))
-
-
-def _on_training_split(full: TrainConfig) -> TrainConfig:
-    return replace(full, reasoner=trm(), memory=replace(full.memory, dihedral="slots"))
-
-
-def smoke(config: TrainConfig) -> TrainConfig:
-    """Two updates of a run on ARC's tasks."""
-    return replace(
-        config,
-        data=replace(config.data, tasks=SMOKE_TASKS, views=2),
-        steps=2,
-        batch=4,
-        checkpoint_every=1,
-        log_every=1,
-        evaluate_views=2,
-        device="cpu",
-    )
-
-
-SMOKE_TASKS = ("25ff71a9", "3c9b0459")
-
-
-# ARC-AGI-1's public evaluation tasks, with Re-ARC.
-
-
-def public_small(full: TrainConfig) -> TrainConfig:
-    """The public speedrun for 5,000 updates; views of Re-ARC's pairs and repeats in the paper's proportions."""
-    base = speedrun_public()
-    return replace(
-        base,
-        data=replace(
-            base.data,
-            synthetic=full.data.synthetic,
-            synthetic_view_count=max(1, round(0.16 * full.data.synthetic_view_count)),
-            evaluate_repeats=9 * full.data.evaluate_repeats,
-        ),
-        memory=narrowed(full.memory, SMALL_WIDTH, 0.5),
-        optimizer=replace(base.optimizer, dense=full.optimizer.dense),
-        steps=5000,
-        checkpoint_every=1000,
-    )
-
-
-STANDARD: Mapping[str, Mapping[str, Any]] = {"": {"protocol": "standard"}}
-AT_THE_END = {"protocol": "continual", "views": 64, "loops": (4,)}
-SMOKE_TRAIN = Setting(
-    "quickstart",
-    lambda full: smoke(train_cpu(full)),
-    {"": {"protocol": "continual", "views": 2, "loops": (2,)}},
-    0.1,
-    "two updates of four examples",
-)
-TRAIN_SIZES: dict[SizeName, Setting] = {
-    "smoke": SMOKE_TRAIN,
-    "cpu": Setting(
-        "quickstart",
-        train_cpu,
-        {"": {"protocol": "continual", "views": 16, "loops": (2,)}},
-        3.0,
-        "the quickstart: 18 training tasks of ARC-AGI-1, width 64, 1,125 updates of 64",
-    ),
-    "small": Setting(
-        "speedrun",
-        train_small,
-        {"": AT_THE_END},
-        1.1,
-        "the speedrun's model (width 256, 2 layers x 4 recurrences, 4 refinement steps) on ARC-AGI-1's 400 training "
-        "tasks under 64 views each: 1,600 updates of 768, and all 64 views vote",
-        together=4,
-    ),
-    "full": Setting("", lambda full: full, STANDARD, None, "the paper's"),
-}
-GROUPS: dict[str, dict[SizeName, Setting]] = {
-    "train": TRAIN_SIZES,
-    "plain": {
-        "smoke": replace(SMOKE_TRAIN, make=lambda full: smoke(plain_cpu(full)), home="train"),
-        "cpu": replace(TRAIN_SIZES["cpu"], make=plain_cpu, home="train"),
-        "small": replace(TRAIN_SIZES["small"], make=plain_small, home="train"),
-        "full": TRAIN_SIZES["full"],
-    },
-}
-
-
 def _variants(
     group: str, preset: str, common: Mapping[str, Any], some: Mapping[str, Mapping[str, Any]]
 ) -> list[Variant]:
     return [Variant(group, name, preset, {**common, **changes}) for name, changes in some.items()]
 
 
-UNGATED: Mapping[str, Any] = {"memory.gate": False}  # both presets gate their residual
+UNGATED: Mapping[str, Any] = {"memory.gate": False}  # `arc1` and `arc1-train` gate their residual
 GATED: Mapping[str, Any] = {"memory.gate": True}
-FULL_TABLE: Mapping[str, Any] = {"memory.design": "table", "memory.rank": 512}
+TABLE: Mapping[str, Any] = {"memory.design": "table", "memory.rank": 512}
 SEPARATE: Mapping[str, Any] = {"memory.design": "separate"}
 COMPOSITION: Mapping[str, Any] = {"memory.rank": 0}
 LOOKUP: Mapping[str, Any] = {"memory.rank": 0, "memory.dihedral": "lookup"}
 POOLED: Mapping[str, Any] = {"data.color_pool": 1000}
+ADAMW: Mapping[str, Any] = {"optimizer.dense": "adamw", "optimizer.factors": "adamw"}
+NO_DATA: Mapping[str, Any] = {"data.synthetic": ()}
 # Of tab:compo-ablations.
 COMPOSERS = ("film", "hypernetwork", "film-deep", "film-add", "experts", "film-wide", "add", "film-heads")
+# tab:data-ratio: views of Re-ARC's pairs and repeats of the evaluated tasks' pairs.
+RATIOS = {10: (1, 2, 5, 10), 100: (1, 2, 5, 10, 20, 50, 100)}
 
 
 def low_rank(rank: int) -> Mapping[str, Any]:
     return {"memory.design": "table", "memory.rank": rank}
+
+
+def mixed(views: int, repeats: int) -> Mapping[str, Any]:
+    """A mixture of data."""
+    return {"data.synthetic_view_count": views, "data.evaluate_repeats": repeats}
+
+
+def _text() -> list[Variant]:
+    """Language models by the ends of their presets, and the two token budgets that are not a preset's own."""
+    ends = {
+        "d12": ("", *(f"-{kind}-x{k}" for k in (5, 10, 20, 40) for kind in ("engram", "cose")), "-cose-x0"),
+        "d20": tuple(f"-{kind}-x{k}" for k in (5, 10, 20) for kind in ("engram", "cose")),
+    }
+    wide = [f"d12-{kind}-x5-w{width}" for width in (24, 48, 96) for kind in ("engram", "cose", "mixture")]
+    names = [f"{depth}{end}" for depth, some in ends.items() for end in some] + wide
+    made = [Variant("text", name, f"lm-{name}") for name in names]
+    for kind in ("engram", "cose"):
+        made.append(Variant("text", f"d12-{kind}-x5-4640M", f"lm-d12-{kind}-x5", {"steps": 8850}))
+        made.append(Variant("text", f"d20-{kind}-x5-1190M", f"lm-d20-{kind}-x5", {"steps": 1135}))
+    return made
+
+
+METHOD_SCOPES: dict[str, tuple[Scope, ...]] = {
+    "l2sp": ("composition", "full"),
+    "rehearsal": ("composition", "full"),
+    "ewc": ("composition", "full"),
+    "naive": ("composition", "full"),
+}
+HALT_WEIGHTS = (0.5, 0.0)
+
+
+def _streams() -> list[Variant]:
+    """Every base with the three methods that all bases meet, and the others from one base on the training stream."""
+    made: list[Variant] = []
+    common: dict[str, Scope] = {"memory-only": "rows", "oracle": "full", "joint": "full"}
+    for group, stream in (("stream1", "arc2-training"), ("stream2", "arc2-evaluation")):
+        for base in CL_BASES:
+            for method, scope in common.items():
+                for weight in HALT_WEIGHTS:
+                    name = f"{base.removeprefix('cl-')}-{method}-h{weight:g}"
+                    made.append(StreamVariant(group, name, base, {}, stream, method, scope, weight))
+    for method, scopes in METHOD_SCOPES.items():
+        for one in scopes:
+            for weight in HALT_WEIGHTS:
+                name = f"{method}-{one}-h{weight:g}"
+                made.append(
+                    StreamVariant("stream1", name, "cl-cose-r32", {}, "arc2-training", method, one, weight)
+                )
+    return made
 
 
 VARIANTS: dict[str, Variant] = {
@@ -288,8 +214,8 @@ VARIANTS: dict[str, Variant] = {
             "arc1-train",
             UNGATED,
             {
-                "table": FULL_TABLE,
-                "table-pooled": {**FULL_TABLE, **POOLED},
+                "table": TABLE,
+                "table-pooled": {**TABLE, **POOLED},
                 "separate": SEPARATE,
                 "separate-pooled": {**SEPARATE, **POOLED, "memory.color_pool": 1000},
                 **{f"table-r{rank}": low_rank(rank) for rank in (128, 64, 32, 8)},
@@ -305,15 +231,77 @@ VARIANTS: dict[str, Variant] = {
         *_variants(
             "plain",
             "arc1",
-            {"data.synthetic": (), **UNGATED},
+            {**NO_DATA, **UNGATED},
             {
-                "table": FULL_TABLE,
+                "table": TABLE,
                 "table-r32": low_rank(32),
                 "composition": COMPOSITION,
                 "cose": {},
                 "cose-gated": GATED,
             },
         ),
+        # With Re-ARC.
+        *_variants(
+            "arc1",
+            "arc1",
+            UNGATED,
+            {
+                "table": TABLE,
+                "table-r32": low_rank(32),
+                "composition": COMPOSITION,
+                "cose": {},
+                "cose-gated": GATED,
+                "cose-r512": {"memory.rank": 512},
+                "table-v10-e1": {**TABLE, **ADAMW, **mixed(10, 1)},
+                **{
+                    f"cose-adamw-v{views}-e{repeats}": {**ADAMW, **mixed(views, repeats)}
+                    for views, every in RATIOS.items()
+                    for repeats in every
+                },
+                "cose-muon-v10-e1": mixed(10, 1),
+                "cose-muon-v100-e1": mixed(100, 1),
+            },
+        ),
+        # ARC-AGI-2, 1M updates: with Re-ARC2, and without any synthetic data.
+        *_variants(
+            "arc2",
+            "arc2",
+            {},
+            {
+                "table": TABLE,
+                "cose": {},
+                "cose-gated": GATED,
+                "cose-v10": {"data.synthetic_view_count": 10},
+            },
+        ),
+        Variant("arc2", "cose-rearc", "arc2-rearc"),
+        *_variants("arc2-plain", "arc2", NO_DATA, {"table": TABLE, "cose": {}, "cose-gated": GATED}),
+        # Whole systems.
+        *(Variant("systems", name, name) for name in ("hrm-arc1", "trm-arc1", "urm-arc1")),
+        *(Variant("systems", name, name) for name in ("hrm-arc2", "trm-arc2", "urm-arc2")),
+        Variant("systems", "charm-arc1", "arc1", {"steps": 1_600_000}),
+        Variant("systems", "charm-arc2", "arc2", {"steps": 2_380_000}),
+        # The recurrent backbone.
+        *(
+            Variant("sweep", f"L{depth}-U{unique}", f"isoflop-L{depth}-U{unique}")
+            for depth, (_, every) in ISO_FLOP.items()
+            for unique in every
+        ),
+        *(
+            Variant("sweep", f"U{unique}-H{layers}", f"horizon-U{unique}-H{layers}")
+            for unique, (_, every) in HORIZONS.items()
+            for layers in every
+        ),
+        # Cellular automata.
+        *(
+            Variant("car", memory, f"car-single-{memory}")
+            for memory in ("full-table", "low-rank", "three-factor", "three-factor-cose")
+        ),
+        *(Variant("car-280k", memory, f"car-single-{memory}", {"steps": 280_000}) for memory in CAR_MEMORIES),
+        *(Variant("car-all", memory, f"car-all-{memory}") for memory in CAR_MEMORIES),
+        *_text(),
+        *(Variant("bases", name.removeprefix("cl-"), name) for name in CL_BASES),
+        *_streams(),
     )
 }
 

@@ -19,11 +19,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
+import torch
+
+from charm.adaptation.run import run_stream
 from charm.devices import Place, place
 from charm.errors import CharmError
+from charm.language.config import LMConfig
+from charm.language.gpt import components
 from charm.paper.shelf import Result, Shelf, identity
-from charm.paper.variants import SizeName, Variant, variant_named
-from charm.runs.metrics import read_metrics
+from charm.paper.sizes import SizeName
+from charm.paper.variants import Variant, variant_named
+from charm.runs.checkpoint import steps_of
+from charm.runs.metrics import mean_around, read_metrics
 from charm.signals import StoppedEarly, stop_early
 
 STOPPED = 3  # exit code of a run that has a checkpoint and is not finished
@@ -42,22 +49,47 @@ def run_one(
 
     `at_once` is how many runs share the machine, which its seconds depend on.
     """
-    import torch  # after CUDA_VISIBLE_DEVICES and the number of threads are set
-
-    config, out = shelf.config(variant, seed), shelf.run_folder(variant, seed)
-    domain, size = variant.domain, variant.size(shelf.size)
     began = time.monotonic()
     try:
-        engine = domain.get("train")(config, out, here, (out / "config.json").is_file(), say)
+        learn = _learn_stream if variant.base else _train_and_ask
+        found = learn(variant, seed, shelf, here, say)
     except CharmError as error:
         if "resume with the same settings" in str(error):
             raise CharmError(
-                f"{out} is half-finished with other settings; delete it to begin again, or use another --out"
+                f"{shelf.run_folder(variant, seed)} is half-finished with other settings; delete it to begin again, "
+                f"or use another --out"
             ) from error
         raise
-    if engine.step < config.steps:
+    if found is None:
         return False
-    parameters = _parameters(engine.job)
+    if here.is_main:
+        out = shelf.run_folder(variant, seed)
+        result: Result = {
+            "variant": variant.home(shelf.size),
+            "size": shelf.size,
+            "seed": seed,
+            **found,
+            "seconds_of_last_attempt": round(time.monotonic() - began, 1),
+            "at_once": at_once,
+            "machine": here.describe(),
+            "torch": torch.__version__,
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+            "curve": _thinned(read_metrics(out)),
+            "settings": identity(variant.at(shelf.size, seed)),
+        }
+        say(str(shelf.write(variant, seed, result)))
+    return True
+
+
+def _train_and_ask(
+    variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]
+) -> Result | None:
+    config, out = shelf.config(variant, seed), shelf.run_folder(variant, seed)
+    domain, size = variant.domain, variant.size(shelf.size)
+    engine = domain.get("train")(config, out, here, (out / "config.json").is_file(), say)
+    if engine.step < config.steps:
+        return None
+    parameters = _parameters(config, engine.job)
     del engine  # its memory is needed for the votes
     gc.collect()
     if here.device.type == "cuda":
@@ -65,39 +97,51 @@ def run_one(
     asked = time.monotonic()
     scores: dict[str, float] = {}
     tasks: dict[str, list[str]] = {}
+    place_of_data = config.data if domain.name == "lm" else config.data.data
     for prefix, options in size.evaluations.items():
-        kind = domain.get("evaluate_options")
-        given = {**options, **({"data": shelf.data} if shelf.data and domain.name != "lm" else {})}
-        found = domain.get("evaluate")(out, kind(**given), here)
+        given = domain.get("evaluate_options")(**options, data=place_of_data)
+        found = domain.get("evaluate")(out, given, here)
         if found is None:
             continue
         scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
         if domain.name == "arc":
             tasks |= {f"{prefix}{name}": ids for name, ids in _answered(found[0]).items()}
-    if here.is_main:
-        now = time.monotonic()
-        metrics = read_metrics(out)
-        result: Result = {
-            "variant": variant.home(shelf.size),
-            "size": shelf.size,
-            "seed": seed,
-            "scores": scores,
-            "parameters": parameters,
-            "seconds": {
-                "training": _training_seconds(metrics, config.batch),
-                "evaluation": round(now - asked, 1),
-                "last attempt": round(now - began, 1),
-            },
-            "at_once": at_once,
-            "machine": here.describe(),
-            "torch": torch.__version__,
-            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-            "curve": _thinned(metrics),
-            "tasks": tasks,
-            "settings": identity(config),
-        }
-        say(str(shelf.write(variant, seed, result)))
-    return True
+    metrics = read_metrics(out)
+    if domain.name == "arc" and metrics:
+        scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
+    seconds = {
+        "training": _training_seconds(metrics, config.batch),
+        "evaluation": round(time.monotonic() - asked, 1),
+    }
+    return {"scores": scores, "parameters": parameters, "seconds": seconds, "tasks": tasks}
+
+
+def _learn_stream(
+    variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]
+) -> Result | None:
+    base, out = variant.base, shelf.run_folder(variant, seed)
+    assert base is not None
+    trained = shelf.run_folder(base, 0)
+    if not steps_of(trained):
+        raise CharmError(
+            f"{trained}: the base has no checkpoint; delete {shelf.result_path(base, 0)} to train it again"
+        )
+    summary = run_stream(trained, out, shelf.config(variant, seed), here, say)
+    if not (out / "result.json").is_file():
+        return None
+    names = [f"{when} pass@{k}" for when in ("zero-shot", "immediate", "final") for k in (1, 2)]
+    scores = {
+        name: round(100 * summary[name], 4)
+        for name in (*names, "base before", "base after")
+        if summary[name] is not None
+    }
+    scores["token loss"] = round(summary["token_loss"], 6)
+    return {
+        "scores": scores,
+        "parameters": {"updated": summary["updated_parameters"]},
+        "seconds": {"training": round(summary["seconds"], 1)},
+        "summary": {**summary, "skipped": len(summary["skipped"]), "stream": Path(summary["stream"]).name},
+    }
 
 
 def _arc_scores(found: Mapping[str, Any]) -> dict[str, float]:
@@ -108,8 +152,22 @@ def _arc_scores(found: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
+def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
+    """ "seen pass@2" of all combinations, "seen T=1 pass@2" of those with a horizon, and right cells."""
+    return {
+        f"{part} {'' if group == 'all' else f'{group} '}{name}": round(100 * one[name], 4)
+        for part in ("seen", "unseen")
+        for group, one in found.get(part, {}).items()
+        for name in ("pass@1", "pass@2", "cells")
+    }
+
+
 # Domain -> what `charm eval` found -> scores by name, in percent where they are shares.
-SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {"arc": _arc_scores}
+SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
+    "arc": _arc_scores,
+    "car": _car_scores,
+    "lm": lambda found: {"bits per byte": round(found["bpb"], 6)},
+}
 
 
 def _answered(found: Mapping[str, Any]) -> dict[str, list[str]]:
@@ -123,13 +181,12 @@ def _answered(found: Mapping[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def _parameters(job: Any) -> dict[str, int]:
-    model = job.model
-    memory = getattr(model, "memory", None)
-    counts = {"total": sum(parameter.numel() for parameter in model.parameters())}
-    if memory is not None:
-        counts["memory"] = sum(parameter.numel() for parameter in memory.parameters())
-    return counts
+def _parameters(config: Any, job: Any) -> dict[str, int]:
+    if isinstance(config, LMConfig):
+        counts = components(config.gpt, config.ngram)
+        return {"memory": counts["memory"], "total": counts["total"]}
+    parts = {"memory": job.model.memory, "total": job.model}
+    return {name: sum(one.numel() for one in part.parameters()) for name, part in parts.items()}
 
 
 def _training_seconds(metrics: list[dict[str, Any]], batch: int) -> float:

@@ -41,7 +41,7 @@ def store(shelf: Shelf, key: str, seed: int, **scores: float) -> None:
         "size": shelf.size,
         "seed": seed,
         "scores": named,
-        "seconds": {"training": 1.0, "evaluation": 1.0, "last attempt": 2.0},
+        "seconds_of_last_attempt": 2.0,
         "settings": identity(variant.at(shelf.size, seed)),
     }
     shelf.write(variant, seed, result)
@@ -201,6 +201,62 @@ def test_a_kill_leaves_checkpoints_and_the_same_command_continues(tmp_path: Path
     with place("cpu") as here, stop_early(), pytest.raises(StoppedEarly):
         run_one(COSE, 0, shelf, here, say)
     assert said == [f"resumed at step {step}"]
+
+
+def test_streams_wait_for_their_bases(shelf: Shelf, stand_in: dict[str, str]) -> None:
+    plan = Reproduction.of(["tab:cose-cl-halt-comp"], "smoke", 1, ["ewc-composition-h0"], shelf.out, None)
+    jobs = plan.missing()
+    assert [job.variant.key for job in jobs] == ["bases.cose-r32", "stream1.ewc-composition-h0"]
+    stand_in["cose-r32"] = "broken"
+    failed = run_here(jobs, shelf, "cpu", 2, lambda text: None)
+    assert len(failed) == 2
+    assert failed[1] == "stream1.ewc-composition-h0 seed 0: its base bases.cose-r32 failed"
+    stand_in.clear()
+    (shelf.out / "state" / "started").unlink()
+    assert run_here(jobs[::-1], shelf, "cpu", 2, lambda text: None) == []
+    assert (shelf.out / "state" / "started").read_text().split() == ["cose-r320", "ewc-composition-h00"]
+
+
+def test_a_stream_from_start_to_result(shelf: Shelf) -> None:
+    stream = VARIANTS["stream1.cose-r32-memory-only-h0"]
+    assert stream.base is not None
+    shelf.prepare([stream])
+    with place("cpu") as here:
+        with pytest.raises(CharmError, match=r"the base has no checkpoint; delete .*s0\.json"):
+            run_one(stream, 0, shelf, here)
+        assert run_one(stream.base, 0, shelf, here)
+        assert run_one(stream, 0, shelf, here)
+    result = shelf.read(stream, 0)
+    assert result is not None
+    assert result["summary"]["tasks"] == 2
+    assert result["summary"]["changed_values"] == 0
+    assert result["scores"]["final pass@2"] == 100 * result["summary"]["final pass@2"]
+    assert result["parameters"]["updated"] > 0
+
+
+def test_automata_from_start_to_result(shelf: Shelf) -> None:
+    variant = VARIANTS["car.three-factor"]
+    shelf.prepare([variant])
+    with place("cpu") as here:
+        assert run_one(variant, 0, shelf, here)
+    result = shelf.read(variant, 0)
+    assert result is not None
+    found = read_sealed(shelf.run_folder(variant, 0) / "eval" / "car.json")
+    assert result["scores"]["unseen pass@2"] == 100 * found["unseen"]["all"]["pass@2"]
+    assert result["scores"]["seen T=1 cells"] == pytest.approx(100 * found["seen"]["T=1"]["cells"], abs=1e-4)
+    # At this size a table of all horizons shares the run.
+    assert shelf.read(VARIANTS["car-280k.three-factor"], 0) == result
+
+
+def test_missing_data_are_one_sentence(tmp_path: Path) -> None:
+    shelf = Shelf(tmp_path, "small", tmp_path / "data")
+    with place("cpu") as here:
+        with pytest.raises(CharmError, match="lm-8192: no prepared text here; run `charm lm prepare`"):
+            run_one(VARIANTS["text.d12"], 0, shelf, here)
+        with pytest.raises(CharmError, match="run `charm car build --families life` to build it"):
+            run_one(VARIANTS["car.low-rank"], 0, shelf, here)
+        with pytest.raises(CharmError, match="charm data rearc"):
+            run_one(VARIANTS["arc1.cose"], 0, shelf, here)
 
 
 def test_the_comparison_by_hand(shelf: Shelf) -> None:

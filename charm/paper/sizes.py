@@ -1,0 +1,591 @@
+"""The settings that groups of the paper's runs can be run at.
+
+    smoke   seconds: shows that everything runs, and measures nothing
+    cpu     minutes for each run on two CPU cores
+    small   minutes for each run on one GPU
+    full    the paper's own
+
+A smaller size keeps what a variant is about (its memory, its data, its optimizer) and shrinks everything else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal
+
+from charm.adaptation.run import StreamOptions
+from charm.arc.presets import quickstart, speedrun, speedrun_public
+from charm.automata.benchmark import BenchmarkConfig
+from charm.automata.dataset import CarData
+from charm.automata.presets import car_small
+from charm.automata.run import CarConfig
+from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig
+from charm.language.presets import tiny
+from charm.reasoner.config import ReasonerConfig, trm
+from charm.tasks.keys import MemoryConfig
+from charm.tasks.sources import load_source
+from charm.training.config import OptimizerConfig, TrainConfig
+
+SizeName = Literal["smoke", "cpu", "small", "full"]
+SIZE_NAMES: tuple[SizeName, ...] = ("smoke", "cpu", "small", "full")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting that a group of variants can be run at."""
+
+    preset: str
+    """What command lines start from; "" is the variant's own preset."""
+    make: Callable[[Any], Any]
+    """The variant's full configuration -> its configuration at this size."""
+    evaluations: Mapping[str, Mapping[str, Any]]
+    """Start of a score's name -> options of `charm eval`."""
+    minutes: float | None
+    """Of one run alone, on one H200 or, for `cpu` and `smoke`, on two cores; None is estimated from its updates."""
+    about: str
+    """The setting in words."""
+    together: int = 1
+    """Runs that share a GPU of 80 GB."""
+    home: str = ""
+    """Where results lie; groups with the same home share runs of the same name. "" is the group's own name."""
+    text: str = "lm"
+    """Of runs on text: the folder of prepared text in the data folder."""
+
+
+FULL_WIDTH = 512
+SMALL_WIDTH = speedrun().reasoner.width
+CPU_WIDTH = quickstart().reasoner.width
+
+
+def narrowed(memory: MemoryConfig, width: int, scale: float) -> MemoryConfig:
+    """A memory for a narrower model: full-width rows stay so, ranks and task widths are scaled."""
+    rank = width if memory.rank == FULL_WIDTH else int(memory.rank * scale)
+    return replace(memory, rank=rank, task_width=int(memory.task_width * scale))
+
+
+# ARC-AGI-1's training split: demonstrations are learned, the test inputs of the same tasks are asked.
+
+
+def train_small(full: TrainConfig) -> TrainConfig:
+    """The speedrun's model for 1,600 updates. A row is read about 48 times; in the paper's runs about 330 times."""
+    base = speedrun()
+    return replace(
+        base,
+        data=replace(base.data, views=64, color_pool=full.data.color_pool),
+        reasoner=replace(base.reasoner, layers=base.reasoner.layers * full.reasoner.layers // trm().layers),
+        memory=narrowed(full.memory, SMALL_WIDTH, 0.5),
+        optimizer=replace(base.optimizer, ema=0.99),
+        steps=1600,
+        checkpoint_every=400,
+        evaluate_views=64,
+    )
+
+
+def train_cpu(full: TrainConfig) -> TrainConfig:
+    """The quickstart's model and tasks."""
+    base = quickstart()
+    layers = base.reasoner.layers * full.reasoner.layers // trm().layers
+    return replace(
+        base,
+        data=replace(base.data, color_pool=full.data.color_pool),
+        reasoner=replace(base.reasoner, layers=layers),
+        memory=narrowed(full.memory, CPU_WIDTH, 0.25),
+    )
+
+
+def on_training_split(full: TrainConfig) -> TrainConfig:
+    """A run of the paper's system, with the memory and the backbone that its runs on the training split have."""
+    return replace(full, reasoner=trm(), memory=replace(full.memory, dihedral="slots"))
+
+
+def smoke(config: TrainConfig) -> TrainConfig:
+    """Two updates of a run on ARC's tasks."""
+    return replace(
+        config,
+        data=replace(config.data, tasks=("25ff71a9", "3c9b0459"), views=2),
+        steps=2,
+        batch=4,
+        checkpoint_every=1,
+        log_every=1,
+        evaluate_views=2,
+        device="cpu",
+    )
+
+
+def sweep_small(full: TrainConfig) -> TrainConfig:
+    """The paper's layers, recurrences and horizons at width 256 with four refinement steps, an 80th of the updates."""
+    base = speedrun()
+    shape = full.reasoner
+    return replace(
+        train_small(full),
+        reasoner=replace(
+            base.reasoner,
+            layers=shape.layers,
+            recurrences=shape.recurrences,
+            horizon=shape.horizon,
+            horizon_layers=shape.horizon_layers,
+            ffn=shape.ffn,
+        ),
+        steps=full.steps // 80,
+        checkpoint_every=200,
+        log_every=1,
+    )
+
+
+def sweep_smoke(full: TrainConfig) -> TrainConfig:
+    small = sweep_small(full)
+    shape = replace(small.reasoner, width=16, heads=2, inner_multiple=32, refinement_steps=2)
+    shape = replace(shape, compute_dtype="float32")
+    return smoke(replace(small, reasoner=shape, memory=MemoryConfig(design="table", rank=16)))
+
+
+# Public evaluation tasks.
+
+
+def public_small(full: TrainConfig) -> TrainConfig:
+    """The public speedrun for 5,000 updates; views of synthetic pairs and repeats in the paper's proportions."""
+    base = speedrun_public()
+    data = full.data
+    return replace(
+        base,
+        data=replace(
+            base.data,
+            train=data.train,
+            evaluate=data.evaluate,
+            synthetic=data.synthetic,
+            synthetic_views=data.synthetic_views,
+            synthetic_view_count=max(1, round(0.16 * data.synthetic_view_count)),
+            evaluate_repeats=9 * data.evaluate_repeats,
+        ),
+        memory=narrowed(full.memory, SMALL_WIDTH, 0.5),
+        optimizer=replace(base.optimizer, dense=full.optimizer.dense),
+        steps=5000,
+        checkpoint_every=1000,
+        keep_checkpoints=0,
+    )
+
+
+def systems_small(full: TrainConfig) -> TrainConfig:
+    """Each system's own recurrence at width 256 with four refinement steps, its own optimizer at a short run's rate."""
+    small = public_small(full)
+    shape = full.reasoner
+    kept = replace(
+        small.reasoner,
+        kind=shape.kind,
+        layers=shape.layers,
+        recurrences=shape.recurrences,
+        horizon=shape.horizon,
+        inner=shape.inner,
+        ffn=shape.ffn,
+        halt_outputs=shape.halt_outputs,
+    )
+    return replace(small, reasoner=kept, steps=1000 if full.steps <= 1_000_000 else 2000)
+
+
+def public_smoke(full: TrainConfig) -> TrainConfig:
+    """Without synthetic data, on training tasks."""
+    return smoke(train_cpu(on_training_split(full)))
+
+
+# Cellular automata.
+
+CAR_CPU = BenchmarkConfig(families=("life",), rules=32, examples=500, side=5, horizons=(1, 2))
+
+
+def car_on_gpu(full: CarConfig) -> CarConfig:
+    """`car-small` with the variant's memory and split."""
+    base = car_small(full.memory)
+    return replace(base, data=replace(base.data, split=full.data.split))
+
+
+def car_on_cpu(full: CarConfig) -> CarConfig:
+    """Four recurrences, all with gradients, and no refinement: fresh examples count most here."""
+    rank = 64 if full.memory.rank == 256 else full.memory.rank // 2
+    return CarConfig(
+        data=CarData(CAR_CPU, split=full.data.split, canvas=CAR_CPU.side),
+        reasoner=ReasonerConfig(
+            width=64,
+            heads=4,
+            layers=1,
+            recurrences=4,
+            horizon=4,
+            prefix=1,
+            ffn="swiglu",
+            inner_multiple=32,
+            rope="2d",
+            rope_base=100.0,
+            refinement_steps=1,
+            compute_dtype="float32",
+        ),
+        memory=replace(full.memory, rank=rank),
+        optimizer=OptimizerConfig(
+            lr=5e-3,
+            factors="adamw",
+            factor_lr=2e-2,
+            factor_weight_decay=0.0,
+            row_lr=2e-2,
+            warmup=50,
+            cooldown=0.3,
+            ema=0.99,
+        ),
+        steps=1500,
+        batch=32,
+        checkpoint_every=1500,
+        evaluate_every=1500,
+        evaluate_loops=(1,),
+        log_every=75,
+        device="cpu",
+    )
+
+
+def car_smoke(full: CarConfig) -> CarConfig:
+    config = car_on_cpu(full)
+    benchmark = replace(CAR_CPU, rules=2, examples=8)
+    data = replace(config.data, benchmark=benchmark)
+    return replace(config, data=data, steps=2, batch=4, checkpoint_every=2, evaluate_every=2, log_every=1)
+
+
+# Text.
+
+TOKENS_D12 = 1.156e9  # of the run for which a weight decay of 0.28 is right
+
+
+def text_small(full: LMConfig) -> LMConfig:
+    """Six layers of width 384 (eight of 512 for d20) with look-ups half as wide, 1,000 updates for 1.19B tokens.
+
+    The weight decay follows the batch and the length of the run, as learning rates follow the batch.
+    """
+    deep, batch, length = full.gpt.depth > 12, 2**15, 512
+    steps = round(full.steps * full.batch / 1.19e9) * 1000
+    decay = 0.28 * math.sqrt(batch / 2**19) * TOKENS_D12 / (steps * batch)
+    depth, width = (8, 512) if deep else (6, 384)
+    return LMConfig(
+        gpt=GPTConfig(depth, width, 128, 8192, length, length // 4, table_dtype="float32"),
+        ngram=replace(
+            full.ngram,
+            rows=full.ngram.rows // full.gpt.vocab * 8192,
+            width=max(8, full.ngram.width * width // full.gpt.model_width // 8 * 8),
+        ),
+        optimizer=LMOptimizerConfig(weight_decay=decay),
+        tails="keep",
+        steps=steps,
+        batch=batch,
+        device_rows=64,
+        evaluate_every=250,
+        evaluate_tokens=1536 * length,
+        checkpoint_every=500,
+    )
+
+
+def text_cpu(full: LMConfig) -> LMConfig:
+    """`lm-tiny`, six layers deep for d20, with tables of 4 x 2,048 rows where the paper has 5 times its vocabulary."""
+    base = tiny()
+    ngram = replace(
+        full.ngram,
+        rows=full.ngram.rows // full.gpt.vocab * 4 * 2048 // 5,
+        width=min(64, full.ngram.width // 3 // 8 * 8),
+        layers=(1, 2),
+    )
+    return replace(
+        base,
+        gpt=replace(base.gpt, depth=6) if full.gpt.depth > 12 else base.gpt,
+        ngram=ngram,
+        steps=base.steps * max(1, round(full.steps * full.batch / 1.19e9)),
+        device="cpu",
+    )
+
+
+def text_smoke(full: LMConfig) -> LMConfig:
+    config = text_cpu(full)
+    return replace(config, steps=2, batch=256, device_rows=1, evaluate_tokens=256, log_every=1)
+
+
+# Streams of unseen tasks.
+
+# Small tasks of ARC-AGI-1. Base and stream share kinds of rules, not tasks: whether a memory can tell a frozen reasoner
+# which rule it is, is the question. Turning (3c9b0459; new 6150a2bd), transposing (9dfd6313; 74dd1130), flipping
+# (67a3c6ac, 68b16354), mirroring above, below, beside (4c4377d9, 8be77c9e, 6d0aefbc; 6fa7a44f, c9e6f938) and both ways
+# (62c24649, 67e8384a; 3af2c5a8), four turns (7fe24cdd; 46442a0e), moving (25ff71a9), recolouring (b1948b0a; c8f0f002),
+# and of two halves or (dae9d2b5, ce4f8723; e133d23d, 506d28a5), and (0520fde7), exclusive or (99b1bc43), nor (fafffa47,
+# 1b2d62fb; 94f9d214, f2829549, 6430c8c4).
+CPU_BASE = (
+    *("3c9b0459", "9dfd6313", "67a3c6ac", "68b16354", "4c4377d9", "8be77c9e"),
+    *("6d0aefbc", "62c24649", "67e8384a", "7fe24cdd", "25ff71a9", "b1948b0a"),
+    *("dae9d2b5", "ce4f8723", "0520fde7", "99b1bc43", "fafffa47", "1b2d62fb"),
+)
+CPU_STREAM = (
+    *("6150a2bd", "94f9d214", "6fa7a44f", "f2829549", "74dd1130", "e133d23d"),
+    *("c9e6f938", "6430c8c4", "46442a0e", "506d28a5", "3af2c5a8", "c8f0f002"),
+)
+UNSEEN = "unseen"  # the stream of these sizes, which `charm.paper.shelf` writes as a file
+SMALL_STREAM = 16  # tasks
+
+
+@cache
+def small_tasks(longest: int = 10) -> tuple[str, ...]:
+    """Tasks of the training set whose visible grids have no side beyond `longest`, in an order that means nothing."""
+    tasks = [task.blind() for task in load_source("arc1/training").tasks]
+    small = [t.id for t in tasks if max(max(g.shape) for pair in t.pairs for g in pair.grids()) <= longest]
+    return tuple(sorted(small, key=lambda task_id: hashlib.sha256(task_id.encode()).hexdigest()))
+
+
+def stream_tasks(size: SizeName) -> tuple[str, ...]:
+    """Ids of the tasks that the stream of a smaller size consists of."""
+    return {"smoke": CPU_STREAM[:2], "cpu": CPU_STREAM, "small": small_tasks()[:SMALL_STREAM]}[size]
+
+
+def _stream_memory(memory: MemoryConfig, width: int, views: int, scale: float) -> MemoryConfig:
+    """A low-rank table gets wider rows, so that a task costs it no fewer parameters than it costs CoSE."""
+    found = narrowed(memory, width, scale)
+    if memory.design == "table" and memory.rank < FULL_WIDTH:
+        # A task's vector is spread over its views: so many more columns for each of them.
+        found = replace(found, rank=found.rank + -(-width // views))
+    return found
+
+
+def base_cpu(full: TrainConfig) -> TrainConfig:
+    """Many views, as in the paper: each is seen a few times only, which is what a table cannot share."""
+    small = quickstart()
+    return replace(
+        small,
+        data=replace(small.data, tasks=CPU_BASE, views=128),
+        memory=_stream_memory(full.memory, small.reasoner.width, 128, 0.25),
+    )
+
+
+def base_small(full: TrainConfig) -> TrainConfig:
+    """Width 128, two layers; learns all small tasks of the training set but those of the stream."""
+    small = quickstart()
+    return replace(
+        small,
+        data=replace(small.data, tasks=small_tasks()[SMALL_STREAM:], views=256),
+        reasoner=replace(
+            small.reasoner, width=128, layers=2, recurrences=4, refinement_steps=4, compute_dtype="bfloat16"
+        ),
+        memory=_stream_memory(full.memory, 128, 256, 0.5),
+        optimizer=replace(small.optimizer, lr=2e-3, factor_lr=1e-2, row_lr=1e-2, warmup=100, ema=0.99),
+        steps=3000,
+        checkpoint_every=3000,
+        batch=512,
+        evaluate_loops=(4,),
+    )
+
+
+def base_smoke(full: TrainConfig) -> TrainConfig:
+    config = base_cpu(full)
+    return replace(smoke(config), data=replace(config.data, views=4))
+
+
+def _stream(options: StreamOptions, views: int, rechecks: int, **recipe: Any) -> StreamOptions:
+    """Rates above the paper's, as for the base: a stage is short."""
+    made = replace(options.recipe, warmup=10, task_lr=2e-2, row_lr=1e-2, **recipe)
+    return replace(
+        options, stream=UNSEEN, recipe=made, evaluate_views=views, base_views=views, recheck_every=rechecks
+    )
+
+
+def stream_cpu(full: StreamOptions) -> StreamOptions:
+    return _stream(full, 32, 4, steps=100, batch=48, shared_lr=2e-3)
+
+
+def stream_small(full: StreamOptions) -> StreamOptions:
+    return _stream(full, 64, 4, steps=200, batch=128, shared_lr=5e-4)
+
+
+def stream_smoke(full: StreamOptions) -> StreamOptions:
+    return _stream(full, 2, 4, steps=2, batch=8, shared_lr=2e-3)
+
+
+# The groups.
+
+
+def same(full: Any) -> Any:
+    return full
+
+
+STANDARD: Mapping[str, Mapping[str, Any]] = {"": {"protocol": "standard"}}
+BOTH: Mapping[str, Mapping[str, Any]] = {**STANDARD, "extra ": {"protocol": "extra"}}
+NOW: Mapping[str, Mapping[str, Any]] = {"": {}}
+
+
+def _current(views: int, loops: int) -> dict[str, dict[str, Any]]:
+    return {"": {"protocol": "continual", "views": views, "loops": (loops,)}}
+
+
+FULL = Setting("", same, STANDARD, None, "the paper's")
+TRAIN = {
+    "smoke": Setting(
+        "quickstart",
+        lambda full: smoke(train_cpu(full)),
+        _current(2, 2),
+        0.1,
+        "two updates of four examples",
+    ),
+    "cpu": Setting(
+        "quickstart",
+        train_cpu,
+        _current(16, 2),
+        3.0,
+        "the quickstart: 18 training tasks of ARC-AGI-1, width 64, 1,125 updates of 64",
+    ),
+    "small": Setting(
+        "speedrun",
+        train_small,
+        _current(64, 4),
+        1.1,
+        "the speedrun's model (width 256, 2 layers x 4 recurrences, 4 refinement steps) on ARC-AGI-1's 400 training "
+        "tasks under 64 views each: 1,600 updates of 768, and all 64 views vote",
+        together=4,
+    ),
+    "full": FULL,
+}
+PUBLIC = {
+    "smoke": replace(TRAIN["smoke"], make=public_smoke),
+    "small": Setting(
+        "speedrun-public",
+        public_small,
+        {
+            **_current(64, 4),
+            "extra ": {"protocol": "extra", "views": 64, "loops": (4, 6)},
+        },
+        6.0,
+        "the public speedrun (width 256) for 5,000 updates of 768 under 256 views, 64 of which vote; views of "
+        "synthetic pairs times 0.16 and repeats times 9",
+        together=4,
+    ),
+    "full": replace(FULL, evaluations=BOTH),
+}
+SYSTEMS = {
+    "smoke": replace(TRAIN["smoke"], make=public_smoke),
+    "small": replace(
+        PUBLIC["small"],
+        make=systems_small,
+        minutes=6.0,
+        about="each system's recurrence at width 256 with 4 refinement steps: 1,000 updates of 768 on the public "
+        "speedrun's data, 2,000 where the paper trains on",
+    ),
+    "full": FULL,
+}
+SWEEP = {
+    "smoke": Setting("speedrun", sweep_smoke, _current(2, 2), 0.2, "two updates of four examples"),
+    "small": Setting(
+        "speedrun",
+        sweep_small,
+        _current(64, 4),
+        1.7,
+        "the paper's layers, recurrences and horizons at width 256 with 4 refinement steps on the training split: an "
+        "80th of the paper's updates, of 768",
+        together=2,
+    ),
+    "full": FULL,
+}
+CAR = {
+    "smoke": Setting("car-small", car_smoke, NOW, 0.1, "two updates on two rules"),
+    "cpu": Setting(
+        "car-small",
+        car_on_cpu,
+        NOW,
+        3.0,
+        "32 Life-like rules on a 5 x 5 torus, horizons 1 and 2, width 64, 1,500 updates of 32",
+    ),
+    "small": Setting(
+        "car-small",
+        car_on_gpu,
+        NOW,
+        1.5,
+        "car-small: the 500 Life-like rules on the 16 x 16 torus, horizons 1 and 2, width 256, 1,500 updates of 512; "
+        "wants `charm car build --families life`",
+        together=4,
+    ),
+    "full": replace(FULL, evaluations=NOW),
+}
+TEXT = {
+    "smoke": Setting(
+        "lm-tiny", text_smoke, NOW, 0.1, "two updates; wants `charm lm prepare --python --vocab 2048`"
+    ),
+    "cpu": Setting(
+        "lm-tiny",
+        text_cpu,
+        NOW,
+        3.0,
+        "lm-tiny: four layers of width 128, 300 updates of 2,048 tokens for the paper's 1.19B; wants "
+        "`charm lm prepare --python --vocab 2048`",
+    ),
+    "small": Setting(
+        "lm-d12",
+        text_small,
+        NOW,
+        1.5,
+        "six layers of width 384, for d20 eight of 512, on 80 MB of manuals and sources: 1,000 updates of 32,768 "
+        "tokens for the paper's 1.19B; wants `charm lm prepare /usr/share /usr/lib/python3 --vocab 8192 --limit "
+        "80000000 --validation 0.04 --out DATA/lm-8192`, where DATA is the data folder",
+        together=4,
+        text="lm-8192",
+    ),
+    "full": replace(FULL, evaluations=NOW),
+}
+BASES = {
+    "smoke": Setting("quickstart", base_smoke, _current(2, 2), 0.1, "two updates of four examples"),
+    "cpu": Setting(
+        "quickstart", base_cpu, _current(32, 2), 3.0, "18 small tasks of ARC-AGI-1 under 128 views, width 64"
+    ),
+    "small": Setting(
+        "quickstart",
+        base_small,
+        _current(64, 4),
+        0.7,
+        "163 small training tasks of ARC-AGI-1 under 256 views, width 128, 3,000 updates of 512",
+        together=8,
+    ),
+    "full": FULL,
+}
+STREAMS = {
+    "smoke": Setting("", stream_smoke, {}, 0.1, "two unseen tasks, two updates each"),
+    "cpu": Setting("", stream_cpu, {}, 2.5, "12 unseen tasks of the same kinds, 100 updates of 48 each"),
+    "small": Setting(
+        "",
+        stream_small,
+        {},
+        1.0,
+        "16 unseen small tasks, 200 updates of 128 each, in place of both of the paper's streams",
+        together=10,
+    ),
+    "full": Setting("", same, {}, None, "the paper's"),
+}
+
+
+def _shared(settings: Mapping[str, Setting], home: str, **makes: Callable[[Any], Any]) -> dict[str, Setting]:
+    """The settings of a group whose smaller runs are those of another one."""
+    return {
+        name: one if name == "full" else replace(one, home=home, make=makes.get(name, one.make))
+        for name, one in settings.items()
+    }
+
+
+GROUPS: dict[str, Mapping[str, Setting]] = {
+    "train": TRAIN,
+    # Without Re-ARC there is too little time for the public evaluation tasks at a smaller size.
+    "plain": _shared(
+        TRAIN,
+        "train",
+        smoke=public_smoke,
+        cpu=lambda full: train_cpu(on_training_split(full)),
+        small=lambda full: train_small(on_training_split(full)),
+    ),
+    "arc1": PUBLIC,
+    "arc2": PUBLIC,
+    "arc2-plain": PUBLIC,
+    "systems": SYSTEMS,
+    "sweep": SWEEP,
+    "car": CAR,
+    "car-280k": _shared(CAR, "car"),
+    "car-all": CAR,
+    "text": TEXT,
+    "bases": BASES,
+    "stream1": STREAMS,
+    "stream2": _shared(STREAMS, "stream1"),
+}
