@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from torch import nn
 
 from charm.automata.keys import CarMemory, CarSizes, build_car_memory
 from charm.automata.run import CarConfig, read_car_config
 from charm.domains import Counted
 from charm.memory import CoSE, TableMemory
-from charm.model import ModelConfig
-from charm.reasoner.backbone import Reasoner, count_parameters
+from charm.model import ModelConfig, build_reasoner
+from charm.reasoner.backbone import count_parameters
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import MemoryConfig, build_memory
@@ -107,7 +108,7 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
     """The components of a model whose memory holds so many puzzles and rows, the blank row included."""
     assert isinstance(model_config.memory, MemoryConfig)
     with torch.device("meta"):
-        reasoner = Reasoner(model_config.reasoner)
+        reasoner = build_reasoner(model_config.reasoner)
         memory = build_memory(model_config.memory, model_config.reasoner.width, puzzles, rows)
     return _tally(reasoner, memory, Size(puzzles, rows))
 
@@ -118,7 +119,7 @@ def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
     assert isinstance(model_config.memory, CarMemory)
     with torch.device("meta"):
         memory = build_car_memory(model_config.memory, reasoner.width, sizes)
-        return _tally(Reasoner(reasoner), memory, Size(sizes.combinations, sizes.rows))
+        return _tally(build_reasoner(reasoner), memory, Size(sizes.combinations, sizes.rows))
 
 
 def account_car_run(run: Path) -> Accounting:
@@ -127,7 +128,7 @@ def account_car_run(run: Path) -> Accounting:
     return account_car(config.model, config.data.sizes)
 
 
-def _tally(reasoner: Reasoner, memory: CoSE | TableMemory, size: Size) -> Accounting:
+def _tally(reasoner: nn.Module, memory: CoSE | TableMemory, size: Size) -> Accounting:
     parts = dict.fromkeys(("puzzles", "modifiers", "composer", "table", "up_projection", "gate"), 0)
     for name, parameter in memory.named_parameters():
         parts[_component(name)] += parameter.numel()

@@ -27,6 +27,7 @@ from charm.memory.config import CoSEConfig
 from charm.memory.sharding import prefetched
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.vit import Vit
 from charm.reasoner.writer import Writer
 from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
@@ -67,8 +68,9 @@ class ModelConfig:
     memory: CoSEConfig
 
 
-def build_reasoner(config: ReasonerConfig, seed: int = 0) -> Reasoner | Writer:
-    return Writer(config, seed) if config.kind == "writer" else Reasoner(config, seed)
+def build_reasoner(config: ReasonerConfig, seed: int = 0) -> Reasoner | Vit | Writer:
+    kinds: dict[str, type[Vit] | type[Writer]] = {"vit": Vit, "writer": Writer}
+    return kinds.get(config.kind, Reasoner)(config, seed)
 
 
 class CharmModel(nn.Module):
@@ -103,8 +105,8 @@ class CharmModel(nn.Module):
         _ = self.canvas
 
     @property
-    def canvas(self) -> Reasoner:
-        """The reasoner that refines canvases."""
+    def canvas(self) -> Reasoner | Vit:
+        """The reasoner that answers on canvases."""
         if isinstance(self.reasoner, Writer):
             raise CharmError(
                 "this model is a writer: it answers the tasks it was trained on, and cannot be adapted to others yet"

@@ -19,6 +19,7 @@ from charm.adaptation.loop import (
     Scope,
     private_rows,
     private_tables,
+    recipe_for,
     shared_parameters,
 )
 from charm.adaptation.options import Mode, SolveOptions
@@ -38,7 +39,7 @@ from charm.evaluation.ranking import Candidate
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.votes import Votes
-from charm.tasks.dataset import Dataset, TaskSet, assemble
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
@@ -85,7 +86,12 @@ class Solver:
         saved = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(saved, place.device)
         self.config = solving_config(run, saved, self.model.trained_by)
-        self.scope = SCOPES[options.mode]
+        self.reasoner = self.model.config.reasoner
+        is_vit = self.reasoner.kind == "vit"
+        if is_vit and self.config.data.canvas != "large":  # a model saved without its configuration
+            data = DataConfig(canvas="large", scales=0, augment="pseudo-tasks")
+            self.config = replace(self.config, data=data)
+        self.scope = "full" if options.mode == "auto" and is_vit else SCOPES[options.mode]
         self.shared = shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
 
@@ -93,7 +99,8 @@ class Solver:
     def recipe(self) -> Recipe:
         options = self.options
         steps = STEPS if options.steps is None else options.steps
-        return Recipe(steps, options.batch, halt_weight=options.halt_weight, seed=options.seed)
+        recipe = Recipe(steps, options.batch, halt_weight=options.halt_weight, seed=options.seed)
+        return recipe_for(self.reasoner, recipe)
 
     def prepare(self, task: Task) -> Dataset:
         """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""
@@ -173,6 +180,8 @@ class Solver:
         took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
         while learned.updates < steps and clock.left - took >= keep:
             began = clock.spent
+            in_time = began / max(clock.seconds - keep, 1e-9)
+            adaptation.passed = min(1.0, max(learned.updates / steps, in_time))
             if not _updated(adaptation):
                 if batch == 1:
                     break  # the first answers stay

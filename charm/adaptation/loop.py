@@ -6,8 +6,8 @@ memory's shared weights, "full" adds the reasoner. Rows of other tasks never mov
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,12 +20,14 @@ from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
 from charm.memory.optimizers import RowAdamW, RowSignSGD
 from charm.model import CharmModel
 from charm.progress import say
+from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.assembly import OptimizerSet, Part
 from charm.training.config import Refinement
 from charm.training.graphs import UpdateGraphs
+from charm.training.optimizers import cosine
 from charm.training.refinement import refine_prepared
 from charm.training.slots import Slots, fill_slots, pick_slots
 
@@ -47,7 +49,9 @@ class Recipe:
     task_lr: float = 1e-2
     """Learning rate of tasks' vectors (row-local AdamW without decay)."""
     row_lr: float = 1e-2
-    """Learning rate of instance rows (row-local SignSGD)."""
+    """Learning rate of instance rows."""
+    rows: Literal["signsgd", "adamw"] = "signsgd"
+    """Optimizer of instance rows, row by row."""
     row_decay: float = 0.1
     """Weight decay of instance rows."""
     shared_lr: float = 1e-4
@@ -56,6 +60,8 @@ class Recipe:
     """Weight decay of shared weights."""
     betas: tuple[float, float] = (0.9, 0.95)
     """AdamW's averages, for vectors and shared weights."""
+    decay: Literal["constant", "cosine"] = "constant"
+    """Learning rates after the warm-up: constant, or falling to zero as `Adaptation.passed` rises to 1."""
     seed: int = 0
     """Decides the order of examples and the exploration of halting."""
 
@@ -63,6 +69,23 @@ class Recipe:
         for name, least in (("steps", 0), ("warmup", 0), ("halt_weight", 0), ("batch", 1)):
             if getattr(self, name) < least:
                 raise CharmError(f"{name} must be >= {least}, got {getattr(self, name)}")
+
+
+def recipe_for(reasoner: ReasonerConfig, recipe: Recipe) -> Recipe:
+    """The recipe with the rates that the kind of reasoner was published with: a vit's are VARC's."""
+    if reasoner.kind != "vit":
+        return recipe
+    return replace(
+        recipe,
+        task_lr=3e-4,
+        row_lr=3e-4,
+        shared_lr=3e-4,
+        row_decay=0.0,
+        shared_decay=0.0,
+        betas=(0.9, 0.999),
+        rows="adamw",
+        decay="cosine",
+    )
 
 
 def private_tables(model: CharmModel) -> dict[str, Rows]:
@@ -157,6 +180,7 @@ class Adaptation:
         self.slots = fill_slots(model, data, *filling)
         self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, *filling)
         self.updates = 0
+        self.passed = 0.0  # share of the time or the updates of this adaptation, for rates that fall
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
 
     def update(self) -> dict[str, Tensor]:
@@ -165,6 +189,10 @@ class Adaptation:
         slots = pick_slots(self.rehearsal if rehearse else self.slots, self.seed, self.updates)
         slots.prepare(self.updates, self.seed)
         scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0
+        if self.recipe.decay == "cosine":
+            scale *= cosine(1 - self.passed)
+        if self.model.config.reasoner.dropout:
+            torch.manual_seed(keyed.key_of("dropout", self.seed, self.updates) >> 1)
         self.optimizers.scale(scale)
         metrics = (
             self._update_prepared(slots) if self.graphs is None else self.graphs(self._update_prepared, slots)
@@ -236,11 +264,14 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, scope: Scope, place
     for parameter in shared:
         parameter.requires_grad_(True)
     vectors = {"lr": recipe.task_lr, "betas": recipe.betas}
-    rows = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
+    rows: dict[str, Any] = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
+    of_rows = RowSignSGD if recipe.rows == "signsgd" else RowAdamW
+    if recipe.rows == "adamw":
+        rows["betas"] = recipe.betas
     parts = [
         Part(RowAdamW, [{"params": [table.weight], **vectors}])
         if name == "memory.base.rows.weight"
-        else Part(RowSignSGD, [{"params": [table.weight], **rows}])
+        else Part(of_rows, [{"params": [table.weight], **rows}])
         for name, table in tables.items()
     ]
     dense = {"lr": recipe.shared_lr, "betas": recipe.betas, "weight_decay": recipe.shared_decay}

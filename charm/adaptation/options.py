@@ -70,7 +70,8 @@ class SolveOptions:
     """Examples in an update, and predictions made at once."""
     mode: Mode = "auto"
     """What may move: the tasks' own rows (memory), also the memory's shared weights (composition), everything (full),
-    or first the memory and then everything (memory-then-full). Auto: full for a writer, memory for other models."""
+    or first the memory and then everything (memory-then-full). Auto: full for a writer and a vit, memory for other
+    models."""
     halt_weight: float = 0.0
     """Weight of the halting loss during adaptation."""
     seed: int = 0

@@ -146,7 +146,7 @@ def score_votes(
     model: CharmModel, data: Dataset, answers: AnswerKey, views: int, place: Place, batch: int
 ) -> Scores:
     """The model's votes on all questions of the data, ranked and scored; nothing is kept on disk."""
-    loops = (model.config.reasoner.refinement_steps,)
+    loops = model.config.reasoner.voting_steps
     votes = predict(Request(model, data, loops, views, batch), place)
     ballots = ballots_of(votes, replace(protocol_named("continual"), loops=loops))
     return score(rank(ballots, data.questions), answers)

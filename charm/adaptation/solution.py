@@ -117,8 +117,8 @@ def vote(
     Once `stop()` is true, the votes made so far are ranked.
     """
     reasoner = model.config.reasoner
-    protocol = replace(protocol_named("continual"), loops=(reasoner.refinement_steps,))
-    protocol = as_asked(protocol, reasoner.kind)
+    protocol = replace(protocol_named("continual"), loops=reasoner.voting_steps)
+    protocol = as_asked(protocol, reasoner)
     votes |= predict(Request(model, data, protocol.loops, views, batch), place, votes, stop=stop)
     ranking = rank(ballots_of(votes, protocol), data.questions, protocol.order or "votes")
     # Scores rank empty grids too; here attempts are not spent on them.

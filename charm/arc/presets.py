@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from charm.errors import CharmError
-from charm.reasoner.config import ReasonerConfig, hrm, trm
+from charm.reasoner.config import ReasonerConfig, hrm, loopvit, loopvit_small, trm, varc
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training.config import SHORT_RUN, OptimizerConfig, TrainConfig
@@ -81,6 +81,55 @@ def on_arc2(base: Callable[[], TrainConfig]) -> TrainConfig:
     """A system on ARC-AGI-2 and ConceptARC, no synthetic data, as long as the paper's own."""
     data = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
     return replace(base(), data=data, steps=1_000_000)
+
+
+def varc_arc1() -> TrainConfig:
+    """VARC offline: ARC-AGI-1's training tasks and Re-ARC, 100 epochs. `charm solve --mode full` then trains a copy of
+    all weights for each new task, which is VARC's second stage."""
+    return TrainConfig(
+        data=DataConfig(
+            synthetic=("rearc",),
+            auxiliary=(),
+            views=51,
+            augment="pseudo-tasks",
+            evaluate_repeats=0,  # their demonstrations are learned in the second stage
+            canvas="large",
+            scales=0,
+        ),
+        reasoner=varc(),
+        memory=FULL_TABLE,
+        optimizer=OptimizerConfig(
+            dense="adamw",
+            lr=3e-4,
+            weight_decay=0.0,
+            betas=(0.9, 0.999),
+            factors="adamw",
+            row_lr=3e-4,
+            row_weight_decay=0.0,
+            rows="adamw",
+            warmup=15_700,
+            cooldown=0.9,
+            decay="cosine",
+            clip=1.0,
+            ema=0.0,
+        ),
+        steps=157_000,
+        batch=256,
+        halt_weight=0.0,
+        evaluate_every=0,
+        evaluate_loops=varc().voting_steps,
+    )
+
+
+def loopvit_arc1() -> TrainConfig:
+    """LoopViT's large size, trained as VARC is."""
+    return replace(varc_arc1(), reasoner=loopvit())
+
+
+def loopvit_small_arc1() -> TrainConfig:
+    """LoopViT's small size, trained as VARC is."""
+    memory = replace(FULL_TABLE, rank=loopvit_small().width)
+    return replace(varc_arc1(), reasoner=loopvit_small(), memory=memory)
 
 
 def cl_base(**memory: Any) -> TrainConfig:
@@ -334,6 +383,9 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "urm-arc2": partial(on_arc2, urm_arc1),
     "trm-arc2": partial(on_arc2, trm_arc1),
     "hrm-arc2": partial(on_arc2, hrm_arc1),
+    "varc-arc1": varc_arc1,
+    "loopvit-arc1": loopvit_arc1,
+    "loopvit-small-arc1": loopvit_small_arc1,
     "quickstart": quickstart,
     "speedrun": speedrun,
     "speedrun-public": speedrun_public,

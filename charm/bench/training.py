@@ -25,12 +25,14 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.progress import status
 from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.vit import PATCH, PATCHES
 from charm.tables import Table
 from charm.training.config import RunConfig
 from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
 
 WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
+Canvas = Literal["full", "fit", "large"]
 VIEWS = 10  # views of each puzzle; the number of memory rows does not matter to the speed
 
 
@@ -64,6 +66,8 @@ class TrainingSpeed:
 
 def flops(config: ReasonerConfig, side: int) -> tuple[int, int]:
     """Operations of the reasoner for one sample: without gradients, and in training."""
+    if config.kind == "vit":
+        return _vit_flops(config)
     length, cells, width = config.prefix + side * side, side * side, config.width
     weights = 4 * width * width + 3 * width * config.inner_width
     layer = 2 * length * weights + 4 * length * length * width
@@ -78,8 +82,19 @@ def flops(config: ReasonerConfig, side: int) -> tuple[int, int]:
     return forward, training
 
 
+def _vit_flops(config: ReasonerConfig) -> tuple[int, int]:
+    """All pairs of positions count, also those that the attention mask hides."""
+    patches, width = PATCHES**2, config.width
+    length = 1 + patches
+    layer = 2 * length * (4 * width**2 + 2 * width * config.inner_width) + 4 * length**2 * width
+    symbols = PATCH**2 * config.vocab
+    ends = 2 * 2 * patches * symbols * width  # into patches, and out of them
+    forward = config.recurrences * config.layers * layer + ends
+    return forward, 3 * forward
+
+
 def measure_training(
-    name: str, batch: int, canvas: Literal["full", "fit"], place: Place, seconds: float = 3.0
+    name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0
 ) -> TrainingSpeed:
     """Times a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
     config = preset(name)
@@ -194,7 +209,7 @@ class ArcBench:
     batch: int = 0
     """Examples refined at once; 0 is 192 on an accelerator and 16 on the CPU."""
     canvas: Literal["both", "full", "fit"] = "both"
-    """30 x 30 always, the smallest of a few sizes that fits, or one after the other."""
+    """30 x 30 always, the smallest of a few sizes that fits, or one after the other; a vit has one canvas only."""
     seconds: float = 3.0
     """How long each number is timed."""
 
@@ -225,15 +240,19 @@ class CarBench:
 
 def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[Any, ...]:
     """`charm bench` of presets on ARC's tasks."""
-    canvases: tuple[Literal["full", "fit"], ...]
-    canvases = ("full", "fit") if options.canvas == "both" else (options.canvas,)
     found: dict[str, list[TrainingSpeed]] = {}
     for name in names:
-        for canvas in canvases:
+        for canvas in _canvases(name, options):
             with status(f"timing {name} on {canvas} canvases"):
                 speed = measure_training(name, _batch(options.batch, place), canvas, place, options.seconds)
             found.setdefault(name, []).append(speed)
     return _told(found)
+
+
+def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
+    if preset(name).reasoner.kind == "vit":
+        return ("large",)
+    return ("full", "fit") if options.canvas == "both" else (options.canvas,)
 
 
 def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[Any, ...]:

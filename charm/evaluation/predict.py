@@ -19,6 +19,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
 from charm.evaluation.judging import judged
+from charm.evaluation.placing import placed_answers
 from charm.evaluation.writing import likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
@@ -27,6 +28,7 @@ from charm.reasoner.writer import Writer
 from charm.runs.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
 from charm.runs.votes import Votes, merge
 from charm.tasks.batch import PairBank, view_tokens
+from charm.tasks.canvas import is_large
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
@@ -141,7 +143,11 @@ def _predict(
                 task_ND = model.task(row)
                 task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
             likely = 0 if lengths is None else int(lengths[question_N[chosen]].max())
-            answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1], likely)
+            if is_large(side):
+                bound_N = np.array(data.question_bounds, np.int64)[question_N[chosen]]
+                answers = placed_answers(model, bank, keys, question, row, task_ND, bound_N, depths[-1])
+            else:
+                answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1], likely)
             for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
                 if depth in parts:
                     view_N = torch.from_numpy(codes[row_N[chosen]])

@@ -20,6 +20,7 @@ from charm.evaluation.submission import make_submission, write_submission
 from charm.files import sweep, write_sealed
 from charm.model import CharmModel
 from charm.progress import bar, say
+from charm.reasoner.config import ReasonerConfig
 from charm.runs.archive import damaged_passes, is_finished, passes
 from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.tables import Table
@@ -55,7 +56,7 @@ def evaluate_run(
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
     trained = read_config(run)
-    protocol = as_asked(protocol, trained.reasoner.kind)
+    protocol = as_asked(protocol, trained.reasoner)
     config = trained.data
     config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
     made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views
@@ -78,9 +79,11 @@ def evaluate_run(
     return write_evaluation(run, name, found, tasks)
 
 
-def as_asked(protocol: Protocol, kind: str) -> Protocol:
-    """The protocol for a reasoner of this kind: a writer answers in one step, and judges what it wrote."""
-    if kind != "writer":
+def as_asked(protocol: Protocol, reasoner: ReasonerConfig) -> Protocol:
+    """The protocol for this reasoner: a writer answers in one step, and judges what it wrote; a vit has placements."""
+    if reasoner.kind == "vit":
+        return replace(protocol, loops=reasoner.voting_steps)
+    if reasoner.kind != "writer":
         return protocol
     return replace(protocol, loops=(1,), order=protocol.order or "likelihood")
 
@@ -194,14 +197,15 @@ def write_evaluation(
 def score_checkpoint(
     data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
 ) -> dict[str, float]:
-    """The scores of the run so far under the standard protocol, at the first depth, with these views (0: all).
+    """The scores of the run so far under the standard protocol, with these views (0: all).
 
-    This checkpoint votes, and older ones that were asked as much; a resumed run may ask more than it did before. Votes
-    at further depths wait for the protocols that use them.
+    Scores are taken at the first depth, or over all placements of a vit. This checkpoint votes, and older ones that
+    were asked as much; a resumed run may ask more than it did before. Votes at further depths wait for the protocols
+    that use them.
     """
-    loops = tuple(loops)[:1]
-    protocol = replace(protocol_named("standard"), loops=loops, views=views or "all")
-    protocol = as_asked(protocol, read_config(out).reasoner.kind)
+    reasoner = read_config(out).reasoner
+    loops = tuple(loops) if reasoner.kind == "vit" else tuple(loops)[:1]
+    protocol = replace(as_asked(protocol_named("standard"), reasoner), loops=loops, views=views or "all")
     votes = out / "votes"
     made_by = run_of(out)
     asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views, run=made_by)]

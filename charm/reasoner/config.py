@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from charm.errors import CharmError
 
-Recurrence = Literal["urm", "trm", "hrm", "writer"]
-FeedForward = Literal["swiglu", "conv_swiglu"]
+Recurrence = Literal["urm", "trm", "hrm", "writer", "vit"]
+FeedForward = Literal["swiglu", "conv_swiglu", "gelu"]
 Rope = Literal["1d", "2d"]
 ComputeType = Literal["bfloat16", "float32"]
 Kernels = Literal["auto", "plain", "fused"]
@@ -24,7 +24,8 @@ class ReasonerConfig:
 
     kind: Recurrence = "urm"
     """The recurrence: "urm" (CHARM's own) repeats one block, "trm" and "hrm" keep two states. A "writer" writes the
-    answer cell by cell instead of refining a canvas (`charm.reasoner.writer`)."""
+    answer cell by cell instead of refining a canvas (`charm.reasoner.writer`). A "vit" answers a large canvas in one
+    step, as VARC and LoopViT do (`charm.reasoner.vit`)."""
     width: int = 512
     """Width D of the hidden state and of the task embedding."""
     heads: int = 8
@@ -42,7 +43,8 @@ class ReasonerConfig:
     prefix: int = 16
     """Positions before the cells: the task embedding at the first, zeros at the others."""
     ffn: FeedForward = "conv_swiglu"
-    """Feed-forward part: plain SwiGLU, or with a causal depthwise convolution of kernel 2 inside."""
+    """Feed-forward part: plain SwiGLU, or with a causal depthwise convolution of kernel 2 inside; a vit's is a
+    GELU between two maps."""
     expansion: float = 4.0
     """Feed-forward expansion e: the inner width is 2/3 * e * width, rounded up to a multiple."""
     inner_multiple: int = 256
@@ -52,7 +54,9 @@ class ReasonerConfig:
     rope_base: float = 10000.0
     """Base of the rotary wavelengths."""
     dropout: float = 0.0
-    """Share of activations dropped in training; a writer's alone."""
+    """Share of activations dropped in training; for writers and vits."""
+    placements: int = 1
+    """Random scales and places of its input at which each view votes; a vit's alone."""
     halt_outputs: int = 1
     """Outputs of the halt head: 1 (halt), or 2 (halt, continue). Only HRM learns to use the second."""
     vocab: int = 12
@@ -90,6 +94,7 @@ class ReasonerConfig:
             "inner",
             "prefix",
             "refinement_steps",
+            "placements",
             "inner_multiple",
         )
         for name in counts:
@@ -127,10 +132,16 @@ class ReasonerConfig:
                 "reasoner kind writer carries gradients through all recurrences and answers in one step: "
                 f"horizon must be {self.recurrences} and refinement_steps 1"
             )
-        if not 0 <= self.dropout < 1 or (self.dropout and self.kind != "writer"):
+        if not 0 <= self.dropout < 1 or (self.dropout and self.kind not in ("writer", "vit")):
             raise CharmError(
-                f"reasoner dropout must be in 0..1 (below 1) and is for kind writer; got {self.dropout}"
+                f"reasoner dropout must be in 0..1 (below 1) and is for kinds writer and vit; got {self.dropout}"
             )
+        if (self.kind == "vit") != (self.ffn == "gelu"):
+            raise CharmError("reasoner ffn gelu and kind vit belong together")
+        if self.kind == "vit":
+            self._check_vit()
+        elif self.placements != 1:
+            raise CharmError(f"reasoner placements is for kind vit; kind {self.kind} needs 1")
         if self.width % self.heads != 0:
             raise CharmError(f"reasoner width must be divisible by its {self.heads} heads, got {self.width}")
         rotated = 2 if self.rope == "1d" else 4  # a pair turns by one angle; 2-D needs a pair for each axis
@@ -152,6 +163,29 @@ class ReasonerConfig:
         if not 0 <= self.exploration <= 1:
             raise CharmError(f"reasoner exploration must be a probability, got {self.exploration}")
 
+    def _check_vit(self) -> None:
+        fixed = {
+            "horizon": self.recurrences,
+            "refinement_steps": 1,
+            "prefix": 1,
+            "rope": "2d",
+            "halt_outputs": 1,
+            "vocab": 12,
+        }
+        for name, value in fixed.items():
+            if getattr(self, name) != value:
+                raise CharmError(
+                    f"reasoner {name} must be {value} for this vit, which answers in one step and learns from all of "
+                    f"its layers; got {getattr(self, name)}"
+                )
+        if self.placements > 255:  # votes store its number in a byte
+            raise CharmError(f"reasoner placements must be <= 255, got {self.placements}")
+
+    @property
+    def voting_steps(self) -> tuple[int, ...]:
+        """The steps after which votes are taken: the last one; for a vit, one for each placement."""
+        return tuple(range(1, self.placements + 1)) if self.kind == "vit" else (self.refinement_steps,)
+
     @property
     def head_width(self) -> int:
         return self.width // self.heads
@@ -170,7 +204,7 @@ class ReasonerConfig:
     @property
     def states(self) -> int:
         """Hidden states carried from one refinement step to the next."""
-        return 1 if self.kind == "urm" else 2
+        return {"urm": 1, "vit": 0}.get(self.kind, 2)
 
     @property
     def blocks(self) -> int:
@@ -195,6 +229,33 @@ def hrm() -> ReasonerConfig:
     return ReasonerConfig(
         kind="hrm", recurrences=2, inner=2, horizon=1, prefix=1, ffn="swiglu", halt_outputs=2
     )
+
+
+def varc() -> ReasonerConfig:
+    """VARC's ViT: ten post-norm layers of width 512, one pass over a 64 x 64 canvas in patches of 2 x 2."""
+    return ReasonerConfig(
+        kind="vit",
+        layers=10,
+        recurrences=1,
+        horizon=1,
+        prefix=1,
+        ffn="gelu",
+        expansion=1.5,  # the inner width is the model's own, 512
+        rope="2d",
+        dropout=0.1,
+        placements=10,
+        refinement_steps=1,
+    )
+
+
+def loopvit() -> ReasonerConfig:
+    """LoopViT's large size: VARC with six layers that are repeated six times, wider inside."""
+    return replace(varc(), layers=6, recurrences=6, horizon=6, expansion=4.5)
+
+
+def loopvit_small() -> ReasonerConfig:
+    """LoopViT's small size: half as wide."""
+    return replace(loopvit(), width=256, heads=4, expansion=3.0)
 
 
 def car() -> ReasonerConfig:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
-from charm.tasks.task import MAX_SIDE
+from charm.tasks.canvas import FULL_SIDE, LARGE_SIDE, is_large
 
 NORM_EPS = 1e-5
 
@@ -44,17 +44,18 @@ def coordinates(side: int, prefix: int, rope: str) -> Tensor:
     """Where each position stands: [L, 1] along the sequence ("1d") or [L, 2] row and column ("2d"), int64.
 
     A smaller canvas keeps the stride of the full one, so a cell has the same coordinates on every canvas:
-    1d: slot i of the prefix at i, cell (r, c) at prefix + 30 r + c.
+    1d: slot i of the prefix at i, cell (r, c) at prefix + 30 r + c (+ 64 r + c on a large canvas).
     2d: slot i at (i, i), cell (r, c) at (prefix + r, prefix + c). The prefix walks down the diagonal to the
     canvas, so no slot shares a row or a column with a cell; only differences matter to rotary attention.
     """
-    if not 1 <= side <= MAX_SIDE:
-        raise CharmError(f"the canvas side must be in 1..{MAX_SIDE}, got {side}")
+    if not 1 <= side <= LARGE_SIDE:
+        raise CharmError(f"the canvas side must be in 1..{LARGE_SIDE}, got {side}")
     slots = torch.arange(prefix, device="cpu")
     cells = torch.arange(side * side, device="cpu")
     row, column = cells // side, cells % side
     if rope == "1d":
-        return torch.cat([slots, prefix + MAX_SIDE * row + column])[:, None]
+        stride = LARGE_SIDE if is_large(side) else FULL_SIDE
+        return torch.cat([slots, prefix + stride * row + column])[:, None]
     return torch.cat([slots[:, None].expand(-1, 2), prefix + torch.stack([row, column], 1)])
 
 

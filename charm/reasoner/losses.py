@@ -73,6 +73,30 @@ def refinement_loss(
     return loss, metrics
 
 
+def canvas_loss(
+    logits_BTV: Tensor, targets_BT: Tensor, global_batch: int
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss of a model that answers in one step: the mean softmax cross-entropy of all targets of the batch.
+
+    Large grids count for more, as they do in VARC. The loss of a part of the batch is weighed by its examples. The
+    metrics are `refinement_loss`'s, but for the halt head's.
+    """
+    wanted_BT = targets_BT != PAD
+    nll_BT = F.cross_entropy(logits_BTV.transpose(1, 2), targets_BT.long(), reduction="none")
+    mean = torch.where(wanted_BT, nll_BT, 0.0).sum() / wanted_BT.sum().clamp(min=1)
+    right_BT = (logits_BTV.argmax(-1) == targets_BT) & wanted_BT
+    valid_B = wanted_BT.any(1)
+    examples = valid_B.sum()
+    exact_B = (right_BT | ~wanted_BT).all(1) & valid_B
+    metrics = {
+        "token_loss": mean.detach(),
+        "token_accuracy": right_BT.sum() / wanted_BT.sum().clamp(min=1),
+        "exact_accuracy": exact_B.sum() / examples.clamp(min=1),
+        "examples": examples,
+    }
+    return mean * (len(targets_BT) / global_batch), metrics
+
+
 def continue_loss(
     halt_B2: Tensor, next_halt_B2: Tensor, last_B: Tensor, global_batch: int, weight: float = 0.5
 ) -> Tensor:

@@ -10,12 +10,13 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.reasoner.backbone import Reasoner
+from charm.reasoner.vit import Vit
 
 
 # As a decorator, inference mode is on only while the generator itself runs, never in the caller's loop.
 @torch.inference_mode()
 def refine(
-    reasoner: Reasoner, tokens_BT: Tensor, task_BD: Tensor, steps: int
+    reasoner: Reasoner | Vit, tokens_BT: Tensor, task_BD: Tensor, steps: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Yields (token logits [B, T, V], halt logits) after each of `steps` steps; nobody halts early.
 

@@ -12,13 +12,14 @@ import numpy as np
 import torch
 
 from charm.errors import CharmError
+from charm.evaluation.placing import placed_answers
 from charm.evaluation.scoring import OUTCOMES, Scores
 from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.reasoner.refine import refine
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.tasks.batch import view_tokens
-from charm.tasks.canvas import crop
+from charm.tasks.canvas import FULL_SIDE, crop, is_large
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, Grid
@@ -41,6 +42,10 @@ def refinement_film(
     row = torch.tensor([data.instances.row(question.task_id, IDENTITY)], device=device)
     corner = torch.zeros_like(pair)
     bank, keys = data.question_bank.to(device), data.keys().to(device)
+    if is_large(side):
+        bound = np.array([data.question_bounds[number]])
+        found = placed_answers(model, bank, keys, pair, row, model.task(row).detach(), bound, steps)
+        return [crop(answer[0].cpu().numpy().reshape(FULL_SIDE, FULL_SIDE)) for answer, _ in found]
     with torch.inference_mode():
         tokens, _ = view_tokens(bank, keys, pair, row, corner, corner, side, outputs=False)
         task = model.task(row)

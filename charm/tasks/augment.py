@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
 
 from charm.tasks.keyed import Words, key_of, mix
 from charm.tasks.task import COLORS, MAX_SIDE, Grid, Task
-from charm.tasks.view import DIHEDRALS, encode, turn
+from charm.tasks.view import DIHEDRALS, IDENTITY, encode, turn
 
 Codes = npt.NDArray[np.uint32]
 Colors = npt.NDArray[np.uint8]  # [n, 10], each row a permutation that keeps 0
 
 _TRIALS_PER_VIEW = 5  # as in the reference: a puzzle with few colours stops here with fewer views
 _BLOCK = 1250  # trials hashed at once
+
+PSEUDO_SYMMETRIES = 5  # of VARC's views: quarter turns and flips, numbered from 1 in `view`
+PSEUDO_COLORINGS = 10
 
 # Fixed random words of the content hash: one for each canvas position, colour and grid shape.
 _words = np.random.Generator(np.random.Philox(key_of("content hash")))
@@ -62,6 +66,23 @@ def draw_views(
         first.sort()  # in the order drawn
         codes, hashes = codes[first], hashes[first]
     return codes[:count]
+
+
+def pseudo_tasks(task: Task, count: int, seed: int, fixed: Sequence[int] = ()) -> Codes:
+    """Codes of VARC's 51 views, or of the first `count`: the original, and five symmetries with ten colourings each.
+
+    The symmetries are the three turns and two flips. A colouring is the task's own or one of nine recolourings drawn
+    for (seed, task id). Colourings come round by round, so that a few views already have all symmetries.
+    """
+    rng = np.random.Generator(np.random.Philox(key_of("pseudo tasks", seed, task.id)))
+    own = np.arange(COLORS, dtype=np.uint8)[None]
+    columns = []
+    for symmetry in range(1, 1 + PSEUDO_SYMMETRIES):
+        colors = np.concatenate([own, _random_colors(rng, _TRIALS_PER_VIEW * PSEUDO_COLORINGS, fixed)])
+        codes = encode(np.full(len(colors), symmetry), colors).tolist()
+        columns.append(list(dict.fromkeys(codes))[:PSEUDO_COLORINGS])  # distinct, in the order drawn
+    rounds = [code for some in zip_longest(*columns) for code in some if code is not None]
+    return np.array([IDENTITY.code, *rounds], np.uint32)[:count]
 
 
 class _ContentHash:

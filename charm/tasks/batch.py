@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, is_large
 from charm.tasks.keys import Keys
 from charm.tasks.task import Pair
 from charm.tasks.view import DIHEDRAL_READS
@@ -97,10 +97,12 @@ def view_tokens(
     left_N: Tensor,
     side: int,
     outputs: bool = True,
+    scale_N: Tensor | None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """Token canvases uint8 [N, S*S] of the inputs and, if requested, the outputs of pairs under views.
 
-    Equal to `place(view.apply(grid), side, top, left)` cell by cell, as a test checks.
+    Equal to `place(view.apply(grid), side, top, left, scale)` cell by cell, as a test checks. Without `scale_N` nothing
+    is enlarged.
     """
     start_N2, shape_N4 = bank.start[pair_N], bank.shape[pair_N]
     dihedral_N = keys.dihedral[row_N].long()
@@ -108,8 +110,17 @@ def view_tokens(
 
     def canvas(which: int) -> Tensor:
         height, width = shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
+        corners = (top_N, left_N, scale_N)
         return _canvas(
-            bank.cells, start_N2[:, which], height, width, dihedral_N, token_NC, top_N, left_N, side
+            bank.cells,
+            start_N2[:, which],
+            height,
+            width,
+            dihedral_N,
+            token_NC,
+            corners,
+            side,
+            is_output=which == 1,
         )
 
     return canvas(0), canvas(1) if outputs else None
@@ -122,10 +133,11 @@ def _canvas(
     width_N: Tensor,
     dihedral_N: Tensor,
     token_NC: Tensor,
-    top_N: Tensor,
-    left_N: Tensor,
+    corners: tuple[Tensor, Tensor, Tensor | None],
     side: int,
+    is_output: bool,
 ) -> Tensor:
+    top_N, left_N, scale_N = corners
     a, b, p, q, t, u, swaps = TURNS.to(cells.device)[:, dihedral_N]
     k0 = start_N + a * (width_N - 1) + b * (height_N - 1) * width_N
     kr, kc = p * width_N + q, t * width_N + u
@@ -134,8 +146,15 @@ def _canvas(
 
     steps = torch.arange(side, device=cells.device)
     r_NS, c_NS = steps - top_N[:, None], steps - left_N[:, None]
-    row_in, row_past = _along(r_NS, turned_height)
-    column_in, column_past = _along(c_NS, turned_width)
+    if scale_N is None:
+        row_in, row_past = _along(r_NS, turned_height)
+        column_in, column_past = _along(c_NS, turned_width)
+    else:
+        scale_N1 = scale_N[:, None]
+        row_in, row_past = _along(r_NS, turned_height * scale_N1)
+        column_in, column_past = _along(c_NS, turned_width * scale_N1)
+        r_NS = torch.div(r_NS, scale_N1, rounding_mode="floor")
+        c_NS = torch.div(c_NS, scale_N1, rounding_mode="floor")
 
     # Positions outside the grid read an arbitrary cell and are cleared below, which is cheaper than a masked gather.
     r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
@@ -150,7 +169,11 @@ def _canvas(
 
     # Grid, two arms of the boundary, and padding never overlap, so products and sums of bytes choose between them.
     grid_NSS = token_NSS.view(place_NSS.shape) * (row_in[:, :, None] * column_in[:, None])
+    if is_large(side) and not is_output:
+        return grid_NSS.view(len(start_N), -1)
     edge_NSS = row_past[:, :, None] * column_in[:, None] + row_in[:, :, None] * column_past[:, None]
+    if is_large(side):
+        edge_NSS = edge_NSS + row_past[:, :, None] * column_past[:, None]
     return (grid_NSS + edge_NSS * BOUNDARY).view(len(start_N), -1)
 
 

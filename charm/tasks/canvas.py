@@ -2,6 +2,9 @@
 
 The vocabulary has 12 tokens: 0 is padding, 1 is the boundary, 2..11 are the colours. The boundary is an L: the row just
 below the grid and the column just right of it; their corner stays pad. A side at the canvas edge has no boundary.
+
+A large canvas (64 x 64, VARC's) holds enlarged grids: each cell is a square of `scale` x `scale` tokens. Its outermost
+tokens stay free. Only outputs have a boundary there, one token wide, and it includes the corner.
 """
 
 from __future__ import annotations
@@ -21,12 +24,28 @@ VOCABULARY = 12
 
 FULL_SIDE = MAX_SIDE
 FIT_SIDES = (11, 16, 21, 30)  # the sizes of "fit" canvases: few, since each needs its own batch shape
+LARGE_SIDE = 64
+MARGIN = 1  # tokens along each edge of a large canvas on which no grid lies; a boundary may
 
 Tokens = npt.NDArray[np.uint8]  # [height, width], 0..11
 
 
-def place(grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0) -> Tokens:
-    """The grid on a canvas with its upper left corner at (top, left)."""
+def is_large(side: int) -> bool:
+    """Whether a canvas of this side follows the rules of large ones."""
+    return side > FULL_SIDE
+
+
+def most_scale(longest: int, side: int) -> int:
+    """The largest factor by which a grid of this longest side can be enlarged; its boundary must fit too."""
+    room = side - 2 * MARGIN if is_large(side) else side - 1
+    return max(1, room // longest)
+
+
+def place(
+    grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0, scale: int = 1, is_output: bool = True
+) -> Tokens:
+    """The enlarged grid on a canvas with its upper left corner at (top, left)."""
+    grid = grid.repeat(scale, axis=0).repeat(scale, axis=1)
     height, width = grid.shape
     if not (top >= 0 and top + height <= side and left >= 0 and left + width <= side):
         raise CharmError(
@@ -34,8 +53,12 @@ def place(grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0) -> Tok
         )
     tokens = np.zeros((side, side), np.uint8)
     tokens[top : top + height, left : left + width] = grid + FIRST_COLOR
+    if is_large(side) and not is_output:
+        return tokens
     tokens[top + height : top + height + 1, left : left + width] = BOUNDARY
     tokens[top : top + height, left + width : left + width + 1] = BOUNDARY
+    if is_large(side):
+        tokens[top + height : top + height + 1, left + width : left + width + 1] = BOUNDARY
     return tokens
 
 

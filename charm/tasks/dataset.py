@@ -15,9 +15,9 @@ import numpy as np
 
 from charm.errors import CharmError
 from charm.paths import data_dir
-from charm.tasks.augment import color_pool, draw_views
+from charm.tasks.augment import Codes, Colors, color_pool, draw_views, pseudo_tasks
 from charm.tasks.batch import PairBank
-from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, fitting_side
+from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, LARGE_SIDE, fitting_side
 from charm.tasks.instances import Instances, RowNumbers
 from charm.tasks.keys import Keys
 from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest, shortage
@@ -51,8 +51,11 @@ class DataConfig:
     """Whether synthetic pairs use the puzzle's first views, or views drawn for them."""
     partial: bool = False
     """Allow incomplete synthetic sets, which are refused otherwise."""
+    augment: Literal["random", "pseudo-tasks"] = "random"
+    """Views drawn at random, or VARC's: trained tasks as they are, evaluated ones also under five symmetries with ten
+    colourings each, 51 views in all."""
     evaluate_repeats: int = 2
-    """How often the pairs of evaluated tasks are repeated in the index."""
+    """How often the pairs of evaluated tasks are repeated in the index; 0 leaves them to `charm solve`."""
     auxiliary_repeats: int = 2
     """How often the pairs of auxiliary tasks are repeated in the index."""
     color_pool: int = 0
@@ -62,21 +65,26 @@ class DataConfig:
     fixed_colors: Literal["black", "output-only"] = "black"
     """Colours that recolouring keeps: only 0, or also those that occur in outputs but in no input of the task, since
     the rule itself names such a colour."""
-    canvas: Literal["full", "fit"] = "full"
-    """Canvas size: always 30 x 30, or the smallest of a few sizes that fits the example."""
+    canvas: Literal["full", "fit", "large"] = "full"
+    """Canvas size: always 30 x 30, the smallest of a few sizes that fits the example, or VARC's 64 x 64."""
+    scales: int = 1
+    """Enlarge the grids of training examples by a random whole factor, at most this one; 0 is any that fits."""
     seed: int = 0
     """Seed for the views and the order of examples."""
     data: Path | None = None
     """Folder of downloaded and generated data; by default CHARM_DATA or the user's cache folder."""
 
     def __post_init__(self) -> None:
-        for name in ("views", "synthetic_view_count", "evaluate_repeats", "auxiliary_repeats"):
+        for name in ("views", "synthetic_view_count", "auxiliary_repeats"):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
+        for name in ("evaluate_repeats", "scales"):
+            if getattr(self, name) < 0:
+                raise CharmError(f"{name} must be >= 0, got {getattr(self, name)}")
 
     @property
     def sides(self) -> tuple[int, ...]:
-        return FIT_SIDES if self.canvas == "fit" else (FULL_SIDE,)
+        return {"full": (FULL_SIDE,), "fit": FIT_SIDES, "large": (LARGE_SIDE,)}[self.canvas]
 
 
 @dataclass
@@ -90,12 +98,15 @@ class Dataset:
     questions: tuple[Question, ...]
     question_bank: PairBank  # the inputs of the questions, outputs absent
     question_sides: tuple[int, ...]
+    question_bounds: tuple[int, ...] = ()
+    """The longest side of all that a solver may see of each question's task."""
     manifest: dict[str, Any] = field(default_factory=dict)
 
     def stream(self, side: int, slots: int, seed: int | None = None) -> Stream:
         seed = self.config.seed if seed is None else seed
         dihedrals = self.keys().dihedral.numpy()
-        return Stream(self.mixtures[side], self.bank.shape.numpy(), dihedrals, side, slots, seed)
+        shapes = self.bank.shape.numpy()
+        return Stream(self.mixtures[side], shapes, dihedrals, side, slots, seed, self.config.scales)
 
     def keys(self) -> Keys:
         return Keys.of(self.instances)
@@ -141,9 +152,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     pairs: list[Pair] = []
     blocks: dict[int, list[IndexBlock]] = {side: [] for side in config.sides}
     for role, task in roles:
-        rows = instances.add(
-            task.id, draw_views(task, config.views, config.seed, pool, _fixed_colors(config, task))
-        )
+        rows = instances.add(task.id, _views(config, role, task, pool))
         visible = task.train if role == "evaluate" else task.pairs
         repeats = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}[
             role
@@ -177,6 +186,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         questions,
         PairBank.of(pair for task in asked for pair in task.test),
         tuple(fitting_side(_bound(task), config.sides) for task in asked for _ in task.test),
+        tuple(_bound(task) for task in asked for _ in task.test),
     )
     dataset.manifest = _manifest(dataset, tasks.record, len(everything), first - len(pairs))
     return dataset
@@ -250,6 +260,13 @@ def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
 
 def _is_chosen(config: DataConfig, task: Task) -> bool:
     return (not config.tasks or task.id in config.tasks) and task.id not in config.without
+
+
+def _views(config: DataConfig, role: Role, task: Task, pool: Colors | None) -> Codes:
+    fixed = _fixed_colors(config, task)
+    if config.augment == "random":
+        return draw_views(task, config.views, config.seed, pool, fixed)
+    return pseudo_tasks(task, config.views if role == "evaluate" else 1, config.seed, fixed)
 
 
 def _fixed_colors(config: DataConfig, task: Task) -> tuple[int, ...]:

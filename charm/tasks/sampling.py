@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.tasks import keyed
+from charm.tasks.canvas import MARGIN, is_large, most_scale
 from charm.tasks.instances import RowNumbers
 from charm.tasks.keyed import Numbers
 from charm.tasks.view import DIHEDRAL_READS
@@ -64,12 +65,13 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Draw:
-    """Examples to put on canvases: which pair, under which view, where."""
+    """Examples to put on canvases: which pair, under which view, where, and how much enlarged."""
 
     pair_N: RowNumbers
     row_N: RowNumbers
     top_N: Numbers
     left_N: Numbers
+    scale_N: Numbers
 
     def __len__(self) -> int:
         return len(self.pair_N)
@@ -91,10 +93,12 @@ class Stream:
         side: int,
         slots: int,
         seed: int,
+        scales: int = 1,  # the largest factor by which grids are enlarged; 0 is any that fits
     ) -> None:
-        self.mixture, self.side, self.slots, self.seed = mixture, side, slots, seed
+        self.mixture, self.side, self.slots, self.seed, self.scales = mixture, side, slots, seed, scales
         self._extent = np.stack([shapes[:, [0, 2]].max(axis=1), shapes[:, [1, 3]].max(axis=1)], axis=1)
         self._dihedrals = dihedrals
+        self._most_scale = np.array([1, *(most_scale(longest, side) for longest in range(1, side + 1))])
         if slots < 1:
             raise CharmError(f"a stream needs at least 1 slot, got {slots}")
         longest = int(self._extent[np.concatenate([block.pairs for block in mixture.blocks])].max())
@@ -111,16 +115,29 @@ class Stream:
             key = keyed.key_of("epoch", self.seed, int(one))
             index[chosen] = keyed.permute(key, place[chosen], len(self.mixture))
         pair, row = self.mixture.locate(index)
-        top, left = self._translation(position, pair, row)
-        return Draw(pair, row, top, left)
+        return Draw(pair, row, *self._placement(position, pair, row))
 
-    def _translation(self, position: Numbers, pair: RowNumbers, row: RowNumbers) -> tuple[Numbers, Numbers]:
-        """Input and output move together; uniform over the places where both fit with their boundary."""
+    def _placement(
+        self, position: Numbers, pair: RowNumbers, row: RowNumbers
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Top, left and scale. Input and output are enlarged and moved together.
+
+        Uniform over the scales that fit, then over the places where both grids fit with their boundary. An example at
+        the origin is not enlarged; large canvases have none there.
+        """
         extent = self._extent[pair]
         swaps = _SWAPS[self._dihedrals[row]]
         height = np.where(swaps, extent[:, 1], extent[:, 0])
         width = np.where(swaps, extent[:, 0], extent[:, 1])
+        scale, margin = np.ones_like(position), MARGIN if is_large(self.side) else 0
         moved = keyed.uniform(keyed.key_of("moved", self.seed), position) >= ORIGIN_PROBABILITY
-        top = keyed.below(keyed.key_of("top", self.seed), position, np.maximum(self.side - height, 1))
-        left = keyed.below(keyed.key_of("left", self.seed), position, np.maximum(self.side - width, 1))
-        return top * moved, left * moved
+        moved |= is_large(self.side)
+        if self.scales != 1:
+            most = self._most_scale[np.maximum(height, width)]
+            if self.scales:
+                most = np.minimum(most, self.scales)
+            scale = np.where(moved, 1 + keyed.below(keyed.key_of("scale", self.seed), position, most), 1)
+        room_down, room_right = self.side - margin - height * scale, self.side - margin - width * scale
+        top = margin + keyed.below(keyed.key_of("top", self.seed), position, np.maximum(room_down, 1))
+        left = margin + keyed.below(keyed.key_of("left", self.seed), position, np.maximum(room_right, 1))
+        return top * moved, left * moved, scale

@@ -27,14 +27,18 @@ class Part:
 class OptimizerSet:
     """The optimizers of a model, in the order of their parts; groups without parameters and empty parts are left out.
 
-    The gradients of `summed` are added up over all processes before a step. With `rates_on` learning rates are tensors
-    on that device, so that a recorded update can be given new ones.
+    The gradients of `summed` are added up over all processes before a step, and with a `clip` their norm is cut to
+    it. With `rates_on` learning rates are tensors on that device, so that a recorded update can be given new ones.
     """
 
     def __init__(
-        self, parts: Sequence[Part], summed: Sequence[Tensor] = (), rates_on: torch.device | None = None
+        self,
+        parts: Sequence[Part],
+        summed: Sequence[Tensor] = (),
+        rates_on: torch.device | None = None,
+        clip: float = 0.0,
     ) -> None:
-        self.summed = summed
+        self.summed, self.clip = summed, clip
         self.all: list[Optimizer] = []
         for part in parts:
             if groups := [group for group in part.groups if group["params"]]:
@@ -57,6 +61,8 @@ class OptimizerSet:
     def step(self, only: Sequence[Optimizer] | None = None) -> None:
         """Apply the gradients with all optimizers or some of them, and clear them all."""
         sum_gradients(self.summed)  # row optimizers gather their own sparse gradients
+        if self.clip:
+            torch.nn.utils.clip_grad_norm_(self.summed, self.clip)
         for optimizer in self.all if only is None else only:
             optimizer.step()
         for optimizer in self.all:

@@ -38,13 +38,19 @@ class OptimizerConfig:
     factor_weight_decay: float = 0.1
     """Decoupled weight decay of the factor tables."""
     row_lr: float = 1e-2
-    """Learning rate of instance rows (SignSGD)."""
+    """Learning rate of instance rows."""
     row_weight_decay: float = 0.1
     """Decoupled weight decay of instance rows that are touched."""
+    rows: Literal["signsgd", "adamw"] = "signsgd"
+    """For instance rows: SignSGD, or AdamW row by row."""
     warmup: int = 2000
     """Updates over which all learning rates rise linearly."""
     cooldown: float = 0.0
-    """Last share of the run over which all learning rates fall linearly to zero; 0 keeps them constant."""
+    """Last share of the run over which all learning rates fall to zero; 0 keeps them constant."""
+    decay: Literal["linear", "cosine"] = "linear"
+    """How they fall."""
+    clip: float = 0.0
+    """Largest norm of the gradient of all dense weights together; 0 is no limit."""
     ema: float = 0.999
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 
@@ -185,6 +191,8 @@ class TrainConfig(RunConfig):
             raise CharmError(
                 "shard_tables is for reasoners with slots: a writer's processes read unequally many rows"
             )
+        if self.reasoner.kind == "vit" and self.data.canvas != "large":
+            raise CharmError(f"reasoner kind vit needs data.canvas large, got {self.data.canvas}")
 
 
 def read_config(run: Path) -> TrainConfig:

@@ -16,6 +16,7 @@ from charm.memory.sharding import sharded_tables, whole_tables
 from charm.model import CharmModel
 from charm.runs import checkpoint
 from charm.tasks.dataset import Dataset
+from charm.tasks.keyed import key_of
 from charm.training.config import RunConfig
 from charm.training.engine import Exam, Job, Told, compiles
 from charm.training.graphs import UpdateGraphs
@@ -108,9 +109,15 @@ class ReasonerJob(Job):
         """One update of all weights from one refinement step of these slots."""
         slots.prepare(step, self.config.seed)
         self.optimizers.set_rates(step)
+        self.seed_dropout(step)
         if self.graphs is None:
             return self.update_prepared(slots)
         return self.graphs(self.update_prepared, slots)
+
+    def seed_dropout(self, step: int) -> None:
+        """Let this update drop the same activations when it is made again after a resume."""
+        if self.config.reasoner.dropout:
+            torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)
 
     def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
         """What of `update_slots` the device does."""

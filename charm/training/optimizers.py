@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +15,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from charm.memory import RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
 from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
+from charm.reasoner.vit import Vit
 from charm.reasoner.writer import Writer
 from charm.training.assembly import OptimizerSet, Part
 from charm.training.atan2 import AdamAtan2
@@ -31,10 +34,10 @@ class Optimizers(OptimizerSet):
         self.dense = dense_parameters(model)
         others, factors, puzzles, instance_rows = grouped_parameters(model)
 
-        # A writer's token vectors are single vectors, not maps.
+        # Token vectors of a writer or a vit are single vectors, not maps.
         tokens = (
             {id(p) for p in model.reasoner.elementwise_parameters()}
-            if isinstance(model.reasoner, Writer)
+            if isinstance(model.reasoner, Vit | Writer)
             else set()
         )
         muon: list[dict[str, object]] = []
@@ -59,15 +62,19 @@ class Optimizers(OptimizerSet):
         }
         fused = all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in self.dense)
         adam = {"betas": config.betas, "eps": 1e-8, "fused": fused, "capturable": rates_on_device}
+        of_rows: dict[str, Any] = {"gather": not sharded_tables(model)}
+        if config.rows == "adamw":
+            of_rows["betas"] = config.betas
         parts = [
             Part(Muon, muon, {"momentum": config.momentum}),
             Part(AdamW, adamw, adam),
             Part(AdamAtan2, atan2, {"betas": config.betas}),
             # Sharded tables have the entries of all processes already.
-            Part(RowSignSGD, [rows], {"gather": not sharded_tables(model)}),
+            Part(RowSignSGD if config.rows == "signsgd" else RowAdamW, [rows], of_rows),
             Part(RowAdamW, [vectors], {"betas": config.betas}),
         ]
-        super().__init__(parts, self.dense, self.dense[0].device if rates_on_device else None)
+        rates_on = self.dense[0].device if rates_on_device else None
+        super().__init__(parts, self.dense, rates_on, config.clip)
 
     def set_rates(self, update: int) -> None:
         """The learning rates of update number `update` (from 0)."""
@@ -75,11 +82,17 @@ class Optimizers(OptimizerSet):
 
 
 def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:
-    """Linear warm-up (the first update already moves), then constant, then linear to zero if asked for."""
+    """Linear warm-up (the first update already moves), then constant, then down to zero if asked for."""
     scale = min(1.0, (update + 1) / config.warmup) if config.warmup else 1.0
     if config.cooldown:
-        scale *= min(1.0, (steps - update) / (config.cooldown * steps))
+        left = min(1.0, (steps - update) / (config.cooldown * steps))
+        scale *= left if config.decay == "linear" else cosine(left)
     return scale
+
+
+def cosine(left: float) -> float:
+    """From 1 to 0 along half a cosine, as `left` falls from 1 to 0."""
+    return (1 - math.cos(math.pi * left)) / 2
 
 
 class MovingAverage:

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
-from charm.reasoner.losses import continue_loss, refinement_loss
+from charm.reasoner.losses import canvas_loss, continue_loss, refinement_loss
 from charm.training.config import Refinement
 from charm.training.slots import Slots
 
@@ -28,9 +28,12 @@ def refine_prepared(model: CharmModel, slots: Slots, settings: Refinement) -> di
     for first in range(0, len(slots), part):
         at = slice(first, first + part)
         state, logits, halt = model(slots.state_SBLD[:, at], slots.inputs_BT[at], slots.row_B[at], slots.side)
-        loss, metrics = refinement_loss(
-            logits, halt, slots.targets_BT[at], settings.batch, settings.halt_weight
-        )
+        if settings.kind == "vit":
+            loss, metrics = canvas_loss(logits, slots.targets_BT[at], settings.batch)
+        else:
+            loss, metrics = refinement_loss(
+                logits, halt, slots.targets_BT[at], settings.batch, settings.halt_weight
+            )
         if settings.kind == "hrm" and halt.dim() == 2:
             with torch.no_grad():
                 _, _, next_halt = model(state, slots.inputs_BT[at], slots.row_B[at], slots.side)

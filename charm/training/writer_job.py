@@ -7,7 +7,6 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.reasoner.writer import Writer
-from charm.tasks.keyed import key_of
 from charm.training.engine import Told, compiles
 from charm.training.job import ReasonerJob
 from charm.training.packs import Packs
@@ -48,8 +47,7 @@ class WriterJob(ReasonerJob):
     def update(self, step: int) -> dict[str, Tensor]:
         self.packs.prepare(step >= round(self.config.steps * (1 - self.config.focus)))
         self.optimizers.set_rates(step)
-        if self.writer.config.dropout:  # so that a resumed run drops what the interrupted one would have
-            torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)
+        self.seed_dropout(step)
         if self.graphs is None:
             return self.update_packed(self.packs)
         return self.graphs(self.update_packed, self.packs)

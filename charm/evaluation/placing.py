@@ -1,0 +1,153 @@
+"""Asking on large canvases: where a question lies there, and its answer as a grid in the corner of a plain canvas.
+
+Dimension letters: N questions under views, S side of the large canvas, T its cells, V tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from charm.evaluation.decode import crop_batch
+from charm.model import CharmModel
+from charm.reasoner.halting import halt_logit
+from charm.reasoner.refine import refine
+from charm.reasoner.vit import Vit
+from charm.tasks import keyed
+from charm.tasks.batch import PairBank, view_tokens
+from charm.tasks.canvas import FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MARGIN, most_scale
+from charm.tasks.keyed import Numbers
+from charm.tasks.keys import Keys
+from charm.tasks.task import COLORS
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where each question's grid begins on its canvas, and how much it is enlarged; int64 [N]."""
+
+    top_N: Tensor
+    left_N: Tensor
+    scale_N: Tensor
+
+
+def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: int) -> Placement:
+    """The `draw`-th random scale and place of each question, decided by (question, memory row, draw) alone.
+
+    Uniform over the scales at which a grid of side `bound_N` fits, then over its places. The bound is the longest side
+    that the task shows: the answer's own size is not known.
+    """
+    counters = question_N.cpu().numpy().astype(np.int64) << 32 | row_N.cpu().numpy()
+    table = np.array([1, *(most_scale(longest, LARGE_SIDE) for longest in range(1, FULL_SIDE + 1))])
+    scale = 1 + keyed.below(keyed.key_of("asked scale", draw), counters, table[bound_N])
+    room = LARGE_SIDE - MARGIN - bound_N * scale
+    top = MARGIN + keyed.below(keyed.key_of("asked top", draw), counters, room)
+    left = MARGIN + keyed.below(keyed.key_of("asked left", draw), counters, room)
+    return Placement(*(torch.from_numpy(part).to(row_N.device) for part in (top, left, scale)))
+
+
+def corner_placement(question_N: Tensor) -> Placement:
+    """Grids as they are, at the first place that grids may have."""
+    corner_N = torch.full_like(question_N, MARGIN)
+    return Placement(corner_N, corner_N, torch.ones_like(corner_N))
+
+
+def placed_answers(
+    model: CharmModel,
+    bank: PairBank,
+    keys: Keys,
+    question_N: Tensor,
+    row_N: Tensor,
+    task_ND: Tensor,
+    bound_N: Numbers,
+    steps: int,
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Answers as token canvases uint8 [N, 900] and the log-odds that they are right, after each of `steps` steps.
+
+    A step of a vit is a new random placement. A reasoner refines one placement, without enlarging it.
+    """
+
+    def ask(where: Placement) -> Tensor:
+        tokens_NT, _ = view_tokens(
+            bank,
+            keys,
+            question_N,
+            row_N,
+            where.top_N,
+            where.left_N,
+            LARGE_SIDE,
+            outputs=False,
+            scale_N=where.scale_N,
+        )
+        return tokens_NT
+
+    canvas = model.canvas
+    if not isinstance(canvas, Vit):
+        where = corner_placement(question_N)
+        for logits_NTV, halt in refine(canvas, ask(where), task_ND, steps):
+            yield lifted(logits_NTV.argmax(-1), where)[0], halt_logit(halt)
+        return
+    for draw in range(1, steps + 1):
+        where = random_placement(question_N, row_N, bound_N, draw)
+        for logits_NTV, _ in refine(canvas, ask(where), task_ND, 1):
+            found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
+            answer_NT, inside_NT = lifted(best_NT, where)
+            yield answer_NT, _log_odds(found_NT, inside_NT, answer_NT)
+
+
+def lifted(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
+    """The grids that lie at known places of large canvases, made small again at the origin of plain ones.
+
+    A grid is the largest rectangle of colours that begins at its place. Its sides are rounded to whole cells, and a
+    cell has the colour of most of its tokens, of equals the first. One that is larger than grids can be is no answer.
+
+    Returns:
+        token canvases uint8 [N, 900], and which cells of the large canvases the rectangles cover, bool [N, T].
+    """
+    count, device = len(tokens_NT), tokens_NT.device
+    at_S = torch.arange(LARGE_SIDE, device=device)
+    from_top_NS, from_left_NS = at_S + where.top_N[:, None], at_S + where.left_N[:, None]
+    on_NSS = (from_top_NS < LARGE_SIDE)[:, :, None] & (from_left_NS < LARGE_SIDE)[:, None]
+    from_NSS = LARGE_SIDE * from_top_NS.clamp(max=LARGE_SIDE - 1)[:, :, None]
+    from_NSS = from_NSS + from_left_NS.clamp(max=LARGE_SIDE - 1)[:, None]
+    moved_NSS = tokens_NT.gather(1, from_NSS.flatten(1)).view_as(from_NSS) * on_NSS
+    height_N, width_N = crop_batch(moved_NSS)
+
+    scale_N = where.scale_N
+    rows_N, columns_N = ((side_N + scale_N // 2) // scale_N for side_N in (height_N, width_N))
+    fits_N = (rows_N > 0) & (columns_N > 0) & (rows_N <= FULL_SIDE) & (columns_N <= FULL_SIDE)
+    rows_N, columns_N = rows_N * fits_N, columns_N * fits_N
+
+    # How often each colour occurs in each cell; tokens outside are counted in a spare place.
+    cell_NS = at_S // scale_N[:, None]
+    down_NS = (at_S < height_N[:, None]) & (cell_NS < rows_N[:, None])
+    right_NS = (at_S < width_N[:, None]) & (cell_NS < columns_N[:, None])
+    inside_NSS = down_NS[:, :, None] & right_NS[:, None]
+    cells = FULL_SIDE**2
+    place_NSS = (moved_NSS.long() - FIRST_COLOR) * cells + FULL_SIDE * cell_NS[:, :, None] + cell_NS[:, None]
+    place_NSS = torch.where(inside_NSS, place_NSS, COLORS * cells)
+    counts_NK = torch.zeros(count, COLORS * cells + 1, dtype=torch.int32, device=device)
+    ones = torch.ones(1, 1, dtype=torch.int32, device=device).expand(count, LARGE_SIDE**2)
+    counts_NK.scatter_add_(1, place_NSS.flatten(1), ones)
+    counts_NCT = counts_NK[:, :-1].view(count, COLORS, cells)
+    # Of equal counts the first colour: made different, since `argmax` may take any.
+    first_C = torch.arange(COLORS - 1, -1, -1, dtype=torch.int32, device=device)[:, None]
+    color_NT = (counts_NCT * COLORS + first_C).argmax(1)
+    canvas_NT = torch.where(counts_NCT.any(1), color_NT + FIRST_COLOR, 0).to(torch.uint8)
+
+    here_NS = at_S - where.top_N[:, None], at_S - where.left_N[:, None]
+    covered = [
+        (at >= 0) & (at < side_N[:, None]) for at, side_N in zip(here_NS, (height_N, width_N), strict=True)
+    ]
+    return canvas_NT, (covered[0][:, :, None] & covered[1][:, None]).flatten(1)
+
+
+def _log_odds(found_NT: Tensor, inside_NT: Tensor, answer_NT: Tensor) -> Tensor:
+    """Of answers, from the log-probabilities of their tokens: the tokens of one cell count as one."""
+    mean_N = torch.where(inside_NT, found_NT, 0.0).sum(1) / inside_NT.sum(1).clamp(min=1)
+    sure_N = mean_N * (answer_NT > 0).sum(1)
+    sure_N = torch.where(inside_NT.any(1), sure_N, -100.0).clamp(max=-1e-7)
+    return sure_N - torch.log(-torch.expm1(sure_N))
