@@ -90,8 +90,8 @@ class Slots:
         if not len(slots):
             return
         draw = self.stream.draw(self.numbers[slots], self.turn[slots])
-        rows = [slots, draw.pair_N, draw.row_N, draw.top_N, draw.left_N, draw.scale_N]
-        columns = np.stack(rows).astype(np.int64)
+        where = (draw.top_N, draw.left_N, draw.scale_N)
+        columns = np.stack([slots, draw.pair_N, draw.row_N, *where]).astype(np.int64)
         at, pair, row, top, left, scale = to_device(columns, self.inputs_BT.device)
         scales = None if self.stream.scales == 1 else scale
         inputs, targets = view_tokens(self.bank, self.keys, pair, row, top, left, self.side, scale_N=scales)

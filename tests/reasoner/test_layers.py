@@ -147,8 +147,8 @@ def test_no_two_positions_coincide() -> None:
 
 
 def test_a_canvas_too_large_is_refused() -> None:
-    with pytest.raises(CharmError, match="got 31"):
-        coordinates(31, 16, "1d")
+    with pytest.raises(CharmError, match="got 65"):
+        coordinates(65, 16, "1d")
 
 
 @pytest.mark.parametrize("rope", ["1d", "2d"])

@@ -388,7 +388,7 @@ def test_every_preset_takes_a_step_at_reduced_size(name: str, tmp_path: Path) ->
     rank = 32 if config.memory.rank == 512 else min(config.memory.rank, 8)
     small = replace(
         config,
-        data=toy.data,
+        data=replace(toy.data, canvas="large" if config.reasoner.kind == "vit" else "fit"),
         reasoner=replace(
             config.reasoner, width=32, heads=2, inner_multiple=32, layers=min(config.reasoner.layers, 2)
         ),

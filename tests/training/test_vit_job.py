@@ -1,0 +1,173 @@
+"""A vit is trained, resumed, evaluated, shown and adapted by the same commands as every reasoner."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from charm.adaptation.loop import Adaptation, Recipe, recipe_for
+from charm.adaptation.solve import Clock, SolveOptions, Solver
+from charm.arc.presets import preset
+from charm.arc.run import arc_job, train
+from charm.bench.training import flops, measure_job
+from charm.devices import place
+from charm.domains import PageWishes
+from charm.evaluation.predict import Request, predict
+from charm.evaluation.protocols import protocol_named
+from charm.evaluation.run import evaluate_run
+from charm.model import CharmModel
+from charm.reasoner.config import ReasonerConfig, loopvit, varc
+from charm.report.pages import write_arc_page
+from charm.runs.checkpoint import folder_of, newest_checkpoint
+from charm.tasks.dataset import load_dataset
+from charm.tasks.keys import MemoryConfig
+from charm.tasks.sources import load_source
+from charm.training.config import TrainConfig
+from tests.toy import toy_config, write_toy_tasks
+
+TINY = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}
+
+
+def quiet(text: str) -> None:
+    pass
+
+
+def vit_config(folder: Path, base_reasoner: ReasonerConfig | None = None, **changes: object) -> TrainConfig:
+    """`varc-arc1` on toy tasks, trained on their demonstrations, with a tiny model."""
+    base, published = toy_config(write_toy_tasks(folder / "tasks", 2)), preset("varc-arc1")
+    data = replace(base.data, augment="pseudo-tasks", views=51, canvas="large", scales=0)
+    return replace(
+        published,
+        data=data,
+        reasoner=replace(base_reasoner or varc(), **TINY),
+        memory=MemoryConfig(design="table", rank=16),
+        optimizer=replace(published.optimizer, lr=1e-2, row_lr=1e-2, warmup=2),
+        **{"device": "cpu", "steps": 4, "batch": 4, "checkpoint_every": 2, "log_every": 2, **changes},
+    )
+
+
+def test_a_resumed_vit_ends_with_the_same_bits(tmp_path: Path) -> None:
+    config = vit_config(tmp_path, replace(loopvit(), recurrences=2, horizon=2))
+    with place("cpu") as here:
+        train(config, tmp_path / "whole", here, say=quiet)
+        train(config, tmp_path / "parts", here, say=quiet)
+        shutil.rmtree(folder_of(tmp_path / "parts", 4))
+        train(config, tmp_path / "parts", here, resume=True, say=quiet)
+    whole, parts = (
+        CharmModel.from_pretrained(folder_of(tmp_path / name, 4)).state_dict() for name in ("whole", "parts")
+    )
+    assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    assert whole["memory.residual.rows.weight"].shape == (1 + 2 * 51, 16)
+
+
+def test_training_lowers_the_loss_and_510_votes_answer_each_question(tmp_path: Path) -> None:
+    config = vit_config(tmp_path, steps=30)
+    with place("cpu") as here:
+        job = arc_job(config, here, say=quiet)
+        losses = [job.update(step)["loss"].item() for step in range(30)]
+        assert sum(losses[-5:]) < 0.8 * sum(losses[:5])
+        data = load_dataset(replace(config.data, tasks=("toy1",)), job.data.instances)
+        request = Request(job.model, data, config.evaluate_loops, batch=51)
+        votes = predict(request, here)
+    assert sorted(votes) == list(range(1, 11))
+    assert sum(map(len, votes.values())) == 510
+    assert all(len(np.unique(one.row_V)) == 51 for one in votes.values())
+    assert all(np.isfinite(votes[draw].logit_V).all() for draw in votes)
+    # Other placements, other answers.
+    assert any(
+        not np.array_equal(votes[1].candidates.hash_K, votes[draw].candidates.hash_K) for draw in range(2, 11)
+    )
+
+
+def test_a_perfect_answer_is_read_back_through_all_views_and_placements(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that copies its input, with the boundary of an output."""
+    config = vit_config(tmp_path)
+
+    def copy(self, state, tokens, task, side):  # type: ignore[no-untyped-def]
+        canvas = tokens.view(-1, side, side).long()
+        edge = torch.zeros_like(canvas)
+        edge[:, 1:] |= canvas[:, :-1]
+        edge[:, :, 1:] |= canvas[:, :, :-1]
+        answer = torch.where(canvas > 0, canvas, (edge > 0).long())
+        return state, 9.0 * torch.nn.functional.one_hot(answer.flatten(1), 12), torch.zeros(len(tokens))
+
+    monkeypatch.setattr("charm.reasoner.vit.Vit.forward", copy)
+    with place("cpu") as here:
+        data = load_dataset(config.data)
+        model = arc_job(config, here, say=quiet, data=data).model
+        votes = predict(Request(model, data, (1, 2, 3), batch=60), here)
+    inputs = [pair.input for task in load_source(str(tmp_path / "tasks")).tasks for pair in task.test]
+    for one in votes.values():
+        assert len(one.candidates) == 2
+        for number, grid in enumerate(inputs):
+            (place_,) = np.flatnonzero(one.candidates.question_K == number)
+            assert np.array_equal(one.candidates.grid(int(place_)), grid)
+
+
+def test_eval_and_the_page_serve_a_vit(tmp_path: Path) -> None:
+    run, config = tmp_path / "run", vit_config(tmp_path, replace(varc(), placements=2))
+    config = replace(config, data=replace(config.data, views=6))
+    with place("cpu") as here:
+        train(config, run, here, say=quiet)
+        found = evaluate_run(run, "standard", protocol_named("standard"), here)
+    assert found is not None
+    assert found["protocol"]["loops"] == (1, 2)
+    assert found["puzzles"] == 2
+    page = write_arc_page([run], tmp_path / "page.html", PageWishes(films=1, device="cpu"))
+    assert "toy0" in Path(page).read_text()
+
+
+def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path) -> None:
+    run, config = tmp_path / "run", vit_config(tmp_path, replace(varc(), placements=2))
+    with place("cpu") as here:
+        train(config, run, here, say=quiet)
+        task = load_source(str(tmp_path / "tasks" / "toy0.json")).tasks[0]
+        task = replace(task, id="new")
+        for saved in (run, newest_checkpoint(run)):  # a saved model alone shows no configuration of data
+            solver = Solver(saved, SolveOptions(steps=3, batch=4, views=51, mode="full"), here)
+            base = {name: value.clone() for name, value in solver.base.items()}
+            data = solver.prepare(task)
+            assert data.question_sides == (64,)
+            assert len(data.instances.rows("new")) == 51
+            solution = solver.solve(task, Clock(600.0))
+            assert solution.updates == 3
+            assert solution.views == 51
+            (candidates,) = solution.answers.values()
+            assert 0 < sum(one.votes for one in candidates) <= 2 * 51
+            moved = {name for name, value in solver.shared.items() if not torch.equal(value, base[name])}
+            assert {"reasoner.positions", "reasoner.head.weight"} <= moved
+            solver.prepare(task)
+            assert all(torch.equal(value, base[name]) for name, value in solver.shared.items())
+
+
+def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
+    recipe = recipe_for(varc(), Recipe(steps=10, batch=4, warmup=0))
+    assert (recipe.shared_lr, recipe.row_lr, recipe.shared_decay, recipe.rows) == (3e-4, 3e-4, 0.0, "adamw")
+    assert recipe_for(preset("arc1").reasoner, Recipe()) == Recipe()
+    config = vit_config(tmp_path)
+    with place("cpu") as here:
+        job = arc_job(config, here, say=quiet)
+        adaptation = Adaptation(job.model, job.data, recipe, "full", here)
+        rates = []
+        for passed in (0.0, 0.5, 1.0):
+            adaptation.passed = passed
+            adaptation.update()
+            rates.append([group["lr"] for one in adaptation.optimizers for group in one.param_groups])
+    assert np.allclose(rates, [[3e-4, 3e-4], [1.5e-4, 1.5e-4], [0, 0]])
+
+
+def test_speed_is_measured_in_flops_of_its_shape(tmp_path: Path) -> None:
+    config = vit_config(tmp_path)
+    with place("cpu") as here:
+        found = measure_job("tiny", "large", config, lambda: arc_job(config, here, quiet), here, 0.01)
+    assert [side.side for side in found.sides] == [64]
+    assert found.training > 0
+    forward, training = flops(varc(), 64)
+    # Ten layers, 1,025 positions: maps of 4 x 512 x 512 and 2 x 512 x 512, and attention; symbols in and out.
+    assert forward == 10 * (2 * 1025 * 6 * 512**2 + 4 * 1025**2 * 512) + 4 * 1024 * 48 * 512
+    assert training == 3 * forward
