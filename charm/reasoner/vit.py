@@ -137,7 +137,8 @@ class Vit(nn.Module):
         """
         weight_DKD = self.patch.weight.unflatten(1, (PATCH**2, -1))
         terms_KVD = torch.einsum("vi,oki->kvo", self.tokens, weight_DKD)
-        which_BPKV = F.one_hot(patches_BPK.long(), self.config.vocab).to(self.compute_dtype)
+        symbols_V = torch.arange(self.config.vocab, device=patches_BPK.device)
+        which_BPKV = (patches_BPK[..., None] == symbols_V).to(self.compute_dtype)
         x_BPD = which_BPKV.flatten(2) @ terms_KVD.flatten(0, 1).to(self.compute_dtype)
         return x_BPD + (self.patch.bias + self.positions).to(self.compute_dtype)
 
