@@ -157,7 +157,7 @@ def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
         for passed in (0.0, 0.5, 1.0):
             adaptation.passed = passed
             adaptation.update()
-            rates.append([group["lr"] for one in adaptation.optimizers for group in one.param_groups])
+            rates.append([group["lr"] for one in adaptation.optimizers.all for group in one.param_groups])
     assert np.allclose(rates, [[3e-4, 3e-4], [1.5e-4, 1.5e-4], [0, 0]])
 
 
