@@ -22,6 +22,7 @@ from typing import Any, get_args
 import torch
 
 from charm.adaptation.run import run_stream
+from charm.config import read_run_config
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
@@ -50,16 +51,8 @@ def run_one(
     `at_once` is how many runs share the machine, which its seconds depend on.
     """
     began = time.monotonic()
-    try:
-        learn = _learn_stream if variant.base else _train_and_ask
-        found = learn(variant, seed, shelf, here, say)
-    except CharmError as error:
-        if "resume with the same settings" in str(error):
-            raise CharmError(
-                f"{shelf.run_folder(variant, seed)} is half-finished with other settings; delete it to begin again, "
-                f"or use another --out"
-            ) from error
-        raise
+    learn = _learn_stream if variant.base else _train_and_ask
+    found = learn(variant, seed, shelf, here, say)
     if found is None:
         return False
     if here.is_main:
@@ -86,7 +79,12 @@ def _train_and_ask(
 ) -> Result | None:
     config, out = shelf.config(variant, seed), shelf.run_folder(variant, seed)
     domain, size = variant.domain, variant.size(shelf.size)
-    engine = domain.get("train")(config, out, here, (out / "config.json").is_file(), say)
+    begun = (out / "config.json").is_file()
+    if begun and identity(read_run_config(out, type(config))) != identity(config):
+        raise CharmError(
+            f"{out} is half-finished with other settings; delete it to begin again, or use another --out"
+        )
+    engine = domain.get("train")(config, out, here, begun, say)
     if engine.step < config.steps:
         return None
     parameters = _parameters(config, engine.job)
