@@ -1,7 +1,8 @@
 """Learning tasks nobody trained on: the one loop behind solving and behind every continual-learning method.
 
 Which weights may move is a scope: "rows" are the new tasks' own vectors and instance rows, "composition" adds the
-memory's shared weights, "full" adds the reasoner. Rows of other tasks never move.
+memory's shared weights, "full" adds the reasoner; "matrices" and "feed-forward" add those of the reasoner's blocks.
+Rows of other tasks never move. How shared weights move is a form (`charm.adaptation.forms`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 
+from charm.adaptation.forms import Form
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
@@ -31,7 +33,7 @@ from charm.training.optimizers import cosine
 from charm.training.refinement import refine_prepared
 from charm.training.slots import Slots, fill_slots, pick_slots
 
-Scope = Literal["rows", "composition", "full"]
+Scope = Literal["rows", "composition", "full", "matrices", "feed-forward"]
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,10 @@ def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter
     """The shared weights that a scope lets move, by name: dense ones that belong to no single task."""
     if scope == "rows":
         return {}
+    if scope in ("matrices", "feed-forward"):
+        blocks = {n: p for n, p in model.named_parameters() if n.startswith("reasoner.blocks.")}
+        by_layer = scope == "feed-forward"
+        return {n: p for n, p in blocks.items() if (".feed_forward." in n if by_layer else p.dim() == 2)}
     if scope == "composition" and not isinstance(model.memory, CoSE):
         raise CharmError("a memory that is only a table has no composition; the scope may be 'full'")
     part: nn.Module = model if scope == "full" else model.memory
@@ -157,7 +163,8 @@ class Adaptation:
     """A model that is learning the demonstrations of some tasks, update by update.
 
     `anchor` holds shared weights back; with `rehearsal` every second update is a batch of that data instead, which
-    moves shared weights only. `seed` sets this adaptation apart from others with the same recipe.
+    moves shared weights only. `seed` sets this adaptation apart from others with the same recipe. `form` is how shared
+    weights move, freely if not given.
     """
 
     def __init__(
@@ -170,11 +177,13 @@ class Adaptation:
         anchor: Anchor | None = None,
         rehearsal: Dataset | None = None,
         seed: int = 0,
+        form: Form | None = None,
     ) -> None:
         self.model, self.recipe, self.anchor = model, recipe, anchor
+        self.form = form or Form(shared_parameters(model, scope))
         self.settings = Refinement.of(model.config.reasoner, recipe.batch, recipe.halt_weight)
         self.seed = keyed.key_of("adaptation", recipe.seed, seed)
-        self.optimizers = adaptation_optimizers(model, recipe, scope, place)
+        self.optimizers = adaptation_optimizers(model, recipe, self.form, place)
         self.graphs = UpdateGraphs(model, say) if place.device.type == "cuda" else None
         filling = (recipe.batch, self.seed, place.device)
         self.slots = fill_slots(model, data, *filling)
@@ -207,9 +216,11 @@ class Adaptation:
         metrics = refine_prepared(self.model, slots, self.settings)
         if self.anchor is not None:
             self.anchor.add_gradients()
+        self.form.after_backward()
         # A rehearsed example reads rows of the base, which must stay as they are.
         rehearsed = any(slots is group for group in self.rehearsal.values())
         self.optimizers.step(self.optimizers.all[len(private_tables(self.model)) :] if rehearsed else None)
+        self.form.after_step()
         return metrics
 
     def close(self) -> None:
@@ -232,6 +243,7 @@ class Adaptation:
         }
         for start, group in self._all_slots().items():
             tensors |= {f"{start}/{name}": value for name, value in group.state().items()}
+        tensors |= {f"form/{name}": value for name, value in self.form.state().items()}
         if self._measured:
             tensors["measured"] = torch.stack(self._measured)
         return {**tensors, "updates": torch.tensor(self.updates)}
@@ -242,6 +254,9 @@ class Adaptation:
         for start, group in self._all_slots().items():
             found = {name: v for name, v in tensors.items() if name.startswith(f"{start}/")}
             group.restore({name.rpartition("/")[2]: value for name, value in found.items()})
+        with torch.no_grad():
+            for name, value in self.form.state().items():
+                value.copy_(tensors[f"form/{name}"])
         if "measured" in tensors:
             self._measured = list(tensors["measured"].to(self.model.canvas.initial.device))
         self.updates = int(tensors["updates"])
@@ -251,9 +266,8 @@ class Adaptation:
         return slots | {f"rehearsal/{side}": group for side, group in self.rehearsal.items()}
 
 
-def adaptation_optimizers(model: CharmModel, recipe: Recipe, scope: Scope, place: Place) -> OptimizerSet:
+def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: Place) -> OptimizerSet:
     """One optimizer for each private table, then one for shared weights; everything else is frozen."""
-    shared = list(shared_parameters(model, scope).values())
     tables = private_tables(model)
     if not tables:
         raise CharmError("this model's memory has no rows of its own for a new task")
@@ -261,7 +275,7 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, scope: Scope, place
     for table in tables.values():
         table.sparse = True  # only rows that were read have a gradient, so only they can move
         table.weight.requires_grad_(True)
-    for parameter in shared:
+    for parameter in form.shared.values():
         parameter.requires_grad_(True)
     vectors = {"lr": recipe.task_lr, "betas": recipe.betas}
     rows: dict[str, Any] = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
@@ -274,7 +288,11 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, scope: Scope, place
         else Part(of_rows, [{"params": [table.weight], **rows}])
         for name, table in tables.items()
     ]
-    dense = {"lr": recipe.shared_lr, "betas": recipe.betas, "weight_decay": recipe.shared_decay}
+    dense = {
+        "lr": recipe.shared_lr,
+        "betas": recipe.betas,
+        "weight_decay": recipe.shared_decay if form.decays else 0.0,
+    }
     on_gpu = place.device.type == "cuda"  # where updates are recorded
-    parts.append(Part(AdamW, [{"params": shared, **dense}], {"capturable": on_gpu}))
+    parts.append(Part(AdamW, [{"params": form.moved(), **dense}], {"capturable": on_gpu}))
     return OptimizerSet(parts, rates_on=place.device if on_gpu else None)

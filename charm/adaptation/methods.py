@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -12,6 +14,7 @@ from charm.adaptation.loop import Anchor, Scope, shared_parameters
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.model import CharmModel
+from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.config import Refinement, TrainConfig
 from charm.training.refinement import refine_slots
@@ -38,23 +41,29 @@ class Method:
 
     scopes: tuple[Scope, ...] = ("composition", "full")
     """What it may move besides the tasks' own rows; the first is the default."""
-    anchor: Callable[[Base, Scope, int], Anchor] | None = None
-    """What pulls shared weights back to the base, made before the first stage: (base, scope, batch)."""
+    anchor: Callable[[Base, Scope, int, float | None], Anchor] | None = None
+    """What pulls shared weights back to the base, made before the first stage: (base, scope, batch, strength)."""
+    form: Literal["free", "low rank", "units"] = "free"
+    """How shared weights move."""
     rehearses: bool = False
     """Every second update is a pretraining batch."""
+    replays: bool = False
+    """Every second update is a batch of earlier tasks, from a buffer of them."""
     restores: bool = False
     """Each task starts from the base; there is no single model in the end."""
     joint: bool = False
     """All tasks are learned together, for as many updates as one after the other."""
 
 
-def l2sp(base: Base, scope: Scope, batch: int) -> Anchor:
+def l2sp(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
     """Every shared weight is pulled to the base alike."""
-    return Anchor(list(shared_parameters(base.model, scope).values()), L2SP_STRENGTH)
+    strength = L2SP_STRENGTH if strength is None else strength
+    return Anchor(list(shared_parameters(base.model, scope).values()), strength)
 
 
-def ewc(base: Base, scope: Scope, batch: int) -> Anchor:
+def ewc(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
     """Shared weights are pulled to the base by how much pretraining batches care for them."""
+    strength = EWC_STRENGTH if strength is None else strength
     parameters = list(shared_parameters(base.model, scope).values())
     settings = Refinement.of(base.model.config.reasoner, batch, base.config.halt_weight)
     seed = base.config.seed
@@ -67,7 +76,7 @@ def ewc(base: Base, scope: Scope, batch: int) -> Anchor:
         # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
         refine_slots(base.model, pick_slots(slots, seed, number), settings, number, seed)
 
-    return Anchor(parameters, EWC_STRENGTH, diagonal_fisher(parameters, backward, FISHER_BATCHES))
+    return Anchor(parameters, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
 
 
 def diagonal_fisher(
@@ -92,7 +101,23 @@ METHODS = {
     "l2sp": Method(anchor=l2sp),
     "ewc": Method(anchor=ewc),
     "rehearsal": Method(rehearses=True),
+    "replay": Method(replays=True),
+    "lora": Method(scopes=("matrices",), form="low rank"),
+    "sparse": Method(scopes=("feed-forward",), form="units"),
 }
+
+
+def reservoir(stages: int, size: int, seed: int) -> list[int]:
+    """Which of the first `stages` tasks a buffer of this many tasks holds: each with the same chance (Vitter 1985)."""
+    kept: list[int] = []
+    drawn = keyed.uniform(keyed.key_of("reservoir", seed), np.arange(stages))
+    for number in range(stages):
+        place = int(drawn[number] * (number + 1))
+        if number < size:
+            kept.append(number)
+        elif place < size:
+            kept[place] = number
+    return kept
 
 
 def method_named(name: str, scope: Scope | None = None) -> tuple[Method, Scope]:

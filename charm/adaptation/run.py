@@ -32,6 +32,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from charm.adaptation.drift import changed_values, distance, snapshot
+from charm.adaptation.forms import Form, LowRank, Units, Usage, unit_usage
 from charm.adaptation.loop import (
     Adaptation,
     Recipe,
@@ -41,7 +42,7 @@ from charm.adaptation.loop import (
     shared_parameters,
     updated_parameters,
 )
-from charm.adaptation.methods import METHODS, Base, method_named
+from charm.adaptation.methods import FISHER_BATCHES, METHODS, Base, method_named, reservoir
 from charm.adaptation.results import summarize, write_matrices
 from charm.adaptation.streams import left_out, load_stream
 from charm.config import to_json
@@ -101,6 +102,14 @@ class StreamOptions(EngineConfig):
     """Views that vote on the base's own puzzles."""
     base_tasks: int = 60
     """How many of the base's own puzzles tell whether it forgets."""
+    strength: float | None = None
+    """Of the pull to the base, for l2sp and ewc; the method's own if not given."""
+    buffer: int = 10
+    """Earlier tasks that replay keeps."""
+    rank: int = 8
+    """Of the change that lora makes to each matrix."""
+    units: int = 32
+    """Of each feed-forward layer that sparse lets learn."""
     recheck_every: int = 15
     """Stages between evaluations of the whole stream and of the base's own puzzles."""
     data: Path | None = None
@@ -108,7 +117,10 @@ class StreamOptions(EngineConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("evaluate_views", "base_views", "base_tasks", "recheck_every"):
+        for name in (
+            *("evaluate_views", "base_views", "base_tasks", "recheck_every"),
+            *("buffer", "rank", "units"),
+        ):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
         if self.tasks < 0 or self.views < 0:
@@ -239,8 +251,11 @@ class StreamJob(Job):
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
         before = Base(self.model, self.config, lambda: self._load(self.config.data), place)
         make = self.method.anchor
-        self.anchor = make(before, self.scope, options.recipe.batch) if make else None
+        self.anchor = make(before, self.scope, options.recipe.batch, options.strength) if make else None
         self.rehearsal = before.pretraining() if self.method.rehearses else None
+        self.background: Usage | None = None  # which units pretraining uses
+        if self.method.form == "units":
+            self.background = self._usage(before.pretraining(), FISHER_BATCHES, self.config.seed)
         self.adaptation: Adaptation | None = (
             None  # of the stage in progress; joint learning keeps one for all
         )
@@ -307,10 +322,34 @@ class StreamJob(Job):
             task = self.stream.tasks[stage]
             seed = keyed.key_of(task.id)
             self.data = self._assemble(TaskSet(evaluate=(task,)), self.data_config)
+        if self.method.replays:
+            kept = reservoir(stage, self.options.buffer, self.options.recipe.seed)
+            tasks = tuple(self.stream.tasks[number] for number in kept)
+            self.rehearsal = self._assemble(TaskSet(evaluate=tasks), self.data_config) if kept else None
         return Adaptation(
-            *(self.model, self.data, self.options.recipe, self.scope),
-            *(self.place, self.anchor, self.rehearsal, seed),
+            *(self.model, self.data, self.options.recipe, self.scope, self.place),
+            *(self.anchor, self.rehearsal, seed, self._form(seed)),
         )
+
+    def _form(self, seed: int) -> Form:
+        """How shared weights may move in a stage that begins now."""
+        if self.method.form == "low rank":
+            return LowRank(self.shared, self.options.rank, seed)
+        if self.background is not None:
+            return Units(self.shared, self._usage(self.data, 4, seed), self.background, self.options.units)
+        return Form(self.shared)
+
+    def _usage(self, data: Dataset, batches: int, seed: int) -> Usage:
+        return unit_usage(self.model, data, self.options.recipe.batch, batches, seed)
+
+    def kept_bytes(self) -> int:
+        """What the method keeps besides the model: copies of the base, importances, counts, examples."""
+        tensors = [] if self.anchor is None else [*self.anchor.base, *(self.anchor.importance or [])]
+        tensors += list(self.background.counts.values()) if self.background else []
+        if self.rehearsal is not None:
+            bank = self.rehearsal.bank
+            tensors += [bank.cells, bank.shape]
+        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
     def _learned(self, stage: int) -> tuple[str, ...]:
         """The tasks whose rows move in this stage (from 0)."""
@@ -324,11 +363,12 @@ class StreamJob(Job):
         learning = time.monotonic() - self.began
         if not math.isfinite(loss):
             raise CharmError(f"{when}: the loss is {loss}; earlier stages are unharmed")
+        private, _ = updated_parameters(self.model, self.scope, task.id)
+        shared, kept = adaptation.form.count(), self.kept_bytes()
         scores = None
         if not self.method.joint:
             self.close()
             scores = self._score(self.data, answers_of([task]), self.options.evaluate_views)
-        private, shared = updated_parameters(self.model, self.scope, task.id)
         record: dict[str, Any] = {
             "stage": number,
             "task": task.id,
@@ -337,6 +377,7 @@ class StreamJob(Job):
             "exact_accuracy": exact,
             "private_parameters": private,
             "shared_parameters": shared,
+            "kept_bytes": kept,
             "views": len(self.model.instances.rows(task.id)),
             "changed_values": self._changed(self._learned(number - 1), when),
             "distance": distance(self.base, self.shared),

@@ -25,6 +25,13 @@ def adapt(
     steps: int = 1000,
     batch: int = 128,
     views: Annotated[int, flag(default="as many as the base had")] = 0,
+    task_lr: float = 1e-2,
+    row_lr: float = 1e-2,
+    shared_lr: float = 1e-4,
+    strength: Annotated[float | None, flag(default="0.1 for l2sp, 0.01 for ewc")] = None,
+    buffer: int = 10,
+    rank: int = 8,
+    units: int = 32,
     recheck_every: int = 15,
     device: Device = "auto",
     out: Annotated[Path | None, flag("DIR", "RUN/adapt/STREAM")] = None,
@@ -43,7 +50,7 @@ def adapt(
     Args:
         run: folder of the base run.
         stream: arc2-training (233 tasks), arc2-evaluation (114), a source, or a file or folder of tasks.
-        method: memory-only, oracle, joint, naive, l2sp, ewc or rehearsal.
+        method: memory-only, oracle, joint, naive, l2sp, ewc, rehearsal, replay, lora or sparse.
         scope: what learns: the task's rows (rows), also the memory's shared weights (composition), or all (full).
         halt_weight: weight of the halting loss; the paper compares 0 and 0.5.
         seed: seed for the order of the stream and of the examples.
@@ -51,12 +58,26 @@ def adapt(
         steps: updates for each task.
         batch: examples in an update.
         views: views of each task to learn.
+        task_lr: learning rate of the task's vector.
+        row_lr: learning rate of the task's instance rows.
+        shared_lr: learning rate of shared weights.
+        strength: strength of the pull to the base, for l2sp and ewc.
+        buffer: earlier tasks to keep, for replay.
+        rank: rank of the change to each matrix, for lora.
+        units: units to learn of each feed-forward layer, for sparse.
         recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
         out: folder for the comparison, also of several bases; this run gets a subfolder.
     """
     from charm.adaptation.loop import Recipe
     from charm.adaptation.methods import method_named
-    from charm.adaptation.results import gather, memory_name, results_table, runs_in, write_results
+    from charm.adaptation.results import (
+        gather,
+        memory_name,
+        results_table,
+        runs_in,
+        settings_of,
+        write_results,
+    )
     from charm.adaptation.run import StreamOptions, run_stream
     from charm.config import to_json
     from charm.devices import place
@@ -64,14 +85,19 @@ def adapt(
     from charm.training.config import read_config
 
     _, chosen = method_named(method, scope)
-    recipe = Recipe(steps, batch, halt_weight=halt_weight, seed=seed)
+    rates = {"task_lr": task_lr, "row_lr": row_lr, "shared_lr": shared_lr}
+    recipe = Recipe(steps, batch, halt_weight=halt_weight, seed=seed, **rates)
     options = StreamOptions(
-        stream, method, chosen, recipe, tasks, views, recheck_every=recheck_every, data=data
+        *(stream, method, chosen, recipe, tasks, views),
+        **{"strength": strength, "buffer": buffer, "rank": rank, "units": units},
+        recheck_every=recheck_every,
+        data=data,
     )
     name = Path(stream).resolve().stem if Path(stream).exists() else stream.replace("/", "-")
     compared = out or run / "adapt" / name
     memory = memory_name(to_json(read_config(run).memory)).lower().replace("=", "")
-    parts = (*re.findall(r"\w+", memory), method, chosen, f"h{halt_weight:g}", f"s{seed}")
+    own = settings_of(to_json(options)).replace(" ", "").split(",")
+    parts = (*re.findall(r"\w+", memory), method, chosen, *filter(None, own), f"h{halt_weight:g}", f"s{seed}")
     folder = compared / "-".join(parts)
     with place(device) as here:
         found = run_stream(run, folder, options, here, say)

@@ -49,6 +49,8 @@ def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
         *("table.md", "results.json", "parameters.png", "retained.png"),
     }
     assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == 2
+    adapt(base, method="replay", buffer=1, shared_lr=1e-3, **small)  # type: ignore[arg-type]
+    assert (tmp_path / "out" / "cose-r8-replay-composition-buffer1-shared_lr0.001-h0-s0" / "R.npz").is_file()
     with pytest.raises(CharmError, match="no method"):
         adapt(base, method="best", **small)  # type: ignore[arg-type]
 

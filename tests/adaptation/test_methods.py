@@ -35,6 +35,10 @@ def test_methods_are_the_papers() -> None:
         "oracle": ("full",),
         "joint": ("full",),
         **dict.fromkeys(("naive", "l2sp", "ewc", "rehearsal"), both),
+        # Not the paper's, but the field's.
+        "replay": both,
+        "lora": ("matrices",),
+        "sparse": ("feed-forward",),
     }
 
 

@@ -29,6 +29,9 @@ RECIPE = Recipe(steps=3, batch=4, warmup=2, shared_lr=1e-2)
 OPTIONS = StreamOptions("", recipe=RECIPE, tasks=3, evaluate_views=4, base_views=4, recheck_every=2)
 
 
+OTHERS = ("rehearsal", "replay", "lora", "sparse")
+
+
 class Killed(Exception):
     pass
 
@@ -96,7 +99,7 @@ def stages(out: Path) -> list[dict[str, Any]]:
     [
         ("oracle", None),
         ("joint", None),
-        *((m, s) for m in ("naive", "l2sp", "ewc", "rehearsal") for s in ("composition", "full")),
+        *((m, s) for m in ("naive", "l2sp", "ewc", "rehearsal", "replay") for s in ("composition", "full")),
     ],
 )
 def test_methods_that_move_shared_weights(
@@ -128,15 +131,50 @@ def test_methods_that_move_shared_weights(
         assert found["base after"] is not None
 
 
+@pytest.mark.parametrize(("method", "scope"), [("lora", "matrices"), ("sparse", "feed-forward")])
+def test_methods_that_move_a_part_of_the_reasoner(
+    base: Path, unseen: Path, tmp_path: Path, method: str, scope: str
+) -> None:
+    found = learn(base, tmp_path / "out", unseen, method=method, tasks=2, rank=2, units=3)
+    assert found["scope"] == scope
+    assert (
+        found["settings"] == {"lora": "rank 2, shared_lr 0.01", "sparse": "units 3, shared_lr 0.01"}[method]
+    )
+    assert found["changed_values"] > 0
+    model = CharmModel.from_pretrained(newest_checkpoint(base))
+    shared = shared_parameters(model, found["scope"])
+    if method == "lora":
+        count = sum(2 * sum(matrix.shape) for matrix in shared.values())
+    else:
+        width = model.config.reasoner.inner_width
+        count = sum(3 * tensor.numel() // width for tensor in shared.values())
+    assert {one["shared_parameters"] for one in stages(tmp_path / "out")} == {count}
+
+
+def test_methods_tell_what_they_keep(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """Besides the model: nothing, a copy of the base, two of it, or the pairs of the tasks in the buffer."""
+    kept = {}
+    for method in ("naive", "l2sp", "ewc", "replay"):
+        learn(base, tmp_path / method, unseen, method=method, buffer=1)
+        kept[method] = [one["kept_bytes"] for one in stages(tmp_path / method)]
+    shared = shared_parameters(CharmModel.from_pretrained(newest_checkpoint(base)), "composition")
+    copy = 4 * sum(parameter.numel() for parameter in shared.values())
+    assert kept["naive"] == [0, 0, 0]
+    assert kept["l2sp"] == [copy] * 3
+    assert kept["ewc"] == [2 * copy] * 3
+    assert kept["replay"][0] == 0
+    assert 0 < kept["replay"][2] < 10_000
+
+
 def newest_state(out: Path) -> Path:
     return folder_of(out, steps_of(out)[-1]) / "stream.safetensors"
 
 
 def test_every_method_is_tested_above() -> None:
-    assert set(METHODS) == {"memory-only", "oracle", "joint", "naive", "l2sp", "ewc", "rehearsal"}
+    assert set(METHODS) == {"memory-only", "oracle", "joint", "naive", "l2sp", "ewc", *OTHERS}
 
 
-@pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", "rehearsal"])
+@pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", *OTHERS])
 def test_a_killed_run_goes_on_to_the_same_end(base: Path, unseen: Path, tmp_path: Path, method: str) -> None:
     """Killed after each checkpoint and each recheck."""
     learn(base, tmp_path / "whole", unseen, method=method)
@@ -154,7 +192,7 @@ def test_a_killed_run_goes_on_to_the_same_end(base: Path, unseen: Path, tmp_path
     assert_same(tmp_path / "whole", tmp_path / "killed")
 
 
-@pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", "rehearsal"])
+@pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", *OTHERS])
 @pytest.mark.parametrize("updates", [1, 5])
 def test_a_signal_in_the_middle_of_a_stage_is_answered_with_a_checkpoint(
     base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, updates: int
