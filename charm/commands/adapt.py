@@ -28,7 +28,7 @@ def adapt(
     task_lr: float = 1e-2,
     row_lr: float = 1e-2,
     shared_lr: float = 1e-4,
-    strength: Annotated[float | None, flag(default="0.1 for l2sp, 0.01 for ewc")] = None,
+    strength: Annotated[float | None, flag("FLOAT", "0.1 for l2sp, 0.01 for ewc")] = None,
     buffer: int = 10,
     rank: int = 8,
     units: int = 32,
@@ -85,11 +85,20 @@ def adapt(
     from charm.training.config import read_config
 
     _, chosen = method_named(method, scope)
-    rates = {"task_lr": task_lr, "row_lr": row_lr, "shared_lr": shared_lr}
-    recipe = Recipe(steps, batch, halt_weight=halt_weight, seed=seed, **rates)
+    recipe = Recipe(
+        *(steps, batch),
+        halt_weight=halt_weight,
+        task_lr=task_lr,
+        row_lr=row_lr,
+        shared_lr=shared_lr,
+        seed=seed,
+    )
     options = StreamOptions(
         *(stream, method, chosen, recipe, tasks, views),
-        **{"strength": strength, "buffer": buffer, "rank": rank, "units": units},
+        strength=strength,
+        buffer=buffer,
+        rank=rank,
+        units=units,
         recheck_every=recheck_every,
         data=data,
     )
