@@ -26,12 +26,14 @@ from charm.evaluation.ranking import Candidate
 from charm.memory import CoSE, Lookup
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer, WriterLayer
+from charm.reasoner.writing import to_ask
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.votes import Votes
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.keys import ArcKey
 from charm.tasks.questions import Question
+from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.task import Task
 from charm.training.config import OptimizerConfig, solving_config
 from charm.training.engine import compiles
@@ -46,6 +48,8 @@ EARLY_SECONDS = 60.0  # shorter groups have no early answers
 FIRST_VIEWS = 8  # vote in the first round after learning
 COMPILE_SECONDS = 90.0  # groups with less time are not worth compiling for
 RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
+COMPARED = 2  # demonstrations of a task that look for the nearest known one
+READ_AT_ONCE = 65_536  # tokens
 ASKED_AT_ONCE = 512  # answers that an accelerator writes at once
 
 Loss = Callable[..., tuple[Tensor, dict[str, Tensor]]]
@@ -188,12 +192,42 @@ class WriterSolver:
 
     def _start(self, data: Dataset) -> Tensor:
         """Where the vectors of these tasks start; a task that the model knows starts at its own."""
-        known, puzzles = self.trained["memory.base.rows.weight"], self.known.instances.puzzles
-        number = {puzzle: row for row, puzzle in enumerate(puzzles)}
-        mean = known.mean(0) if self.recipe.start == "mean" else torch.zeros_like(known[0])
-        return torch.stack(
-            [known[number[task]] if task in number else mean for task in data.instances.puzzles]
-        )
+        known, instances = self.trained["memory.base.rows.weight"], self.known.instances
+        started = torch.zeros(len(data.instances.puzzles), known.shape[1], device=known.device)
+        if self.recipe.start == "mean":
+            started += known.mean(0)
+        elif self.recipe.start == "nearest":
+            started += known[self._nearest(data)]
+        for number, puzzle in enumerate(data.instances.puzzles):
+            if puzzle in instances:
+                started[number] = known[instances.number(puzzle)]
+        return started
+
+    @torch.inference_mode()
+    def _nearest(self, data: Dataset) -> Tensor:
+        """For each task, the known puzzle whose vector makes the task's shortest demonstrations likeliest."""
+        device, known, writer = self.place.device, self.known, to_ask(self.writer)
+        first = [int(known.instances.rows(puzzle)[0]) for puzzle in known.instances.puzzles]
+        task_KD = known.task(torch.tensor(first, device=device))
+        bank, keys = data.bank.to(device), data.keys().to(device)
+        puzzles = data.instances.table()[0]
+        lengths = sequence_lengths(data.bank.shape.numpy(), np.zeros(len(data.bank), bool))
+        pairs_of: dict[int, list[int]] = {}
+        for block in (block for mixture in data.mixtures.values() for block in mixture.blocks):
+            pairs_of.setdefault(int(puzzles[block.rows[0]]), []).extend(block.pairs.tolist())
+        nearest = []
+        for number, puzzle in enumerate(data.instances.puzzles):
+            chosen = sorted(set(pairs_of[number]), key=lambda pair: int(lengths[pair]))[:COMPARED]
+            likely_K = torch.zeros(len(task_KD), device=device)
+            for pair in chosen:
+                length = int(lengths[pair])
+                for some in torch.arange(len(task_KD), device=device).split(max(READ_AT_ONCE // length, 1)):
+                    ends = (torch.arange(len(some), device=device) + 1) * length
+                    row = torch.full_like(some, int(data.instances.rows(puzzle)[0]))
+                    pack = pack_pairs(bank, keys, torch.full_like(some, pair), row, ends, len(some) * length)
+                    likely_K[some] += writer.log_likelihood(pack, task_KD[some])
+            nearest.append(likely_K.argmax())
+        return torch.stack(nearest)
 
     def tokens(self, tasks: int, data: Dataset) -> int:
         """Tokens in each update: as asked for, or by device and number of tasks."""

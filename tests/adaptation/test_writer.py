@@ -125,6 +125,17 @@ def test_new_vectors_start_at_the_mean_and_known_ones_at_their_own(writer: Path,
     assert not model.memory.base.rows.weight.any()  # type: ignore[union-attr]
 
 
+def test_the_nearest_vector_is_the_one_that_fits_best(tmp_path: Path) -> None:
+    """A copy of a known task under another id starts at that task's vector."""
+    config = writer_config(tmp_path, steps=100, checkpoint_every=100)
+    train(config, tmp_path / "run", HERE, say=lambda text: None)
+    known = load_tasks([tmp_path / "tasks"])[0]
+    solver = WriterSolver(tmp_path / "run", replace(OPTIONS, writer=WriterRecipe(start="nearest")), HERE)
+    model, _ = solver.prepare([replace(task, id=f"copy{task.id}") for task in known[::-1]])
+    vectors = solver.trained["memory.base.rows.weight"]
+    assert torch.equal(model.memory.base.rows.weight, vectors.flip(0))  # type: ignore[union-attr]
+
+
 def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[Task]) -> None:
     """Answers of a group do not depend on the groups before it."""
     alone = solve(tasks[2:], writer, OPTIONS, ["cpu"])
