@@ -34,7 +34,7 @@ class Protocol:
     loops: tuple[int, ...] = (BASE_LOOPS,)
     """Refinement depths; each gives one vote per view and checkpoint."""
     order: Order | None = None
-    """What puts a candidate first: the views that propose it, or its likelihood; None: likelihood for a writer only."""
+    """What puts a candidate first: its votes, or votes times likelihood; None is the latter for a writer only."""
 
     def __post_init__(self) -> None:
         if self.views != "all" and not _is_count(self.views):

@@ -1,9 +1,9 @@
 """Ranking: the candidates of every question, best first.
 
 Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash; where the
-protocol says "likelihood", by confidence before votes. A 0 x 0 grid, a prediction that holds no grid, is a candidate
-like any other, as in the reference evaluator. Sums are taken in an order that the votes' content alone decides, so the
-ranking is bit for bit the same whatever the order of files, ranks or batches.
+protocol says "likelihood", by votes times confidence first. A 0 x 0 grid, a prediction that holds no grid, is a
+candidate like any other, as in the reference evaluator. Sums are taken in an order that the votes' content alone
+decides, so the ranking is bit for bit the same whatever the order of files, ranks or batches.
 
     K  candidates of all questions, each question's best first      V  votes of one ballot
 """
@@ -118,8 +118,8 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: Order 
     empty = shape[:, 0] == 0
     no_answer = np.zeros(len(questions), np.int64)
     no_answer[question[empty]] = votes[empty]  # a question has one 0 x 0 candidate at most
-    first_keys = (-odds, -weight) if order == "votes" else (-weight, -odds)
-    best_first = np.lexsort((hashes, *first_keys, question))  # the last key counts most
+    support = weight if order == "votes" else weight * confidence
+    best_first = np.lexsort((hashes, -odds, -weight, -support, question))  # the last key counts most
     place = np.empty(len(question), np.int64)
     place[best_first] = np.arange(len(best_first))
     return Ranking(

@@ -50,7 +50,7 @@ def test_votes_come_before_confidence_and_confidence_before_content() -> None:
     assert order(ranking, 1) == by_hash("44/44", "5", "55")
     assert order(ranking, 2) == []
     likely = rank([Ballot(votes, 10)], QUESTIONS, "likelihood")
-    assert order(likely, 0) == ["4", "3", "2", "1"]
+    assert order(likely, 0) == ["3", "4", "2", "1"]
     assert order(likely, 1) == by_hash("44/44", "5", "55")
     first = ranking.top(0, 1)[0]
     assert (first.votes, first.weight, first.confidence) == (3, 3.0, pytest.approx(0.1))
