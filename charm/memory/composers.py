@@ -1,4 +1,4 @@
-"""Composers: a base vector and the vectors that modify it become one vector.
+"""Composers combine a base vector and the vectors that modify it into one vector.
 
 Shapes: B keys, D width, E all modifiers side by side, R rank, K experts. A composer is called with the base
 [B, D] and a list of modifiers, each [B, D]; it is told the width and how many modifiers come where that
@@ -52,7 +52,7 @@ class Film(Composer):
 
 
 class FilmAdd(Composer):
-    """FiLM from the sum of the modifiers, however many there are."""
+    """FiLM from the sum of any number of modifiers."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -94,7 +94,7 @@ class Hypernetwork(Composer):
         self.down = linear(modifiers * width, rank * width)
         self.up = linear(modifiers * width, width * rank)
         self.shift = linear(modifiers * width, width)
-        # Modifiers start at zero: were both maps zero then, neither would get a gradient through the other.
+        # Modifiers start at zero; if both maps were zero too, neither would get a gradient through the other.
         truncated_normal_(self.down.bias.data, std=1 / math.sqrt(width))
 
     def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:

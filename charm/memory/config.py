@@ -1,4 +1,4 @@
-"""The choices that every memory over a structured key has."""
+"""Settings that every memory over a structured key has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 from charm.errors import CharmError
 from charm.memory.composers import COMPOSERS
 
-MOST = 2**16  # columns: a configuration from a file must not ask for the whole memory
+MOST = 2**16  # columns: a configuration from a file must not use up all memory
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class CoSEConfig:
     design: Literal["cose", "table", "separate"] = "cose"
     """cose: composition with a residual; table: one row per instance; separate: one table per field, added."""
     rank: int = 32
-    """Width of an instance row; the model's width needs no projection; 0 with cose is composition only."""
+    """Width of an instance row; at the model's width there is no projection; 0 with cose is composition only."""
     gate: bool = False
     """Let the composed vector decide how much of each residual column passes."""
     composer: str = "film"

@@ -20,7 +20,7 @@ class CoSE(MemoryModule):
 
     The composed vector carries what related keys share, the residual what belongs to one instance alone.
     Without a residual this is pure composition. The gate reads the composed vector, per column, and starts at
-    one half; without it the residual is added as it is, so that zero rows leave the composed vector.
+    one half; without it the residual is added unchanged, so that zero rows leave the composed vector.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class CoSE(MemoryModule):
         return self.composer(base_BD, modifiers)
 
     def open(self, composed_BD: Tensor) -> Tensor:
-        """How much of each column of the residual passes, [B, D] in 0..1."""
+        """The share of each column of the residual that passes, [B, D] in 0..1."""
         return torch.ones_like(composed_BD) if self.gate is None else self.gate(composed_BD).sigmoid()
 
     def forward(self, key: Key) -> Tensor:
@@ -106,7 +106,7 @@ class ParameterGroups(NamedTuple):
 
 
 def grouped_parameters(module: nn.Module) -> ParameterGroups:
-    """Divide the parameters of a module by the kind of optimizer they need."""
+    """Group the parameters of a module by the kind of optimizer they need."""
     bases = [part.base for part in module.modules() if isinstance(part, CoSE)]
     base_rows = [base.rows.weight for base in bases if isinstance(base, Lookup) and base.rows.sparse]
     factors = factor_parameters(module)
@@ -120,7 +120,7 @@ def grouped_parameters(module: nn.Module) -> ParameterGroups:
 
 
 def _check_batch(*vectors: Tensor) -> None:
-    """Refuse fields of different length: torch would repeat a batch of one without a word."""
+    """Refuse fields of different length: torch would silently broadcast a batch of one."""
     batches = sorted({len(vectors_BD) for vectors_BD in vectors})
     if len(batches) > 1:
         raise CharmError(f"the fields of a key have different batch sizes: {batches}")

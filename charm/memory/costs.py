@@ -1,7 +1,7 @@
-"""What a table of sparse rows costs each process: bytes held, bytes sent in an update, and time.
+"""Costs of a table of sparse rows per process: bytes stored, bytes sent per update, and time.
 
-Bytes are exact for rings and pairwise exchange; a test compares them with what processes really send. Time is an
-estimate from a bandwidth and a latency that the caller gives.
+Bytes are exact for rings and pairwise exchange; a test compares them with what processes actually send. Time is an
+estimate from a given bandwidth and latency.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FLOAT, ID = 4, 8  # bytes
 
 
 class Traffic(NamedTuple):
-    """What one process sends in one update."""
+    """Traffic of one process in one update."""
 
     bytes: int
     messages: int
@@ -31,14 +31,14 @@ class TableCost:
 
     @property
     def held(self) -> int:
-        """Bytes of the table on each device. RowSignSGD keeps nothing beside it, RowAdamW two more such tables."""
+        """Bytes of the table on each device. RowSignSGD needs nothing more, RowAdamW two more such tables."""
         divided = self.sharded and self.world > 1
         rows = -(-self.rows // self.world) + 1 if divided else self.rows  # our part, and a spare row
         return FLOAT * self.columns * rows
 
     @property
     def sent(self) -> Traffic:
-        """Divided: ids to all, vectors back, gradients to all. Whole: ids and gradients to all."""
+        """Sharded: ids to all, vectors back, gradients to all. Replicated: ids and gradients to all."""
         others = self.world - 1
         vector = FLOAT * self.columns
         each = ID + (2 if self.sharded else 1) * vector
@@ -46,10 +46,10 @@ class TableCost:
         return Traffic(others * (self.batch // self.world) * each, others * collectives)
 
     def seconds(self, bandwidth: float, latency: float) -> float:
-        """Time of the exchange in an update: bytes per second and seconds per message of one process."""
+        """Time of the exchange in an update, from bytes per second and seconds per message of one process."""
         return self.sent.bytes / bandwidth + self.sent.messages * latency
 
 
 def dense_traffic(parameters: int, world: int) -> Traffic:
-    """The sum of dense float32 gradients over all processes as a ring."""
+    """Cost of summing dense float32 gradients over all processes as a ring."""
     return Traffic(2 * (world - 1) * -(-FLOAT * parameters // world), 2 * (world - 1))

@@ -1,4 +1,4 @@
-"""What processes send each other to read a table that is divided among them.
+"""Communication between processes that read a table sharded over them.
 
 Shapes: N ids of one process, W processes, C columns.
 """
@@ -15,19 +15,19 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class RowShard:
-    """One process's part of a table: `rows_each` rows, of which the last process may have fewer in use."""
+    """One process's shard of a table: `rows_each` rows, of which the last process may use fewer."""
 
     rank: int
     world: int
     rows: int
-    """Of the whole table."""
+    """Rows of the whole table."""
 
     @property
     def rows_each(self) -> int:
         return -(-self.rows // self.world)
 
     def local(self, ids: Tensor) -> Tensor:
-        """Places in our part; the spare row behind it for rows of others."""
+        """Positions in our shard; rows of other processes map to the spare row at its end."""
         place = ids - self.rank * self.rows_each
         return torch.where((place >= 0) & (place < self.rows_each), place, self.rows_each)
 
@@ -40,7 +40,7 @@ class RowShard:
 
 
 class ShardedRead(torch.autograd.Function):
-    """Vectors [N, C] of ids [N] from a table whose rows are divided among all processes."""
+    """Vectors [N, C] of ids [N] from a table sharded over all processes."""
 
     @staticmethod
     def forward(ctx: Any, weight: Tensor, ids_N: Tensor, shard: RowShard) -> Tensor:
@@ -48,7 +48,7 @@ class ShardedRead(torch.autograd.Function):
         ctx.save_for_backward(local)
         ctx.shape = weight.shape
         ctx.spare = shard.rows_each
-        # The spare row is zero and stands in for rows of others, so each vector arrives once, beside zeros.
+        # The spare row is zero and stands in for rows of other processes, so each sum is one vector plus zeros.
         found = weight[local].contiguous()
         received = torch.empty_like(found)
         dist.all_to_all_single(received, found)
@@ -57,13 +57,13 @@ class ShardedRead(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
         (local,) = ctx.saved_tensors
-        # No entry is dropped, since asking how many are ours would make the host wait: the spare row's are zero.
+        # No entry is dropped, since counting ours would make the host wait; the spare row's entries are zero.
         values = all_gather(grads[0]).masked_fill((local == ctx.spare).unsqueeze(1), 0)
         return torch.sparse_coo_tensor(local[None], values, ctx.shape, check_invariants=False), None, None
 
 
 def all_gather(local: Tensor) -> Tensor:
-    """The tensors of all processes, one after the other; they must have one shape."""
+    """The tensors of all processes, concatenated; they must have the same shape."""
     gathered = [torch.empty_like(local) for _ in range(dist.get_world_size())]
     dist.all_gather(gathered, local.contiguous())
     return torch.cat(gathered)

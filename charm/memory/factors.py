@@ -1,4 +1,4 @@
-"""Factors: one field of a key (or a sum of fields) becomes a vector that all keys with that value share."""
+"""Factors map one field of a key (or a sum of fields) to a vector that all keys with that value share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Factor(MemoryModule):
 
 
 class Lookup(Factor):
-    """One vector per value of a field, zero at first.
+    """One vector per value of a field, initially zero.
 
     `reduced` stores that many columns instead of `width` and maps them to `width` by a bias-free projection,
     so that a new value costs `reduced` parameters. `sparse` leaves the table to a row optimizer (see `Rows`).
@@ -39,15 +39,15 @@ class Lookup(Factor):
         return values_BC if self.up is None else self.up(values_BC)
 
     def grow(self, count: int) -> int:
-        """Make room for `count` new values, zero at first; returns the first of them."""
+        """Add `count` new values, initially zero; returns the first of them."""
         return self.rows.grow(count)
 
 
 class SlotPermutation(Factor):
-    """A permutation p of 0..n-1 as one vector: [base | slot p(0) | ... | slot p(n-1)], zero at first.
+    """A permutation p of 0..n-1 as one vector: [base | slot p(0) | ... | slot p(n-1)], initially zero.
 
-    n slot vectors and one base serve all n! permutations. Base and slots share the width equally, the base
-    taking what is left over: 53 + 9 x 51 for nine colours at width 512.
+    n slot vectors and one base serve all n! permutations. Base and slots share the width equally, and the base
+    gets the remainder: 53 + 9 x 51 for nine colours at width 512.
     """
 
     def __init__(self, field: str, symbols: int, width: int) -> None:

@@ -1,4 +1,4 @@
-"""Looking into a memory: what its tables hold and what a set of keys reads from it."""
+"""Inspect a memory: the content of its tables and what a set of keys reads from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from charm.memory.parts import Key, MemoryModule, Rows
 
 @dataclass(frozen=True)
 class TableSummary:
-    """One table. A row that is all zero has never been trained; the reserved row is left out throughout."""
+    """Summary of one table. A row of zeros has never been trained; the reserved row is never counted."""
 
     name: str
     rows: int

@@ -1,10 +1,10 @@
-"""Optimizers that work row by row, for tables of which a step reads only a few rows.
+"""Optimizers that update single rows, for tables of which a step reads only a few rows.
 
 They take the sparse gradients of `charm.memory` tables. In a process group the entries of all ranks are
 gathered and summed (the loss is expected to be divided by the global batch already), and every rank then
-makes the same update, bit for bit. Tables divided by `charm.memory.sharding.shard_rows` have all entries of their rows
-already: give those `gather=False`. For that, all ranks must bring gradients for the same parameters and, on
-GPUs, equally many entries.
+makes the same update, bit for bit. For that, all ranks must have gradients for the same parameters and, on GPUs, the
+same number of entries. Tables sharded by `charm.memory.sharding.shard_rows` already have all entries of their rows:
+use `gather=False` for them.
 
 Shapes: N entries of the gradient over all ranks (one per read, duplicates included), C columns of a row.
 No size here depends on the data, and nothing is copied to the host, so a GPU never waits.
@@ -28,7 +28,7 @@ from charm.memory.exchange import all_gather
 class RowSignSGD(Optimizer):
     """row <- row (1 - lr * weight_decay) - lr * sign(sum of the row's gradients), once per row that was read.
 
-    A row whose gradients sum to zero only decays; a row that was not read stays as it is.
+    A row whose gradients sum to zero only decays; a row that was not read stays unchanged.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class RowSignSGD(Optimizer):
 
 
 class RowAdamW(Optimizer):
-    """AdamW for each row by itself: moments, step count and weight decay advance only where a row was read.
+    """AdamW per row: moments, step count and weight decay advance only where a row was read.
 
     If every row is read at every step, this is AdamW. Tables may grow between steps: the moments of new rows
     start at zero.
@@ -97,10 +97,10 @@ class RowAdamW(Optimizer):
         return loss
 
     def _state_of(self, table: Tensor) -> dict[str, Tensor]:
-        """The table's state, with rows appended for those that the table has gained."""
+        """The table's state, extended for rows that were added to the table."""
         state = self.state[table]
         if not state:
-            # "steps" and not "step", which torch would leave on the wrong device when a state is loaded.
+            # "steps", not "step", which torch would leave on the wrong device when loading a state.
             state["steps"] = table.new_zeros(0)
             state["mean"] = table.new_zeros(0, table.shape[1])
             state["square"] = table.new_zeros(0, table.shape[1])
@@ -114,14 +114,14 @@ class RowAdamW(Optimizer):
 def summed_rows(grad: Tensor, gather: bool = True) -> tuple[Tensor, Tensor]:
     """Row ids [N] and, at each, the sum [N, C] of all gradients of that row on all ranks, or on this one alone.
 
-    Sorted by id. A row with several entries appears as often, each time with the same complete sum: whoever
-    writes by these ids writes equal values, so that the order of the writes does not matter.
+    Sorted by id. A row with several entries appears several times, each time with the same complete sum, so that
+    writes by these ids write equal values and their order does not matter.
     """
     if not grad.is_sparse:
         raise CharmError(
             "a row optimizer needs sparse gradients but got a dense one; read its tables with sparse=True"
         )
-    # The public accessors insist on coalescing, for which the host waits until the number of rows is known.
+    # The public accessors require coalescing, which makes the host wait until the number of rows is known.
     ids_N, grads_NC = grad._indices()[0], grad._values()
     if gather:
         ids_N, grads_NC = _gather(ids_N, grads_NC)
@@ -138,14 +138,14 @@ def summed_rows(grad: Tensor, gather: bool = True) -> tuple[Tensor, Tensor]:
 
 
 def _gather(ids: Tensor, grads: Tensor) -> tuple[Tensor, Tensor]:
-    """The entries of all ranks, one rank after the other; without a process group, our own."""
+    """The entries of all ranks, concatenated; without a process group, our own."""
     if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
         return ids, grads
     ranks = dist.get_world_size()
     lengths = [len(ids)] * ranks
     if ids.device.type == "cpu":
-        # Accumulating sparse gradients on the CPU may merge entries, so lengths differ even for like batches.
-        # On a GPU entries are only ever appended, and asking for the lengths would make the host wait.
+        # Accumulating sparse gradients on the CPU may merge entries, so lengths differ even for equal batch sizes.
+        # On a GPU entries are only appended, and reading the lengths would make the host wait.
         lengths = all_gather(ids.new_tensor([len(ids)])).tolist()
     missing = max(lengths) - len(ids)
     filled = all_gather(F.pad(ids, (0, missing))), all_gather(F.pad(grads, (0, 0, 0, missing)))

@@ -1,4 +1,4 @@
-"""What every module of the memory is made of: keys, rows of parameters, and one kind of linear layer.
+"""Building blocks of all memory modules: keys, rows of parameters, and one kind of linear layer.
 
 Shapes: B keys in a batch, D width of the memory's vectors, C columns that a row stores.
 """
@@ -17,17 +17,17 @@ from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.memory.exchange import RowShard, ShardedRead
 
-# Field name -> whole numbers, as a tensor, an array or lists: [B] for an id, [B, n] for a permutation of 0..n-1. Spare
-# fields do no harm.
+# Field name -> integers, as a tensor, an array or lists: [B] for an id, [B, n] for a permutation of 0..n-1. Extra
+# fields are ignored.
 Key = Mapping[str, Any]
 
 
 def read_field(
     key: Key, field: str, size: int, symbols: int | None = None, device: torch.device | None = None
 ) -> Tensor:
-    """The field as int64, [B], or [B, symbols] where that is asked for. What is no tensor is put on `device`.
+    """The field as int64, [B], or [B, symbols] if `symbols` is given. Lists and arrays are moved to `device`.
 
-    Values must lie in 0..size-1. That is checked on the CPU only: elsewhere looking would stall the device.
+    Values must be in 0..size-1. This is checked on the CPU only: elsewhere the check would stall the device.
     """
     if field not in key:
         raise CharmError(f"the key has no field '{field}', only {', '.join(sorted(key)) or 'none at all'}")
@@ -60,7 +60,7 @@ def linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
 
 
 class MemoryModule(nn.Module):
-    """Any module of the memory: it can tell which of its parameters are trained row by row."""
+    """Base of all memory modules; knows which of its parameters are trained row by row."""
 
     def row_parameters(self) -> list[nn.Parameter]:
         return row_parameters(self)
@@ -70,7 +70,7 @@ class MemoryModule(nn.Module):
 
 
 class Rows(MemoryModule):
-    """A table [rows, columns] of parameters, zero at first.
+    """A table [rows, columns] of parameters, initially zero.
 
     With `sparse`, the gradient names only the rows that were read (once per read, so duplicates add up and
     accumulated batches keep their own rows); such a table needs an optimizer that works row by row. The
@@ -86,9 +86,9 @@ class Rows(MemoryModule):
         self.sparse = sparse
         self.reserved_row = reserved_row
         self.shard: RowShard | None = None
-        """Which rows are ours, where a table is divided among processes (`charm.memory.sharding`)."""
+        """Which rows are ours, if the table is sharded over processes (`charm.memory.sharding`)."""
         self.reader: Callable[[Tensor], Tensor] | None = None
-        """Reads rows that were fetched from other processes beforehand."""
+        """Reads rows that were fetched from other processes in advance."""
 
     @property
     def size(self) -> int:
@@ -103,13 +103,13 @@ class Rows(MemoryModule):
         else:
             values = F.embedding(ids, self.weight, sparse=self.sparse)
         if self.reserved_row:
-            # Not embedding's padding_idx: filtering the sparse gradient stalls a GPU until its size is known.
+            # Not embedding's padding_idx: filtering the sparse gradient would stall a GPU until its size is known.
             values = values.masked_fill((ids == 0).unsqueeze(-1), 0)
         return values
 
     @torch.no_grad()
     def grow(self, count: int) -> int:
-        """Append `count` zero rows and return the index of the first; old rows keep every bit.
+        """Append `count` zero rows and return the index of the first; old rows stay the same to the bit.
 
         The parameter stays the same object, so that optimizers keep it; a pending gradient is dropped.
         """
@@ -120,8 +120,8 @@ class Rows(MemoryModule):
         first, columns = self.weight.shape
         larger = torch.cat([self.weight.data, self.weight.new_zeros(count, columns)])
         self.weight.grad = None
-        # While an earlier result is still held, autograd expects gradients of the old shape and would refuse
-        # the new one. It forgets the shape when the type changes, so the type changes for a moment.
+        # While an earlier result is still referenced, autograd expects gradients of the old shape and would refuse
+        # the new one. It forgets the shape when the dtype changes, so the dtype is changed for a moment.
         self.weight.data = torch.empty(0, dtype=torch.complex64, device=larger.device)
         self.weight.data = larger
         return first
@@ -131,7 +131,7 @@ class Rows(MemoryModule):
         return values.unflatten(0, ids.shape)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """A whole table may be loaded into a divided one."""
+        """A full table may be loaded into a sharded one."""
         name = f"{prefix}weight"
         if self.shard is not None and name in state_dict and len(state_dict[name]) == self.shard.rows:
             state_dict = {**state_dict, name: self.shard.part(state_dict[name])}

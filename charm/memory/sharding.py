@@ -1,11 +1,11 @@
-"""Tables whose rows are divided among processes, for tables that no single device can hold.
+"""Tables with rows sharded over processes, for tables that do not fit on a single device.
 
-Two ways, by the kind of gradient. `shard_rows` is for sparse gradients: a process holds its rows and one spare, all
-processes look up everybody's ids in their own part, and each receives the vectors for its own. Gradients go the other
-way, so every owner ends up with all entries of its rows and its row optimizer needs no communication (`gather=False`).
-`shard_dense` makes DTensors, for tables that a dense optimizer moves.
+There are two ways, by the kind of gradient. `shard_rows` is for sparse gradients: a process stores its rows and one
+spare row, all processes look up the ids of all in their own shard, and each receives the vectors of its own ids.
+Gradients go the other way, so every owner gets all entries of its rows and its row optimizer needs no communication
+(`gather=False`). `shard_dense` makes DTensors, for tables updated by a dense optimizer.
 
-In training all processes must read together, with equally many ids.
+In training all processes must read together, with the same number of ids.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from charm.errors import CharmError
 from charm.memory.exchange import RowShard, ShardedRead
 from charm.memory.parts import Rows
 
-FETCH = 1 << 16  # ids that a process asks for at once outside training
+FETCH = 1 << 16  # ids that a process requests at once outside training
 
 
 @dataclass(frozen=True, eq=False)
 class Prefetched:
-    """Rows that were fetched beforehand, to be read without the other processes."""
+    """Rows fetched in advance, to be read without the other processes."""
 
     ids: Tensor  # sorted
     values: Tensor
@@ -52,7 +52,7 @@ def shard_rows(tables: Iterable[Rows], rank: int, world: int) -> None:
 
 
 def sharded_tables(module: nn.Module) -> dict[str, Rows]:
-    """The tables inside a module that are divided by `shard_rows`, by the names of their weights."""
+    """The tables inside a module that are sharded by `shard_rows`, by the names of their weights."""
     parts = module.named_modules()
     return {
         f"{name}.weight": part for name, part in parts if isinstance(part, Rows) and part.shard is not None
@@ -61,9 +61,9 @@ def sharded_tables(module: nn.Module) -> dict[str, Rows]:
 
 @torch.no_grad()
 def whole_tables(module: nn.Module) -> dict[str, Tensor]:
-    """Every divided table whole, in the memory of the host, on the first process; nothing on the others.
+    """Every sharded table in full, in host memory, on the first process; nothing on the others.
 
-    All processes must ask together.
+    All processes must call this together.
     """
     found = {}
     for name, table in sharded_tables(module).items():
@@ -111,28 +111,28 @@ def prefetched(table: Rows, ids: Tensor) -> Iterator[None]:
 
 
 def shard_dense(tables: Iterable[Rows], device: torch.device, world: int) -> None:
-    """Keep this process's rows of every table on its device as a DTensor, and let go of the others."""
+    """Keep this process's rows of every table on its device as a DTensor, and free the others."""
     mesh = init_device_mesh(device.type, (world,))
-    # torch's caches keep the mesh for ever, and it the group: gloo's threads would then outlive the group and, now
-    # and then, abort the interpreter as it ends. Only compiled code asks the mesh for its groups; ours does not.
+    # torch's caches keep the mesh forever, and the mesh keeps the group: gloo's threads would then outlive the group
+    # and sometimes abort the interpreter at exit. Only compiled code asks the mesh for its groups; ours does not.
     getattr(mesh, "_pg_registry", {}).clear()
     for rows in tables:
         rows.weight = nn.Parameter(own_rows(rows.weight.data, mesh, device))
 
 
 def read_dense(rows: Rows, ids: Tensor) -> Tensor:
-    """What `ids` [N, ...] read from a table that may be a DTensor: then all processes read together."""
+    """Rows `ids` [N, ...] of a table, which may be a DTensor: then all processes must read together."""
     table: Tensor = rows.weight
     if not isinstance(table, DTensor):
         return rows(ids)
-    # All look up everybody's ids in their own part (zero where a row is elsewhere); each receives its own sums.
+    # All processes look up all ids in their own shard (zero where a row is elsewhere); each receives its own sums.
     mine = DTensor.from_local(ids, table.device_mesh, [Shard(0)], run_check=False)
     read = rows(mine.redistribute(placements=[Replicate()]))
     return read.redistribute(placements=[Shard(0)]).to_local()
 
 
 def own_rows(whole: Tensor, mesh: DeviceMesh, device: torch.device) -> DTensor:
-    """The process's part of a tensor that all processes know, as torch divides it."""
+    """This process's part of a tensor that all processes have, as torch shards it."""
     parts = torch.chunk(whole, mesh.size())
     rank = mesh.get_local_rank()
     mine = parts[rank] if rank < len(parts) else whole[:0]
@@ -147,7 +147,7 @@ def own_rows(whole: Tensor, mesh: DeviceMesh, device: torch.device) -> DTensor:
 
 
 def like(whole: Tensor, target: Tensor) -> Tensor:
-    """A tensor read from disk as the target holds it: whole, or our rows of it."""
+    """A tensor from disk in the form of the target: in full, or our rows of it."""
     if isinstance(target, DTensor):
         return own_rows(whole, target.device_mesh, target.to_local().device)
     return whole

@@ -1,6 +1,6 @@
-"""Tables that know a key as a whole: one row per instance, or rows shared by hashing parts of the key.
+"""Tables indexed by a whole key: one row per instance, or rows shared by hashing parts of the key.
 
-Both are called with the key and the composed vector [B, D], which the row table does not look at.
+Both are called with the key and the composed vector [B, D], which the row table ignores.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from charm.memory.parts import Key, MemoryModule, Rows, linear, read_field
 
 
 class RowTable(MemoryModule):
-    """One row of `rank` columns per instance, zero at first, mapped to `width` by a bias-free projection.
+    """One row of `rank` columns per instance, initially zero, mapped to `width` by a bias-free projection.
 
     At full rank (None, or the width itself) there is no projection. `reserved_row` makes row 0 the blank one,
-    for instances that have no row of their own: it reads as zero and never learns.
+    for instances without a row: it reads as zero and never learns.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class RowTable(MemoryModule):
         return values_BC if self.up is None else self.up(values_BC)
 
     def grow(self, count: int) -> int:
-        """Append `count` zero rows and return the index of the first; old rows keep every bit."""
+        """Append `count` zero rows and return the index of the first; old rows stay the same to the bit."""
         return self.rows.grow(count)
 
 
@@ -81,7 +81,7 @@ class KeyedTable(MemoryModule):
         self.fields = dict(fields)
         self.keys = [tuple(fields_of_key) for fields_of_key in keys]
         self.heads = heads
-        # Odd numbers lose nothing when they multiply modulo 2^64, which is what int64 does.
+        # Multiplying by an odd number modulo 2^64, as int64 does, is a bijection.
         numbers = np.random.default_rng(seed).integers(0, 2**62, size=sum(fields.values())) * 2 + 1
         self.register_buffer("multipliers", torch.tensor(numbers.tolist()))
         self.sizes = list(islice(primes_from(rows), tables))

@@ -1,7 +1,7 @@
 """Votes on disk: votes/step_N/loops_K/rank_R.npz, compressed arrays and a JSON header, no pickle.
 
-A file holds what one process predicted with one checkpoint at one refinement depth. It says nothing of a
-protocol, so that any protocol can rank the same files later.
+A file contains the predictions of one process with one checkpoint at one refinement depth. It does not depend on a
+protocol, so any protocol can rank the same files later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from charm.tasks.task import COLORS, MAX_SIDE
 
 FORMAT = 3
 SIGMOIDS = 2  # a format that had the column "confidence", float32 probabilities, where "logit" stands now
-# What NumPy, zipfile and our own reading of the header raise on a file that is not what was written.
+# What NumPy, zipfile and our header parsing raise on a damaged file.
 DAMAGE = (
     OSError,
     EOFError,
@@ -56,7 +56,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Header:
-    """What a votes file says of itself."""
+    """The header of a votes file."""
 
     step: int  # of the checkpoint
     loops: int
@@ -64,8 +64,10 @@ class Header:
     ranks: int  # how many files make the pass
     questions: tuple[Question, ...]
     complete: bool  # False while the process still has views to predict
-    views: int = 0  # of each question that vote; 0 is all there are
-    run: str = ""  # that trained the model, as its checkpoints name it; earlier versions did not say
+    views: int = 0  # views of each question that vote; 0 for all
+    run: str = (
+        ""  # the run that trained the model, as its checkpoints name it; empty in files of earlier versions
+    )
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def pass_folder(votes_folder: Path, step: int, loops: int) -> Path:
 
 
 def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
-    """Write one rank's votes, replacing an earlier file of the same rank in one move."""
+    """Write one rank's votes, atomically replacing an earlier file of the same rank."""
     path = pass_folder(votes_folder, header.step, header.loops) / f"rank_{header.rank}.npz"
     fields = {"format": FORMAT, "votes": len(votes), **asdict(header)}
     arrays: dict[str, np.ndarray] = {
@@ -100,13 +102,13 @@ def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
         "logit": votes.logit_V,
         "loops": votes.loops_V,
     }
-    # numpy before 2.2 has no argument allow_pickle, which mypy thinks could be meant, and would store it as an array.
+    # numpy before 2.2 has no argument allow_pickle (which mypy suspects here) and would store it as an array.
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     return path
 
 
 def read_votes(path: Path) -> tuple[Header, Votes]:
-    """One rank's file; a damaged one is told from a missing one."""
+    """Read one rank's file; damaged and missing files raise different errors."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             header, count = _header(path, arrays)
@@ -135,7 +137,7 @@ def _logits(confidence: np.ndarray) -> np.ndarray:
 
 
 def _read_header(path: Path) -> Header | None:
-    """What one rank's file says of itself; None where it is damaged or of an earlier version."""
+    """The header of one rank's file; None if it is damaged or of an earlier version."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return _header(path, arrays)[0]
@@ -144,7 +146,7 @@ def _read_header(path: Path) -> Header | None:
 
 
 def _header(path: Path, arrays: Mapping[str, np.ndarray]) -> tuple[Header, int]:
-    """The header, and how many votes the file must hold."""
+    """The header, and the number of votes that the file must contain."""
     fields = json.loads(arrays["header"].tobytes())
     version = fields.pop("format")
     if version not in (SIGMOIDS, FORMAT):
@@ -164,8 +166,8 @@ def is_finished(
     questions: tuple[Question, ...] | None = None,
     run: str = "",
 ) -> bool:
-    """Whether every rank has voted to the end at these depths, and if so asked: with as many views (0: all), on these
-    questions, with a model of this run."""
+    """Whether every rank's votes at these depths are complete and, where given, use this many views (0: all), these
+    questions and a model of this run."""
     return all(
         _is_finished(pass_folder(votes_folder, step, loops), views, questions, run) for loops in depths
     )
@@ -190,19 +192,19 @@ def _is_finished(
 
 
 def same_run(one: str, other: str) -> bool:
-    """Whether two names are those of one run, as far as they tell: earlier versions gave none."""
+    """Whether two names may be of one run; earlier versions stored no name, which matches any."""
     return not one or not other or one == other
 
 
 def own_evaluation(run: Path, found: dict[str, Any], name: str) -> dict[str, Any]:
-    """The evaluation of this name, which must be of the run whose checkpoints are in the folder."""
+    """Read the evaluation of this name, which must belong to the run whose checkpoints are in the folder."""
     if not same_run(str(found.get("run", "")), run_of(run)):
         raise CharmError(f"{run / 'eval' / name}.json is of an earlier run in this folder; evaluate again")
     return found
 
 
 def forget_later_votes(votes_folder: Path, step: int) -> bool:
-    """Remove the votes of checkpoints after this step, which a run that goes on from there will make again.
+    """Remove the votes of checkpoints after this step, which a run resumed there will make again.
 
     Returns whether there were any.
     """
@@ -217,7 +219,7 @@ def forget_later_votes(votes_folder: Path, step: int) -> bool:
 
 
 def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
-    """The union of all ranks of one pass; `missing` lists the ranks that are not there or not finished."""
+    """The union of all ranks of one pass; `missing` lists the ranks that are missing or not finished."""
     folder = pass_folder(votes_folder, step, loops)
     paths = sorted(folder.glob("rank_*.npz"))
     if not paths:
@@ -241,7 +243,7 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
 
 
 def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
-    """The checkpoint steps whose votes are all there, ascending, each with its refinement depths."""
+    """The checkpoint steps with complete votes, ascending, each with its refinement depths."""
     return _passes(votes_folder, lambda folder: _is_finished(folder, None, None))
 
 
@@ -251,7 +253,7 @@ def damaged_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
 
 
 def require_whole_votes(votes_folder: Path) -> None:
-    """Raise a CharmError for the first votes that are damaged: a reader must not leave them out without a word."""
+    """Raise a CharmError for the first damaged votes: a reader must not skip them silently."""
     for step, depths in damaged_passes(votes_folder).items():
         raise CharmError(
             f"{pass_folder(votes_folder, step, depths[0])}: votes are missing or damaged; evaluate again, or delete "

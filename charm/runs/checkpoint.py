@@ -3,8 +3,8 @@
     step_N/ config.json, model.safetensors, instances.npz   the model to evaluate: averaged weights, current rows
             raw.safetensors                                  dense weights before averaging
             optimizers.safetensors                           moments and step counts
-            slots_<rank>.safetensors                         carried states, examples in flight, data position
-            checkpoint.json                                  step, metrics in the making, size and hash of every file
+            slots_<rank>.safetensors                         carried states, current examples, data position
+            checkpoint.json                                  step, unfinished metrics, size and hash of every file
 
 There is no state of random generators to save: all randomness is keyed by seed and position.
 """
@@ -43,7 +43,7 @@ def steps_of(run: Path) -> list[int]:
 
 
 def saved_model(run: Path) -> Path | None:
-    """The newest checkpoint of a run, or the folder itself where it is a saved model; None where there is none yet."""
+    """The newest checkpoint of a run, or the folder itself if it is a saved model; None if there is none yet."""
     if (run / "model.safetensors").is_file():
         return run
     steps = steps_of(run)
@@ -51,9 +51,9 @@ def saved_model(run: Path) -> Path | None:
 
 
 def run_of(run: Path) -> str:
-    """The name of the run that trained the newest checkpoint; empty where no readable checkpoint tells.
+    """The name of the run that trained the newest checkpoint; empty if no readable checkpoint has one.
 
-    It is a hash of the settings and of the pairs trained on: votes and evaluations carry it, too.
+    It is a hash of the settings and the training pairs, also stored with votes and evaluations.
     """
     for step in reversed(steps_of(run)):
         with suppress(CharmError):
@@ -63,7 +63,7 @@ def run_of(run: Path) -> str:
 
 
 def newest_checkpoint(run: Path) -> Path:
-    """Its saved model; it is an error if there is none."""
+    """The saved model of a run; raises if there is none."""
     found = saved_model(run)
     if found is None:
         raise CharmError(f"{run} is neither a saved model nor a run with a checkpoint")
@@ -71,7 +71,7 @@ def newest_checkpoint(run: Path) -> Path:
 
 
 def storable(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors as safetensors takes them."""
+    """The tensors in the form that safetensors needs."""
     return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
 
@@ -81,7 +81,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 class CheckpointWriter:
-    """A checkpoint in the making: `path` is a temporary folder until `commit` gives it its name."""
+    """A checkpoint being written: `path` is a temporary folder until `commit` renames it."""
 
     def __init__(self, run: Path, step: int, is_main: bool) -> None:
         self.final = folder_of(run, step)
@@ -97,7 +97,7 @@ class CheckpointWriter:
         (self.path / RECORD).write_text(json.dumps(record, indent=2) + "\n")
         for file in [*files, self.path / RECORD]:
             _sync(file)
-        if self.final.exists():  # a run that was resumed from before this step makes it again
+        if self.final.exists():  # a run resumed from before this step writes it again
             _remove(self.final)
         os.replace(self.path, self.final)
         _sync(self.final.parent)
@@ -106,7 +106,7 @@ class CheckpointWriter:
 
 @contextmanager
 def told_if_unwritten(writer: CheckpointWriter) -> Iterator[None]:
-    """Re-raise what keeps a checkpoint from being written as a CharmError, and drop what there is of it."""
+    """Re-raise errors of writing a checkpoint as CharmError, and remove the partial checkpoint."""
     try:
         yield
     except (OSError, SafetensorError, CharmError) as error:
@@ -118,7 +118,7 @@ def told_if_unwritten(writer: CheckpointWriter) -> Iterator[None]:
 
 
 def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any]] | None:
-    """The newest checkpoint whose files are all whole, and its record; damaged ones are named and passed over."""
+    """The newest intact checkpoint and its record; damaged ones are reported and skipped."""
     for step in reversed(steps_of(run)):
         try:
             return step, verify(folder_of(run, step))
@@ -128,7 +128,7 @@ def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any
 
 
 def verify(folder: Path) -> dict[str, Any]:
-    """The record of a checkpoint, after checking every file it lists."""
+    """Read the record of a checkpoint after checking every file it lists."""
     _whole.discard(folder.resolve())
     try:
         record: dict[str, Any] = read_sealed(folder / RECORD)
@@ -154,10 +154,10 @@ def read_tensors(path: Path, device: torch.device | str = "cpu") -> dict[str, Te
 
 
 def prune(run: Path, keep: int, step: int) -> None:
-    """Keep the newest `keep` whole checkpoints up to `step`, which was just written; 0 keeps all.
+    """Keep the newest `keep` intact checkpoints up to `step`, which was just written; 0 keeps all.
 
-    A damaged checkpoint never takes the place of a whole one: it is renamed to step_N.damaged and no longer counts.
-    Later ones than `step` are damaged, or the run would have resumed from them.
+    A damaged checkpoint does not count as one: it is renamed to step_N.damaged. Checkpoints later than `step` are
+    damaged, or the run would have resumed from them.
     """
     kept = 0
     for one in reversed(steps_of(run)):
@@ -173,7 +173,7 @@ def prune(run: Path, keep: int, step: int) -> None:
 
 
 def clean(run: Path) -> None:
-    """Remove what a kill left of checkpoints that were being written or removed."""
+    """Remove leftovers of checkpoints that were being written or removed when a process was killed."""
     for ending in ("tmp", "removed"):
         for folder in (run / "checkpoints").glob(f"step_*.{ending}"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -191,7 +191,7 @@ def _is_whole(folder: Path) -> bool:
 
 
 def _remove(folder: Path) -> None:
-    """Rename first: a kill in the middle leaves no half checkpoint under a checkpoint's name."""
+    """Rename first, so that a kill leaves no partial checkpoint under a checkpoint's name."""
     removed = folder.with_name(f"{folder.name}.removed")
     shutil.rmtree(removed, ignore_errors=True)
     os.replace(folder, removed)
@@ -219,7 +219,7 @@ def restore_optimizers(optimizers: list[Optimizer], tensors: dict[str, Tensor]) 
 
 
 def _sync(path: Path) -> None:
-    """Onto the disk itself: a rename must not survive a power cut that its content did not."""
+    """Flush to disk: after a power failure, a renamed checkpoint must be complete."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""What every run has in its configuration, whatever it learns: how long, when it saves and is judged, and where."""
+"""The settings that runs of all domains share: duration, checkpoints, evaluations, device."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ class EngineConfig:
         {"device", "compile", "checkpoint_every", "keep_checkpoints", "evaluate_every", "log_every"}
         | {"tensorboard", "wandb"}
     )
-    """Fields that may change when a run goes on: they do not change what is computed."""
+    """Fields that may change when a run is resumed: they do not change what is computed."""
     goes_on: ClassVar[str] = "--resume goes on from there"
     """What whoever stopped a run is told."""
     evaluates_ends: ClassVar[bool] = False
-    """Whether there is always an evaluation after the last update and, if there are any before, ahead of the first."""
+    """Whether there is always an evaluation after the last update and, if there are earlier ones, before the first."""
 
     steps: int = 1000
     """Updates in all."""
     seed: int = 0
-    """Decides everything that is random."""
+    """Seed for everything random."""
     checkpoint_every: int = 1000
-    """Updates between checkpoints; there is one at the end too."""
+    """Updates between checkpoints; there is always one at the end."""
     keep_checkpoints: int = 2
-    """Checkpoints kept; 0 keeps all."""
+    """Number of checkpoints to keep; 0 keeps all."""
     evaluate_every: int = 0
-    """Updates between evaluations; there is one at the end too. 0 is never."""
+    """Updates between evaluations; there is also one at the end. 0: no evaluations."""
     log_every: int = 10
     """Updates between lines of metrics.jsonl."""
     device: str = "auto"

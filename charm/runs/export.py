@@ -1,4 +1,4 @@
-"""A run's newest weights as a small folder of their own, to be shared and loaded anywhere."""
+"""Export a run's newest weights as a small folder that can be shared and loaded anywhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from charm.tasks.keys import ArcKey
 def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> int:
     """Write the model of a run to the new folder `out`, its weights as `dtype`; returns its size in bytes.
 
-    A memory without rows for single views keeps one view of each puzzle in its index: nothing else is bound to them.
+    A memory without instance rows keeps one view of each puzzle in its index: the other views are not needed.
     """
     if out.exists():
         raise CharmError(f"{out} exists already; name a new folder")

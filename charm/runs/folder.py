@@ -1,4 +1,4 @@
-"""The folder of a run: what may begin or go on there, and who may write into it."""
+"""The folder of a run: what may be started or resumed there, and who may write to it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from charm.files import locked, sweep, write_sealed
 from charm.runs.checkpoint import clean, steps_of
 from charm.runs.config import EngineConfig
 
-# Folders of what a run's models did.
+# Folders of results of a run's models.
 RESULTS = ("votes", "votes_blank", "votes_tasks", "votes_blank_tasks", "eval")
 
 
 def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
-    """Refuses to begin where a run is, and to resume what is none or began with other settings.
+    """Refuse to start in a folder with a run, and to resume without one or with different settings.
 
     `config.free` names fields that may change, such as "steps" or "data.data".
     """
@@ -52,13 +52,13 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
 
 
 def run_name(config: EngineConfig, data: str) -> str:
-    """The name of a run: a hash of its settings, but for `free` ones, and of the data it learns from."""
+    """The name of a run: a hash of its settings, except `free` ones, and of its data."""
     text = json.dumps([_without(config, config.free), data], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
-    """Erase the run in a folder, so that another can begin there; the results of `charm adapt` stay."""
+    """Erase the run in a folder, so that another can start there; the results of `charm adapt` stay."""
     known = any((out / name).is_file() for name in ("config.json", "metrics.jsonl"))
     if place.is_main and (known or steps_of(out)):
         with locked(out, "training run"):
@@ -71,7 +71,7 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
 
 
 def require_checkpoint(out: Path, restored: bool) -> None:
-    """Refuse to begin a resumed run again at step 0 because all of its checkpoints are damaged."""
+    """Refuse to restart a resumed run at step 0 when all of its checkpoints are damaged."""
     steps = steps_of(out)
     if steps and not restored:
         raise CharmError(
@@ -90,7 +90,7 @@ def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
 
 @contextmanager
 def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str, Any]) -> Iterator[None]:
-    """The folder while a run trains: it tells what the run is and learns from, and takes no second training."""
+    """Prepare and lock the folder of a training run: write its settings and the record of its data."""
     if not place.is_main:
         place.barrier()
         yield
@@ -101,5 +101,5 @@ def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[st
         sweep(out)
         write_sealed(out / "config.json", {"domain": config.domain, **to_json(config)})
         write_sealed(out / "data.json", manifest)
-        place.barrier()  # nobody looks at the folder before
+        place.barrier()  # no process reads the folder before this
         yield

@@ -1,4 +1,4 @@
-"""metrics.jsonl of a run: a line every few updates, evaluations too."""
+"""metrics.jsonl of a run: a line every few updates, and one per evaluation."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def write_line(run: Path, step: int, values: dict[str, float]) -> None:
 
 
 def forget_later_lines(run: Path, step: int) -> bool:
-    """Drop what a run that goes on from this step will write again, and a line cut short by a kill.
+    """Drop the lines that a run resumed at this step will write again, and a line truncated by a kill.
 
-    Returns whether there was any.
+    Returns whether there were any.
     """
     path = run / METRICS
     if not path.is_file():
         return False
-    if step == 0:  # it will also evaluate again before its first update
+    if step == 0:  # it will also repeat the evaluation before its first update
         path.unlink()
         return True
     lines = path.read_text(errors="replace").splitlines()
@@ -46,7 +46,7 @@ def has_evaluation(run: Path, step: int) -> bool:
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl; the last may be cut short, by a kill or because the run goes on."""
+    """The lines of metrics.jsonl; the last may be truncated, by a kill or because the run is still training."""
     path = run / METRICS
     if not path.is_file():
         return []
@@ -76,10 +76,10 @@ def curve(lines: list[dict[str, Any]], name: str) -> list[tuple[float, float]]:
 def mean_around(
     lines: list[dict[str, Any]], name: str, step: int, before: int = 50, after: int = 49
 ) -> tuple[float, int]:
-    """The mean of a metric over updates step - 50 to step + 49, as the paper gives its loss, and over how many.
+    """The mean of a metric over updates step - 50 to step + 49, as the paper reports its loss, and the number averaged.
 
-    There are fewer of them where the run ends earlier. A line is the mean over the updates since the line before it, so
-    this is exact where lines end where the window does, as with `log_every` 1.
+    The window is shorter if the run ends earlier. A line is the mean over the updates since the previous line, so the
+    result is exact if the window ends on a line, as with `log_every` 1.
     """
     total, updates, last = 0.0, 0, 0
     for at, value in curve(lines, name):
@@ -109,4 +109,4 @@ def _step_of(line: str) -> float:
     try:
         return float(json.loads(line)["step"])
     except (ValueError, KeyError, TypeError):
-        return float("inf")  # a line cut short by a kill
+        return float("inf")  # a line truncated by a kill

@@ -1,4 +1,4 @@
-"""Votes: which view of which question proposed which grid, and how sure the model was.
+"""Votes: which view of which question proposed which grid, and the model's confidence.
 
 Every prediction is one vote. Equal grids for the same question are one candidate, stored once.
 
@@ -19,7 +19,7 @@ from charm.tasks.task import Grid
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Distinct (question, grid) pairs. A 0 x 0 grid stands for a prediction that holds no grid at all."""
+    """Distinct (question, grid) pairs. A 0 x 0 grid stands for a prediction without a grid."""
 
     question_K: npt.NDArray[np.int32]
     hash_K: npt.NDArray[np.uint64]
@@ -50,7 +50,7 @@ class Votes:
     candidates: Candidates
     candidate_V: npt.NDArray[np.int32]  # place in `candidates`
     row_V: npt.NDArray[np.int32]  # memory row of the view; a task's rows ascend, the original view first
-    logit_V: npt.NDArray[np.float32]  # log-odds, in the model's opinion, that the prediction is right
+    logit_V: npt.NDArray[np.float32]  # the model's log-odds that the prediction is right
     loops_V: npt.NDArray[np.uint8]  # refinement steps before the prediction was read
 
     def __len__(self) -> int:
@@ -61,7 +61,7 @@ class Votes:
         return self.candidates.question_K[self.candidate_V]
 
     def select(self, keep_V: npt.NDArray[np.bool_]) -> Votes:
-        """Only the votes marked in `keep_V`; candidates that lose all their votes leave too."""
+        """Only the votes marked in `keep_V`; candidates without votes are dropped."""
         candidate_V = self.candidate_V[keep_V]
         voted_K = np.zeros(len(self.candidates), bool)
         voted_K[candidate_V] = True
@@ -106,7 +106,7 @@ def merge(parts: Sequence[Votes]) -> Votes:
 def distinct(
     question: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-    """Which entries are the first of their (question, hash), and each entry's place among those firsts."""
+    """Which entries are the first of their (question, hash), and for each entry the index of its first."""
     order = np.lexsort((hashes, question))  # stable: of equal entries the first comes first
     starts_group = np.ones(len(order), bool)
     starts_group[1:] = (np.diff(question[order]) != 0) | (np.diff(hashes[order]) != 0)
