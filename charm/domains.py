@@ -29,7 +29,7 @@ class Counted(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PageWishes:
+class PageOptions:
     """What a page is asked to show, where the domain has votes."""
 
     protocol: str | None = None
@@ -76,7 +76,7 @@ class Domain:
     account: Reference = None
     """(run folder) -> every parameter by component, for the page."""
     page: Reference = "charm.report.plain:write_plain_page"
-    """(run folders, file, wishes) -> the file: the page of one run, or of several side by side."""
+    """(run folders, file, options) -> the file: the page of one run, or of several side by side."""
     headline: Reference = None
     """(run folder) -> step and scores of the newest evaluation, where metrics.jsonl does not have the best ones."""
     has_votes: bool = False

@@ -32,7 +32,7 @@ def run_quickstart(
     config = replace(config or preset(), seed=seed)
     began = time.monotonic()
     with place("cpu") as here:
-        resume = _goes_on(out, config)
+        resume = _can_resume(out, config)
         if not resume:
             _clear(out, config)
         say(f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}")
@@ -83,7 +83,7 @@ def run_quickstart(
     }
 
 
-def _goes_on(out: Path, config: TrainConfig) -> bool:
+def _can_resume(out: Path, config: TrainConfig) -> bool:
     """Whether the folder holds this very run, begun and not finished."""
     same = (out / "config.json").is_file() and read_config(out) == config
     return same and bool(steps_of(out)) and steps_of(out)[-1] < config.steps

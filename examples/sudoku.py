@@ -31,7 +31,7 @@ from charm.reasoner.refine import refine
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.tables import Table
-from charm.training.engine import Exam, Job, Told, train
+from charm.training.engine import Exam, Job, LogEntry, train
 
 Board = list[int]  # row by row; 0 is empty
 
@@ -137,9 +137,9 @@ class SudokuJob(Job):
         *_, (logits, _) = refine(self.model, puzzle, self.no_task(len(puzzle)), self.steps)
         return float((logits.argmax(-1) == solution).all(1).float().mean())
 
-    def evaluate(self, exam: Exam) -> Told | None:
+    def evaluate(self, exam: Exam) -> LogEntry | None:
         share = self.solved()
-        return Told({"solved": share}, f"{share:.1%} of {len(self.held_out)} held-out puzzles solved")
+        return LogEntry({"solved": share}, f"{share:.1%} of {len(self.held_out)} held-out puzzles solved")
 
     def save(self, folder: Path) -> None:
         moments = checkpoint.optimizer_tensors([self.optimizer])

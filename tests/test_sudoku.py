@@ -90,7 +90,7 @@ def test_every_command_serves_it(
     assert json.loads(capsys.readouterr().out.partition("\n")[2])["total"] > 0
     with pytest.raises(SystemExit):
         main(["bench", "sudoku-4x4"])
-    assert "nothing to time on sudoku" in capsys.readouterr().err
+    assert "cannot time presets on sudoku" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["train", "sudoku-5x5"])
     assert "the names are sudoku-4x4, sudoku-9x9" in capsys.readouterr().err

@@ -69,7 +69,7 @@ from charm.tasks.dataset import (
     load_tasks,
 )
 from charm.training.config import read_config
-from charm.training.engine import Exam, Job, Told, train
+from charm.training.engine import Exam, Job, LogEntry, train
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class StreamOptions(EngineConfig):
         "steps",
         "seed",
     }  # the last two follow from others
-    goes_on: ClassVar[str] = "the same command goes on from there"
+    resume_hint: ClassVar[str] = "run the same command again to continue"
 
     stream: str
     """arc2-training, arc2-evaluation, a source, a file or a folder of tasks."""
@@ -310,10 +310,10 @@ class StreamJob(Job):
         data = self._assemble(TaskSet(evaluate=(task,)), self.data_config)
         return self._score(data, answers_of([task]), self.options.evaluate_views).metrics.get("pass@2")
 
-    def line(self, step: int, means: dict[str, float]) -> Told:
+    def line(self, step: int, means: dict[str, float]) -> LogEntry:
         number = -(-step // self.options.recipe.steps)
         text = f"stage {number} of {len(self.stream.ids)}: loss {means['loss']:.3f}"
-        return Told({"loss": means["loss"], "token_loss": means["token_loss"]}, text)
+        return LogEntry({"loss": means["loss"], "token_loss": means["token_loss"]}, text)
 
     def _adaptation(self, stage: int) -> Adaptation:
         """Seeded by the task and not by its place in the stream, so that equal starts give equal ends."""
@@ -410,10 +410,10 @@ class StreamJob(Job):
                 for name, parameter in self.shared.items():
                     parameter.copy_(self.base[name])
 
-    def evaluate(self, exam: Exam) -> Told | None:
+    def evaluate(self, exam: Exam) -> LogEntry | None:
         """The whole stream, tasks not learned yet included, and the base's own puzzles."""
         stage = exam.step // self.options.recipe.steps
-        exam.tell(f"recheck after {stage} stages")
+        exam.report(f"recheck after {stage} stages")
         stream = self._score(self.stream_data, self.stream_answers, self.options.evaluate_views)
         if exam.stop():
             return None
@@ -434,7 +434,7 @@ class StreamJob(Job):
         told = {f"{of} pass@2": value for of, value in shares.items() if value is not None}
         words = ["-" if value is None else f"{value:.2%}" for value in shares.values()]
         text = f"after {stage} stages: pass@2 {words[0]} on the stream, {words[1]} on the base's puzzles"
-        return Told({"stages": stage, **told}, text)
+        return LogEntry({"stages": stage, **told}, text)
 
     def _score(self, data: Dataset, answers: AnswerKey, views: int) -> Scores:
         return score_votes(self.model, data, answers, views, self.place, 4 * self.options.recipe.batch)

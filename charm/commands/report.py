@@ -50,7 +50,7 @@ def report(
 
         print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))
     else:
-        from charm.domains import PageWishes
+        from charm.domains import PageOptions
         from charm.report.pages import write_pages
 
-        print(write_pages(runs, out, PageWishes(protocol, films, device, data)))
+        print(write_pages(runs, out, PageOptions(protocol, films, device, data)))

@@ -12,7 +12,7 @@ from charm.model import CharmModel
 from charm.runs.archive import forget_later_votes
 from charm.runs.folder import RESULTS
 from charm.tasks.dataset import Dataset
-from charm.training.engine import Exam, Told
+from charm.training.engine import Exam, LogEntry
 
 # Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops, views) -> headline scores.
 Score = Callable[[Dataset, Path, int, Sequence[int], int], dict[str, float]]
@@ -26,18 +26,18 @@ class Voting:
     views: int  # of each question; 0 is all
     score: Score
 
-    def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> Told | None:
+    def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> LogEntry | None:
         def advance(done: int, total: int) -> None:
-            exam.tell(f"evaluation: {done:,} of {total:,} votes")
+            exam.report(f"evaluation: {done:,} of {total:,} votes")
 
         request = Request(model, data, self.loops, self.views or None)
         predict_votes(request, place, exam.out / "votes", exam.step, advance, exam.stop, exam.run)
         if place.any(exam.stop()):
             return None
         if not place.is_main:
-            return Told({}, "")
+            return LogEntry({}, "")
         scores = self.score(data, exam.out, exam.step, self.loops, self.views)
-        return Told(scores, ", ".join(f"{name} {share:.2%}" for name, share in scores.items()))
+        return LogEntry(scores, ", ".join(f"{name} {share:.2%}" for name, share in scores.items()))
 
     def forget(self, out: Path, step: int) -> bool:
         return any([forget_later_votes(out / name, step) for name in RESULTS if name != "eval"])

@@ -33,7 +33,7 @@ from charm.language.optimizers import LMOptimizers, schedule
 from charm.memory.sharding import like, shard_dense
 from charm.progress import track
 from charm.runs import checkpoint
-from charm.training.engine import Engine, Exam, Job, Told, compiles, train
+from charm.training.engine import Engine, Exam, Job, LogEntry, compiles, train
 
 
 class LMJob(Job):
@@ -94,9 +94,9 @@ class LMJob(Job):
         self.optimizers.step()
         return {"loss": total * self.place.world}
 
-    def line(self, step: int, means: dict[str, float]) -> Told:
+    def line(self, step: int, means: dict[str, float]) -> LogEntry:
         share, momentum, _ = schedule(step - 1, self.config)
-        return Told({**means, "lr": share, "momentum": momentum}, f"loss {means['loss']:.4f}")
+        return LogEntry({**means, "lr": share, "momentum": momentum}, f"loss {means['loss']:.4f}")
 
     @cached_property
     def validation(self) -> TokenIds:
@@ -104,9 +104,9 @@ class LMJob(Job):
         config, documents = self.config, self.data.documents("validation")
         return validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
 
-    def evaluate(self, exam: Exam) -> Told | None:
+    def evaluate(self, exam: Exam) -> LogEntry | None:
         scores = self.bits_per_byte()
-        return Told(scores, f"{scores['bpb']:.5f} bits per byte")
+        return LogEntry(scores, f"{scores['bpb']:.5f} bits per byte")
 
     def bits_per_byte(self) -> dict[str, float]:
         """On the first tokens of the validation shard."""

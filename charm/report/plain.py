@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from charm.domains import PageWishes, domain_of
+from charm.domains import PageOptions, domain_of
 from charm.files import read_sealed
 from charm.report.curves import curves_svg
 from charm.report.html import (
@@ -23,7 +23,7 @@ from charm.runs.metrics import curve, newest_scores, read_metrics
 from charm.tables import UNKNOWN, Table
 
 
-def write_plain_page(runs: Sequence[Path], out: Path, wishes: PageWishes) -> Path:
+def write_plain_page(runs: Sequence[Path], out: Path, options: PageOptions) -> Path:
     names, domain = names_of(runs), domain_of(runs[0])
     headline, *others = (domain.get("tables") or newest_tables)(runs, names)
     lead = [f'<p class="soft">{escape(headline.caption)}</p>'] if headline.caption else []

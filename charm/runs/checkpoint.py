@@ -105,7 +105,7 @@ class CheckpointWriter:
 
 
 @contextmanager
-def told_if_unwritten(writer: CheckpointWriter) -> Iterator[None]:
+def checkpoint_errors(writer: CheckpointWriter) -> Iterator[None]:
     """Re-raise errors of writing a checkpoint as CharmError, and remove the partial checkpoint."""
     try:
         yield

@@ -19,8 +19,8 @@ class EngineConfig:
         | {"tensorboard", "wandb"}
     )
     """Fields that may change when a run is resumed: they do not change what is computed."""
-    goes_on: ClassVar[str] = "--resume goes on from there"
-    """What whoever stopped a run is told."""
+    resume_hint: ClassVar[str] = "use --resume to continue"
+    """What is printed when a run is stopped."""
     evaluates_ends: ClassVar[bool] = False
     """Whether there is always an evaluation after the last update and, if there are earlier ones, before the first."""
 

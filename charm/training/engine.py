@@ -26,7 +26,7 @@ from charm.signals import check_every, stop_on_signal
 from charm.training.logs import Logs
 
 
-class Told(NamedTuple):
+class LogEntry(NamedTuple):
     """Numbers for metrics.jsonl, and the same in words for whoever watches."""
 
     values: Mapping[str, float]
@@ -42,7 +42,7 @@ class Exam:
     run: str
     """The run's name, as its checkpoints have it."""
     step: int
-    tell: Callable[[str], None] = lambda text: None
+    report: Callable[[str], None] = lambda text: None
     """Shows whoever watches how far it is."""
     stop: Callable[[], bool] = lambda: False
     """Comes true when somebody wants the process to end."""
@@ -72,11 +72,11 @@ class Job(Protocol):
         """One update of all weights; returns what it measured: a "loss", and whatever `line` expects."""
         ...
 
-    def line(self, step: int, means: dict[str, float]) -> Told:
+    def line(self, step: int, means: dict[str, float]) -> LogEntry:
         """What to write, given the means of what `update` returned since the last line."""
-        return Told(means, f"loss {means['loss']:.3f}")
+        return LogEntry(means, f"loss {means['loss']:.3f}")
 
-    def evaluate(self, exam: Exam) -> Told | None:
+    def evaluate(self, exam: Exam) -> LogEntry | None:
         """Scores of the model as it stands, which the main process needs; None if it had to stop before the end."""
         ...
 
@@ -126,7 +126,7 @@ class Engine(Generic[J]):
                     if asked and not saved:
                         self.save()
             if asked and (self.step < config.steps or config.evaluates_at(self.step)):
-                self.say(f"stopped at step {self.step}; {config.goes_on}")
+                self.say(f"stopped at step {self.step}; {config.resume_hint}")
 
     def advance(self) -> None:
         """One update, and a line of metrics where one is due."""
@@ -148,7 +148,7 @@ class Engine(Generic[J]):
 
     def evaluate(self, stopped: Sequence[int] = ()) -> bool:
         """Write the scores of this step beside the metrics; False if a signal came before."""
-        exam = Exam(self.out, self.name, self.step, self.logs.tell, lambda: bool(stopped))
+        exam = Exam(self.out, self.name, self.step, self.logs.report, lambda: bool(stopped))
         told = self.job.evaluate(exam)
         if told is None:
             return False
@@ -160,12 +160,12 @@ class Engine(Generic[J]):
         writer = checkpoint.CheckpointWriter(self.out, self.step, self.place.is_main)
         metrics = self.logs.state()
         self.place.barrier()
-        with checkpoint.told_if_unwritten(writer):
+        with checkpoint.checkpoint_errors(writer):
             self.job.save(writer.path)
         self.place.barrier()
         if self.place.is_main:
             record = {"step": self.step, "run": self.name, "metrics": metrics, "world": self.place.world}
-            with checkpoint.told_if_unwritten(writer):
+            with checkpoint.checkpoint_errors(writer):
                 writer.commit(record)
             checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
         self.place.barrier()

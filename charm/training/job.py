@@ -18,7 +18,7 @@ from charm.runs import checkpoint
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import key_of
 from charm.training.config import RunConfig
-from charm.training.engine import Exam, Job, Told, compiles
+from charm.training.engine import Exam, Job, LogEntry, compiles
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.refinement import refine_prepared
@@ -30,7 +30,7 @@ RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
 class Examiner(Protocol):
     """Asks a model in training and scores its answers; evaluation has one (`charm.evaluation.examiner`)."""
 
-    def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> Told | None:
+    def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> LogEntry | None:
         """The scores of the run so far, on the main process; None if it had to stop before the end."""
 
     def forget(self, out: Path, step: int) -> bool:
@@ -126,7 +126,7 @@ class ReasonerJob(Job):
         self.average.update()
         return metrics
 
-    def line(self, step: int, means: dict[str, float]) -> Told:
+    def line(self, step: int, means: dict[str, float]) -> LogEntry:
         # Of the examples that halted; where none did they are all still being refined.
         steps, halted = means.pop("halted_steps"), means["halted"]
         means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.refinement_steps)
@@ -136,12 +136,12 @@ class ReasonerJob(Job):
                 f"early while {means['exact_accuracy']:.1%} of the answers are right"
             )
         exact, depth = means["exact_accuracy"], means["refinement_steps"]
-        return Told(means, f"loss {means['loss']:.3f}  exact {exact:.1%}  refinements {depth:.1f}")
+        return LogEntry(means, f"loss {means['loss']:.3f}  exact {exact:.1%}  refinements {depth:.1f}")
 
-    def evaluate(self, exam: Exam) -> Told | None:
+    def evaluate(self, exam: Exam) -> LogEntry | None:
         """With the averaged weights."""
         if self.examiner is None:
-            return Told({}, "nobody scores this run")
+            return LogEntry({}, "this run is not scored")
         with self.average.applied():
             return self.examiner.examine(self.model, self.data, self.place, exam)
 

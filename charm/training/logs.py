@@ -54,7 +54,7 @@ class Logs:
         if self._bar is not None:
             self._bar.update(step, text=f"{text}  {rate:,.0f} {unit}/s")
 
-    def tell(self, text: str) -> None:
+    def report(self, text: str) -> None:
         """What is going on, in the place of the last metrics."""
         if self._bar is not None:
             self._bar.update(text=text)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.reasoner.writer import Writer
-from charm.training.engine import Told, compiles
+from charm.training.engine import LogEntry, compiles
 from charm.training.job import ReasonerJob
 from charm.training.packs import Packs
 
@@ -60,9 +60,9 @@ class WriterJob(ReasonerJob):
         self.average.update()
         return metrics
 
-    def line(self, step: int, means: dict[str, float]) -> Told:
+    def line(self, step: int, means: dict[str, float]) -> LogEntry:
         exact = means["exact_accuracy"]
-        return Told(means, f"loss {means['loss']:.3f}  exact {exact:.1%}")
+        return LogEntry(means, f"loss {means['loss']:.3f}  exact {exact:.1%}")
 
     def position(self) -> dict[str, Tensor]:
         return self.packs.state()

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from charm.domains import PageWishes
+from charm.domains import PageOptions
 from charm.errors import CharmError
 from charm.report.assets import DRAWING, STYLE
 from charm.report.html import script_json
@@ -85,9 +85,9 @@ class Viewer(ThreadingHTTPServer):
     def report(self, query: api.Query) -> bytes:
         """The page of a run, made anew."""
         run: Path = api.chosen(query, "run", self.library.runs)
-        wishes = PageWishes(data=self.library.data)
+        options = PageOptions(data=self.library.data)
         with self.reporting, tempfile.TemporaryDirectory() as scratch:
-            return write_pages([run], Path(scratch, "report.html"), wishes).read_bytes()
+            return write_pages([run], Path(scratch, "report.html"), options).read_bytes()
 
 
 def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:

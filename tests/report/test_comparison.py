@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from charm.domains import PageWishes
+from charm.domains import PageOptions
 from charm.errors import CharmError
 from charm.report.comparison import merge, solved_and_never, write_comparison
 from charm.report.html import names_of
@@ -140,4 +140,4 @@ def test_the_command_chooses_the_page(run: Path, other: Path, tmp_path: Path) ->
     with pytest.raises(CharmError, match="is not a run folder"):
         write_pages([tmp_path])
     with pytest.raises(CharmError, match="films are made for one run"):
-        write_pages([run, other], tmp_path / "both.html", PageWishes(films=3))
+        write_pages([run, other], tmp_path / "both.html", PageOptions(films=3))

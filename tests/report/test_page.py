@@ -21,7 +21,7 @@ from charm.accounting import account
 from charm.arc.run import train
 from charm.config import to_json
 from charm.devices import Place
-from charm.domains import PageWishes
+from charm.domains import PageOptions
 from charm.drawing.grids import PALETTE
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict_votes
@@ -556,7 +556,7 @@ def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) ->
         model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), seed=step)
         model.save_pretrained(run / "checkpoints" / f"step_{step:09d}")
     predict_votes(Request(model, data, (3,), 1), Place(torch.device("cpu")), run / "votes", 2)
-    assert write_pages([run], wishes=PageWishes(films=1, device="cpu")) == run / "report.html"
+    assert write_pages([run], options=PageOptions(films=1, device="cpu")) == run / "report.html"
     tests = [test for task in read(run / "report.html").data["tasks"] for test in task["tests"]]
     films = [test["film"] for test in tests if "film" in test]
     expected = refinement_film(model, data, data.questions[0], 3, "cpu")
@@ -564,7 +564,7 @@ def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) ->
     for step in (1, 2):
         rmtree(run / "checkpoints" / f"step_{step:09d}")
     with pytest.raises(CharmError, match="a film needs a checkpoint"):
-        write_pages([run], wishes=PageWishes(films=1, device="cpu"))
+        write_pages([run], options=PageOptions(films=1, device="cpu"))
 
 
 def test_a_run_that_was_evaluated_by_hand_is_shown_at_the_depths_that_voted(tmp_path: Path) -> None:

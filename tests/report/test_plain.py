@@ -13,7 +13,7 @@ from charm.accounting import account_car
 from charm.arc.presets import quickstart
 from charm.automata.presets import car_preset
 from charm.config import to_json
-from charm.domains import PageWishes, domain_of
+from charm.domains import PageOptions, domain_of
 from charm.errors import CharmError
 from charm.language.presets import lm_preset
 from charm.report.pages import write_pages
@@ -110,6 +110,6 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
     ):
         write_pages([car, lm])
     with pytest.raises(CharmError, match=r"a protocol ranks answers to ARC's tasks; .*car"):
-        write_pages([car], wishes=PageWishes("standard"))
+        write_pages([car], options=PageOptions("standard"))
     with pytest.raises(CharmError, match="films are made for one run on ARC's tasks"):
-        write_pages([lm], wishes=PageWishes(films=1))
+        write_pages([lm], options=PageOptions(films=1))

@@ -275,12 +275,12 @@ def test_a_signal_at_a_checkpoint_stops_at_once(
 
     advance, said = Engine.advance, []
     with monkeypatch.context() as patch:
-        patch.setattr(Logs, "tell", signalled)
+        patch.setattr(Logs, "report", signalled)
         patch.setattr(Engine, "advance", advanced)
         trainer = train(config, tmp_path / "parts", HERE, say=said.append)
     assert trainer.step == 10
     assert bool(evaluations) == (place == "evaluation")
-    assert said[-1] == "stopped at step 10; --resume goes on from there"
+    assert said[-1] == "stopped at step 10; use --resume to continue"
     assert not any("evaluation/pass@1" in line for line in metrics(tmp_path / "parts"))
     train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
