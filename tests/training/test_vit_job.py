@@ -14,7 +14,7 @@ from charm.arc.presets import preset
 from charm.arc.run import arc_job, train
 from charm.bench.training import flops, measure_job
 from charm.devices import place
-from charm.domains import PageWishes
+from charm.domains import PageOptions
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
@@ -118,7 +118,7 @@ def test_eval_and_the_page_serve_a_vit(tmp_path: Path) -> None:
     assert found is not None
     assert found["protocol"]["loops"] == (1, 2)
     assert found["puzzles"] == 2
-    page = write_arc_page([run], tmp_path / "page.html", PageWishes(films=1, device="cpu"))
+    page = write_arc_page([run], tmp_path / "page.html", PageOptions(films=1, device="cpu"))
     assert "toy0" in Path(page).read_text()
 
 
