@@ -38,6 +38,7 @@ AFTER = {
     "docs/distributed.md": ("docs/data.md",),
     "docs/evaluate.md": ("docs/train.md",),
     "docs/solve.md": ("docs/train.md",),
+    "docs/kaggle.md": ("docs/solve.md",),
     "docs/adapt.md": ("docs/train.md",),
     "docs/speedrun.md": ("docs/data.md",),
     "docs/rearc2.md": ("docs/data.md",),
@@ -65,6 +66,10 @@ SMALL = {
     "charm train car-": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
     "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
     "charm train lm-": GPT,
+    "charm train base": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 --data.partial "
+    "--reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
+    "--data.tasks 25ff71a9 3c9b0459 --data.auxiliary",
+    "charm solve arc1/evaluation": "--steps 2 --views 2 --batch 4 --device cpu --choose 2",
     "charm train writer-": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 "
     "--reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
     "--data.tasks 25ff71a9 00576224 --data.auxiliary",
