@@ -49,6 +49,7 @@ FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what vot
 FEW_UPDATES = 100  # are too few: smaller batches then
 SMALLEST_BATCH = 16  # also that of the first updates, which tell what one costs
 
+LARGE_BATCH = 128
 STEPS = 1000  # for each task at most, if not said otherwise
 SCOPES: dict[Mode, Scope] = {
     "auto": "rows",
@@ -220,7 +221,10 @@ class Solver:
         return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
 
     def _vote(self, data: Dataset, votes: dict[int, Votes], views: int) -> dict[Question, list[Candidate]]:
-        return vote(self.model, data, votes, views, self.options.batch, self.place)
+        batch = self.options.batch
+        if self.reasoner.kind == "vit":  # which learns in small batches, and is asked ten times for each view
+            batch = max(batch, LARGE_BATCH)
+        return vote(self.model, data, votes, views, batch, self.place)
 
 
 def _updated(adaptation: Adaptation) -> bool:

@@ -94,6 +94,7 @@ SMALL = {
     "charm bench lm-": "--batch 256 --seconds 0.1 --device cpu",
     "charm rearc2 build": "--tasks 00dbd492 --pairs 3 --workers 1",
     "charm rearc2 quarantine": "--workers 1",
+    "python benchmarks/baselines.py": "--size tiny --device cpu --seconds 1 --only charm varc",
     "python benchmarks/continual.py": "--size tiny --seeds 1 --jobs 1 --device cpu",
     "python -m benchmarks.language": "--variants stock cose --capacities 1 --seeds 0 --steps 1 --batch 1024 "
     "--evaluate-tokens 512 --device cpu",
