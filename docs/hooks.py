@@ -90,6 +90,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return text[1:-1]
         return f"{text}({_on_site(path) or f'files/{path.relative_to(ROOT).as_posix()}'}{anchor})"
 
+    if name == "gallery.md":  # it is made with the site, so the page itself cannot link to it
+        markdown = markdown.replace("`rearc2-gallery.html`", "[rearc2-gallery.html](rearc2-gallery.html)")
     # Code keeps what looks like a link.
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.DOTALL)
     return "".join(part if number % 2 else LINK.sub(moved, part) for number, part in enumerate(parts))

@@ -8,6 +8,8 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
+import numpy as np
+
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import CharmError
@@ -16,7 +18,7 @@ from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.files import read_sealed
 from charm.report import folder
-from charm.report.answers import Films, JsonObject, affordable, task_entries, voting_steps
+from charm.report.answers import Films, JsonObject, affordable, grid_text, task_entries, voting_steps
 from charm.report.assets import SCRIPT
 from charm.report.curves import curve_svg, short
 from charm.report.film import read_films, write_films
@@ -35,9 +37,13 @@ from charm.runs.archive import passes, require_whole_votes
 from charm.runs.checkpoint import run_of
 from charm.runs.metrics import curve, read_metrics
 from charm.tasks.canvas import FIRST_COLOR
+from charm.tasks.questions import Question
+from charm.tasks.svg import grid_svg
+from charm.tasks.task import Grid
 from charm.tasks.view import DIHEDRAL_NAMES
 from charm.training.config import TrainConfig, read_config
 
+EXAMPLES = 4  # tasks of each kind at the top of the page
 NEVER = ("wrong cells", "wrong size", "no answer")  # the right answer was not among the candidates
 
 # Name in metrics.jsonl -> title, and whether it is a share.
@@ -131,9 +137,10 @@ def _page(
     }
     body = [
         *_headline(run, protocol, evaluation),
+        *(_examples(run, config, protocol, tasks) if evaluation is not None else []),
+        *_task_list(tasks),
         *_learning(run),
         *_scores(run, evaluation),
-        *_task_list(tasks),
         *_origins(run, config),
     ]
     return body, payload
@@ -151,23 +158,29 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
         voted = "1 checkpoint" if steps == 1 else f"{steps} checkpoints"
         lead = f"Step {evaluation.step:,}, protocol {protocol_text(protocol)}; {voted} voted."
         scores = evaluation.scores
-        cards += [_score_card(f"pass@{k}", scores.metrics, "") for k in (2, 1)]
+        cards.append(_score_card("pass@2", scores.metrics))
         blank = folder.blank(run)
         if blank is not None:
             at_step = "" if blank["step"] == evaluation.step else f" at step {blank['step']:,}"
-            note = f", blank memory{at_step}"
-            cards += [_score_card(f"pass@{k}", blank["metrics"], note) for k in (2, 1)]
+            cards.append(_score_card(f"pass@2, memory zeroed{at_step}", blank["metrics"]))
         solved = sum(task.outcome == "solved" for task in scores.tasks)
         hidden = f", {scores.blind_outputs:,} more without a known answer" if scores.blind_outputs else ""
-        detail = f"{scores.outputs:,} test outputs{hidden}; {solved:,} solved whole"
-        cards.append(card("puzzles", f"{scores.puzzles:,}", detail))
+        cards.append(
+            card(
+                "puzzles solved",
+                f"{solved:,} of {scores.puzzles:,}",
+                f"{scores.outputs:,} test outputs{hidden}",
+            )
+        )
     cards += _parameter_cards(run)
     return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *cards, "</div>"]
 
 
-def _score_card(name: str, metrics: Mapping[str, float], note: str) -> str:
-    outputs = f"mean over puzzles; over outputs {percent(metrics, f'{name}/outputs')}"
-    return card(name + note, percent(metrics, name), outputs)
+def _score_card(title: str, metrics: Mapping[str, float]) -> str:
+    """pass@2 as the number, pass@1 and the other convention below it."""
+    one, both = percent(metrics, "pass@1"), [percent(metrics, f"pass@{k}/outputs") for k in (1, 2)]
+    detail = f"pass@1 {one}; over outputs {both[1]}, pass@1 {both[0]}"
+    return card(title, percent(metrics, "pass@2"), detail)
 
 
 def protocol_text(protocol: Protocol) -> str:
@@ -193,11 +206,83 @@ def _parameter_cards(run: Path) -> list[str]:
     found = folder.sizes(run)
     if found is None:
         return []
-    dense, rows = found.dense + found.shared, found.rows
-    return [
-        card("dense parameters", short(dense), f"{found.dense:,} reasoner, {found.shared:,} shared memory"),
-        card("memory rows", short(rows), f"{rows:,} rows, {found.row_values:,} values"),
+    total = found.dense + found.shared + found.row_values
+    detail = f"{found.dense:,} reasoner, {found.shared:,} shared memory, {found.row_values:,} in {found.rows:,} rows"
+    return [card("parameters", short(total), detail)]
+
+
+# Answers
+
+
+def _examples(run: Path, config: TrainConfig, protocol: Protocol, tasks: Sequence[JsonObject]) -> list[str]:
+    """Some solved and some failed tasks as grids: input, truth, answer, and the answer with the memory zeroed."""
+    blank = _blank_answers(run, config, protocol)
+    told = [task for task in tasks if task["outcome"] != "blind"]
+    solved = [task for task in told if task["outcome"] == "solved"]
+    failed = [task for task in told if task["outcome"] != "solved"]
+    parts = []
+    for title, some in (("Solved", _spread(solved)), ("Failed", _spread(failed))):
+        if some:
+            rows = [_example(task, blank) for task in some]
+            parts += [f"<section><h3>{title}</h3>", *rows, "</section>"]
+    return ["<h2>Answers</h2>", '<div class="tables examples">', *parts, "</div>"] if parts else []
+
+
+def _spread(tasks: Sequence[JsonObject]) -> list[JsonObject]:
+    """Up to EXAMPLES of them, evenly from the first to the last by size, since the smallest say least."""
+    ordered = sorted(tasks, key=lambda task: len(task["tests"][0]["truth"] or ""))
+    last = max(len(ordered) - 1, 0)
+    places = {round(number * last / max(EXAMPLES - 1, 1)) for number in range(EXAMPLES)}
+    return [ordered[place] for place in sorted(places)] if ordered else []
+
+
+def _example(task: JsonObject, blank: Mapping[Question, Grid] | None) -> str:
+    tests = task["tests"]
+    # The test that decided it: a wrong one of a failed task.
+    number = next((n for n, test in enumerate(tests) if test["outcome"] != "solved"), 0)
+    test = tests[number]
+    attempt = next((one for one in test["candidates"][:2] if one["grid"] == test["truth"]), None)
+    attempt = attempt or next(iter(test["candidates"]), None)
+    shown = [
+        ("input", test["input"]),
+        ("truth", test["truth"]),
+        ("answer", attempt["grid"] if attempt else ""),
     ]
+    if blank is not None:
+        zeroed = blank.get(Question(task["id"], number))
+        shown.append(("memory zeroed", "" if zeroed is None else grid_text(zeroed)))
+    figures = []
+    for name, text in shown:
+        if text is not None:
+            right = ' class="right"' if name in ("answer", "memory zeroed") and text == test["truth"] else ""
+            grid = grid_svg(_grid(text), 72) if text else '<div class="absent">no grid</div>'
+            figures.append(f"<figure{right}>{grid}<figcaption>{name}</figcaption></figure>")
+    votes = f"{attempt['votes']:,} votes, {attempt['share']:.0%}" if attempt else "no votes"
+    outcome = f'<span class="outcome {class_of(task["outcome"])}">{task["outcome"]}</span>'
+    link = f'<a href="#task-{escape(task["id"])}">{escape(task["id"])}</a>'
+    head = f'<div>{link} {outcome}<br><span class="soft">{votes}</span></div>'
+    return f'<div class="example">{head}{"".join(figures)}</div>'
+
+
+def _grid(text: str) -> Grid:
+    """The inverse of `grid_text`."""
+    return np.array([[int(digit) for digit in row] for row in text.split("/")], np.uint8)
+
+
+def _blank_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Question, Grid] | None:
+    """First answers with the memory zeroed, where such votes are in the run folder."""
+    votes = run / "votes_blank"
+    if folder.blank(run) is None or not passes(votes):
+        return None
+    loops = set(protocol.loops)
+    steps = [step for step, depths in passes(votes).items() if loops <= set(depths)]
+    if not steps:
+        return None
+    ranking = evaluate_votes(
+        votes, replace(protocol, window="current"), config.data, steps, run_of(run)
+    ).ranking
+    best = {question: ranking.top(number, 1) for number, question in enumerate(ranking.questions)}
+    return {question: top[0].grid for question, top in best.items() if top and top[0].grid.size}
 
 
 # Curves and tables
@@ -218,12 +303,16 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
     parts = []
     blank = folder.blank(run)
     if evaluation is not None and evaluation.scores.metrics:
-        columns = {"": evaluation.scores.metrics} | ({"blank memory, ": blank["metrics"]} if blank else {})
+        columns = {"": evaluation.scores.metrics} | ({"memory zeroed, ": blank["metrics"]} if blank else {})
         heads = [f"{which}over {unit}" for which in columns for unit in ("puzzles", "outputs")]
-        rows = []
+        rows: list[list[str]] = []
         for k in KS:
             names = (f"pass@{k}", f"pass@{k}/outputs")
-            rows.append([names[0], *(percent(one, name) for one in columns.values() for name in names)])
+            row = [names[0], *(percent(one, name) for one in columns.values() for name in names)]
+            if rows and rows[-1][1:] == row[1:]:  # no candidate between them was right
+                rows[-1][0] = f"{rows[-1][0].partition(' to ')[0]} to {names[0]}"
+            else:
+                rows.append(row)
         parts += ["<section><h2>pass@k</h2>", table(["", *heads], rows), "</section>"]
     others = folder.evaluations(run)
     if others:
@@ -291,7 +380,7 @@ def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
     for outcome in present:
         label = f'<span class="outcome {class_of(outcome)}">{outcome}</span> {found[outcome]}'
         filters.append(f'<button data-filter="{outcome}" aria-pressed="false">{label}</button>')
-    heads = "".join(
+    heads = "<span></span><span></span>" + "".join(
         f'<button data-sort="{key}"{_extra(narrow)}>{title}</button>'
         for key, (title, narrow) in COLUMNS.items()
     )
@@ -321,12 +410,16 @@ def _task_row(number: int, task: JsonObject) -> str:
     cells = (
         f"<b>{escape(task['id'])}</b>",
         f'<span class="outcome">{outcome}</span>',
-        f"<span>{ranks}</span>",
-        f"<span>{share}</span>",
+        f'<span class="rank">{ranks}</span>',
+        f'<span class="share">{share}</span>',
         f'<span class="extra">{confidence}</span>',
         f'<span class="extra">{wrong}</span>',
     )
-    return f'<details class="task {class_of(outcome)}" data-n="{number}"><summary>{"".join(cells)}</summary></details>'
+    inside = f'<i class="chevron"></i><span class="thumbs"></span>{"".join(cells)}'
+    return (
+        f'<details class="task {class_of(outcome)}" id="task-{escape(task["id"])}" data-n="{number}">'
+        f"<summary>{inside}</summary></details>"
+    )
 
 
 def _extra(narrow: bool) -> str:

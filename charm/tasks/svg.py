@@ -68,7 +68,7 @@ def grid_svg(grid: Grid, pixels: int = 120) -> str:
     height, width = (side * cell + 1 for side in grid.shape)
     label = f"grid of {grid.shape[0]} x {grid.shape[1]} cells"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" width="{width}" height="{height}" '
+        f'<svg role="img" aria-label="{label}" width="{width}" height="{height}" '
         f'viewBox="0 0 {width} {height}">{tile_svg(grid + FIRST_COLOR, cell)}</svg>'
     )
 

@@ -238,6 +238,10 @@ def test_the_film_steps(report: Path, page: Page) -> None:
         ("step 3 of 4", "21/44", [(1, 1)]),
         ("step 4 of 4", "21/43", []),
     ]
+    assert frame() == steps[0]  # from the beginning
+    film.get_by_role("button", name="play").click()
+    film.get_by_text("step 4 of 4").wait_for()
+    film.get_by_role("button", name="play").wait_for()  # it has stopped by itself
     assert frame() == steps[3]
     seen = []
     for _ in range(4):  # the last one stays at the beginning

@@ -41,6 +41,10 @@ function candidateOf(candidate, truth, steps, views) {
     .filter(Boolean)));
   const counted = "from " + plural(candidate.views, "view");
   caption.append(views ? listOf(counted, () => viewsOf(candidate, views)) : counted);
+  const bar = element("div", "", "votes"), part = element("i");
+  part.style.width = percent(candidate.share);
+  bar.append(part);
+  made.append(bar);
   if (told === "right") made.className = "right";
   return made;
 }

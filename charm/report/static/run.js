@@ -1,14 +1,33 @@
 // The page of one run: every task with its candidates, and the film of its refinement.
+const FRAME = 500;  // milliseconds of each step of a film
+
 function filmOf(test) {
   const made = element("div", "", "film"), tools = element("div", "", "film-tools");
   const slider = element("input"), back = element("button", "\u2039"), on = element("button", "\u203a");
-  const label = element("span", "", "soft"), screen = element("div");
+  const play = element("button", "\u25b6"), label = element("span", "", "soft"), screen = element("div");
+  let clock = 0;
   slider.type = "range";
   slider.min = 1;
   slider.max = test.film.length;
   slider.setAttribute("aria-label", "refinement step");
   back.setAttribute("aria-label", "one step back");
   on.setAttribute("aria-label", "one step on");
+  play.setAttribute("aria-label", "play");
+  function stop() {
+    clearInterval(clock);
+    clock = 0;
+    play.textContent = "\u25b6";
+    play.setAttribute("aria-label", "play");
+  }
+  function start() {
+    if (Number(slider.value) === test.film.length) show(1);
+    play.textContent = "\u23f8";
+    play.setAttribute("aria-label", "pause");
+    clock = setInterval(() => {
+      show(Number(slider.value) + 1);
+      if (Number(slider.value) === test.film.length || !made.isConnected) stop();
+    }, FRAME);
+  }
   function show(step) {
     slider.value = Math.max(1, Math.min(test.film.length, step));
     const grid = test.film[slider.value - 1];
@@ -16,12 +35,14 @@ function filmOf(test) {
     screen.replaceChildren(figure(grid, "after " + plural(Number(slider.value), "step"),
       difference(grid, test.truth), test.truth));
   }
-  slider.addEventListener("input", () => show(Number(slider.value)));
-  back.addEventListener("click", () => show(Number(slider.value) - 1));
-  on.addEventListener("click", () => show(Number(slider.value) + 1));
-  tools.append(back, slider, on, label);
+  const by = (step) => { stop(); show(step); };
+  slider.addEventListener("input", () => by(Number(slider.value)));
+  back.addEventListener("click", () => by(Number(slider.value) - 1));
+  on.addEventListener("click", () => by(Number(slider.value) + 1));
+  play.addEventListener("click", () => clock ? stop() : start());
+  tools.append(play, back, slider, on, label);
   made.append(element("h3", "Refinement, the original view"), tools, screen);
-  show(test.film.length);
+  show(1);
   return made;
 }
 
@@ -83,4 +104,31 @@ function order(button) {
 
 for (const button of document.querySelectorAll("[data-sort]")) {
   button.addEventListener("click", () => order(button));
+}
+
+// The first test of each task and the first answer to it, drawn when its row comes into view.
+function thumbnails(row) {
+  const test = page.tasks[row.dataset.n].tests[0], place = row.querySelector(".thumbs");
+  for (const text of [test.input, test.candidates.length ? test.candidates[0].grid : ""]) {
+    if (!text) continue;
+    const rows = text.split("/"), canvas = element("canvas");
+    canvas.setAttribute("aria-hidden", "true");
+    paint(canvas, rows, page.palette, Math.max(1, Math.floor(40 / Math.max(rows.length, rows[0].length))));
+    place.append(canvas);
+  }
+}
+
+function openLinked() {
+  const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  if (row && row.classList.contains("task")) row.open = true;
+}
+
+if (list) {
+  const seen = new IntersectionObserver((entries) => entries.filter((one) => one.isIntersecting).forEach((one) => {
+    seen.unobserve(one.target);
+    thumbnails(one.target);
+  }), { rootMargin: "200px" });
+  for (const row of list.children) seen.observe(row);
+  window.addEventListener("hashchange", openLinked);
+  openLinked();
 }
