@@ -155,7 +155,14 @@ class Solver:
         began = clock.spent
         solution = answered({}, views)
         cost = (clock.spent - began) / views  # an upper bound: a first call also warms up
-        learned = self._learn(task, data, clock, voting_seconds(clock.seconds, cost, options.views), say)
+
+        def glance(so_far: Learned) -> None:
+            nonlocal learned, solution
+            learned = so_far
+            solution = answered({}, views)
+
+        keep = voting_seconds(clock.seconds, cost, options.views)
+        learned = self._learn(task, data, clock, keep, say, glance)
         if learned.diverged:
             say(clock.used, f"{task.id}: learning diverged; the answers from before it stay")
             solution = replace(solution, diverged=True)
@@ -172,7 +179,15 @@ class Solver:
             voted, more = more, next_views(more, options.views, cost, clock.left)
         return solution
 
-    def _learn(self, task: Task, data: Dataset, clock: Clock, keep: float, say: Say) -> Learned:
+    def _learn(
+        self,
+        task: Task,
+        data: Dataset,
+        clock: Clock,
+        keep: float,
+        say: Say,
+        glance: Callable[[Learned], None] = lambda learned: None,
+    ) -> Learned:
         """Learn the demonstrations until only `keep` seconds are left, in batches that fit the time and the memory."""
         options, steps = self.options, self.recipe.steps
         learned = Learned()
@@ -199,6 +214,8 @@ class Solver:
                     break
                 text = f"loss {learned.loss:.3f}, {learned.exact:.0%} of the demonstrations exact"
                 say(clock.used, f"{task.id}: update {learned.updates}: {text}")
+            if options.glance and learned.updates % options.glance == 0 and self._is_finite(task):
+                glance(learned)
             if learned.updates == 2 < steps:  # the first also warms up
                 whole = took * options.batch / batch
                 left = clock.left - keep

@@ -77,10 +77,13 @@ class SolveOptions:
     seed: int = 0
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
+    glance: int = 0
+    """Updates between votes of a few views while learning, for somebody who watches; 0 is never. For models that refine
+    canvases."""
     writer: WriterRecipe = field(default_factory=WriterRecipe)
 
     def __post_init__(self) -> None:
-        least = {"views": 1, "batch": 1, "steps": 0, "halt_weight": 0, "together": 0}
+        least = {"views": 1, "batch": 1, "steps": 0, "halt_weight": 0, "together": 0, "glance": 0}
         for name, bound in least.items():
             value = getattr(self, name)
             if value is not None and value < bound:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +33,7 @@ from charm.runs.metrics import curve, newest_scores, read_metrics
 from charm.synthesis.rearc import package_folder
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
+from charm.tasks.instances import Instances
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
 from charm.tasks.task import Pair, Task, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
@@ -54,6 +55,7 @@ MODES: dict[Mode, str] = {
     "composition": "also the memory's shared weights",
     "full": "everything",
 }
+GLANCE = 20  # updates between the votes that a browser shows while a task is learned
 RATE_LINES = 20  # newest lines of metrics that tell the rate
 MAX_NUMBER = 2**53 - 1  # what a browser counts to
 TOKEN_DIGITS = "0123456789ab"
@@ -347,8 +349,33 @@ def pasted_json(text: Any) -> JsonObject:
     return {"id": task.id, "task": task_to_json(task.blind())}
 
 
-def solve_request(library: Library, body: JsonObject) -> tuple[Task, str, Path, SolveOptions]:
-    """What to solve, with which model (name and place) and how."""
+def known_task(library: Library, task: Task, model: Path) -> JsonObject | None:
+    """The public task with these demonstrations: its name, its answers, and whether the model has learned it."""
+    for name, source in library.sources.items():
+        for one in source.tasks:
+            if one.train == task.train:
+                truth = {pair.input.tobytes(): pair.output for pair in one.test if pair.output is not None}
+                answers = [truth.get(pair.input.tobytes()) for pair in task.test]
+                return {
+                    "id": one.id,
+                    "source": name,
+                    "truth": [None if answer is None else grid_text(answer) for answer in answers],
+                    "trained": one.id in _learned_by(model),
+                }
+    return None
+
+
+def _learned_by(model: Path) -> Collection[str]:
+    """The tasks in the memory of a model."""
+    saved = saved_model(model)
+    path = None if saved is None else saved / "instances.npz"
+    return Instances.load(path).puzzles if path is not None and path.is_file() else ()
+
+
+def solve_request(
+    library: Library, body: JsonObject
+) -> tuple[Task, str, Path, SolveOptions, JsonObject | None]:
+    """What to solve, with which model (name and place) and how, and what is known of the task."""
     name, model = body.get("name", "drawn"), body.get("model")
     # Half of a surrogate pair, which nothing can encode, is not printable either.
     if not isinstance(name, str) or not name.strip() or len(name) > 100 or not name.isprintable():
@@ -361,4 +388,6 @@ def solve_request(library: Library, body: JsonObject) -> tuple[Task, str, Path, 
     if not isinstance(mode, str) or mode not in MODES:
         raise CharmError(f"mode must be one of {', '.join(MODES)}; got {mode!r}")
     task = task_from_json(body.get("task"), name.strip(), "the editor")
-    return task, model, library.models[model], SolveOptions(float(budget), mode=mode)
+    path = library.models[model]
+    options = SolveOptions(float(budget), mode=mode, glance=GLANCE)
+    return task, model, path, options, known_task(library, task, path)

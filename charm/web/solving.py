@@ -36,6 +36,7 @@ class BrowserJob:
     model: str
     options: SolveOptions
     process: BaseProcess
+    known: JsonObject | None = None
     began: float = field(default_factory=time.monotonic)
     state: str = "working"  # then done, cancelled or failed
     text: str = "starting: loading the model"
@@ -53,8 +54,13 @@ class Solving:
         self._lock = threading.Lock()
         self._job: BrowserJob | None = None
 
-    def start(self, task: Task, model: str, path: Path, options: SolveOptions) -> JsonObject:
-        """Begin to solve a task with the model at `path`; refused while another is being solved."""
+    def start(
+        self, task: Task, model: str, path: Path, options: SolveOptions, known: JsonObject | None = None
+    ) -> JsonObject:
+        """Begin to solve a task with the model at `path`; refused while another is being solved.
+
+        `known` is for whoever watches: the answers, and whether the model was trained on the task.
+        """
         if not 0 < options.budget <= LONGEST_BUDGET:
             raise CharmError(
                 f"the budget must be positive and at most {LONGEST_BUDGET:g} seconds, got {options.budget:g}"
@@ -65,7 +71,7 @@ class Solving:
                     f"task {self._job.task.id} is still being solved; cancel it or wait until it ends"
                 )
             process, connection = processes.start(_work, task, path, options, self.device)
-            job = self._job = BrowserJob(task, model, options, process)
+            job = self._job = BrowserJob(task, model, options, process, known)
         threading.Thread(target=self._listen, args=(job, connection), daemon=True).start()
         return self.status()
 
@@ -99,6 +105,7 @@ class Solving:
                 "text": job.text,
                 "seconds": round(job.seconds or time.monotonic() - job.began, 1),
                 **job.found,
+                "known": job.known,
                 "inputs": [grid_text(pair.input) for pair in job.task.test],
                 "tests": [[_candidate_json(one) for one in ranked[:SHOWN]] for ranked in tests],
             }

@@ -68,6 +68,19 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
     assert set(changed_values(solver.model, before, {})) == expected
 
 
+def test_glances_show_answers_while_learning_and_change_nothing(base: Path, unseen: Path) -> None:
+    found: list[list[Solution]] = []
+    for glance in (0, 2):
+        published: list[Solution] = []
+        options = replace(OPTIONS, steps=5, glance=glance)
+        Solver(base, options, HERE).solve(one(unseen), Clock(600.0), publish=published.append)
+        found.append(published)
+    plain, watched = found
+    assert [one.updates for one in plain] == [0, 5, 5]
+    assert [one.updates for one in watched] == [0, 2, 4, 5, 5]
+    assert attempts(plain[-1].answers) == attempts(watched[-1].answers)
+
+
 @pytest.mark.parametrize("mode", ["memory", "composition", "full"])
 def test_each_task_starts_from_the_checkpoint(base: Path, unseen: Path, mode: Mode) -> None:
     """Answers do not depend on what was solved before, and shared weights are put back."""

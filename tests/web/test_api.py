@@ -11,11 +11,14 @@ import torch
 from charm.errors import CharmError
 from charm.paths import released_model
 from charm.report import folder
+from charm.report.answers import grid_text
+from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.canvas import BOUNDARY, FIT_SIDES
+from charm.tasks.instances import Instances
 from charm.tasks.keys import Keys
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC
-from charm.tasks.task import Grid, Pair, Task, as_grid, task_from_json
+from charm.tasks.task import Grid, Pair, Task, as_grid, task_from_json, task_to_json
 from charm.tasks.view import IDENTITY, View
 from charm.web import api
 from charm.web.api import Library
@@ -245,8 +248,9 @@ def test_a_bad_paste_is_told_in_a_sentence(text: object, sentence: str) -> None:
 
 def test_a_request_to_solve_is_checked(library: Library, run: Path) -> None:
     good = {"name": "mine", "task": TASK, "model": "a run", "budget": 5, "mode": "full"}
-    task, model, path, options = api.solve_request(library, good)
+    task, model, path, options, known = api.solve_request(library, good)
     assert (task.id, model, path, options.budget, options.mode) == ("mine", "a run", run, 5.0, "full")
+    assert known is None
     for change, sentence in (
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
@@ -262,6 +266,17 @@ def test_a_request_to_solve_is_checked(library: Library, run: Path) -> None:
     ):
         with pytest.raises(CharmError, match=sentence):
             api.solve_request(library, {**good, **change})
+
+
+def test_a_known_task_is_recognised_by_its_demonstrations(library: Library, run: Path) -> None:
+    learned = Instances.load(newest_checkpoint(run) / "instances.npz").puzzles
+    for source, trained in (("toys", True), ("arc2/training", False)):
+        task = library.sources[source].tasks[0]
+        assert (task.id in learned) == trained
+        drawn = {"name": "mine", "task": task_to_json(task.blind()), "model": "a run"}
+        known = api.solve_request(library, drawn)[-1]
+        truth = [grid_text(pair.output) for pair in task.test]
+        assert known == {"id": task.id, "source": source, "truth": truth, "trained": trained}
 
 
 def test_what_is_opened_is_looked_at_first(

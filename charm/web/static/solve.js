@@ -90,6 +90,10 @@ function resultOf(status) {
     parts.push(element("p", ended + " after " + status.seconds + " s, loading included; the budget was " +
       status.budget + " s.", "soft"));
   }
+  if (status.known) {
+    const learned = status.known.trained ? "The model was trained on its demonstrations." : "The model was not trained on it.";
+    parts.push(element("p", "This is " + status.known.id + " of " + status.known.source + ". " + learned, "soft"));
+  }
   if (status.views) {
     const exact = status.exact === null ? "" : ", " + percent(status.exact) + " of the demonstrations exact";
     parts.push(element("p", plural(status.views, "view") + " have voted after " + plural(status.updates, "update") +
@@ -98,7 +102,9 @@ function resultOf(status) {
       const grids = element("div", "", "grids");
       parts.push(element("h3", status.tests.length > 1 ? "Test " + (n + 1) : "Test"), grids);
       grids.append(figure(status.inputs[n], "input", size(status.inputs[n].split("/"))));
-      ranked.forEach((one, rank) => grids.append(voteOf(one, rank, status)));
+      const truth = status.known ? status.known.truth[n] : null;
+      if (truth) grids.append(figure(truth, "truth", size(truth.split("/"))));
+      ranked.forEach((one, rank) => grids.append(voteOf(one, rank, status, truth)));
       if (!ranked.length) grids.append(element("p", "No view has answered with a grid yet.", "soft"));
     });
     const link = element("a", "download as submission.json");
@@ -110,16 +116,18 @@ function resultOf(status) {
   return parts;
 }
 
-function voteOf(candidate, rank, status) {
+function voteOf(candidate, rank, status, truth) {
   const share = candidate.votes / status.views;
   const ended = status.state !== "working" && rank < 2;
   const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
-    plural(candidate.votes, "vote") + ", " + percent(share));
+    candidate.votes.toLocaleString("en") + " of " + plural(status.views, "vote"), truth);
   made.lastChild.append(element("br"), "confidence " + candidate.confidence.toFixed(2));
+  if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
   const bar = element("div", "", "votes"), part = element("i");
   part.style.width = percent(share);
   bar.append(part);
   made.append(bar);
   if (ended) made.className = "attempt";
+  if (truth && candidate.grid === truth) made.className = "right";
   return made;
 }
