@@ -82,7 +82,8 @@ def canvas_loss(
     metrics are `refinement_loss`'s, but for the halt head's.
     """
     wanted_BT = targets_BT != PAD
-    nll_BT = F.cross_entropy(logits_BTV.transpose(1, 2), targets_BT.long(), reduction="none")
+    nll_BT = F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.long().flatten(), reduction="none")
+    nll_BT = nll_BT.view_as(targets_BT)
     mean = torch.where(wanted_BT, nll_BT, 0.0).sum() / wanted_BT.sum().clamp(min=1)
     right_BT = (logits_BTV.argmax(-1) == targets_BT) & wanted_BT
     valid_B = wanted_BT.any(1)
