@@ -137,6 +137,29 @@ def test_baselines_have_the_optimizer_of_their_own_code() -> None:
         assert (found.row_lr, found.row_weight_decay, found.warmup, found.ema) == (1e-2, 0.1, 2000, ema)
 
 
+def test_varc_and_loopvit_have_their_published_settings() -> None:
+    """VARC's offline stage: training tasks and Re-ARC, 100 epochs of batch 256, ten of them warm-up."""
+    config = preset("varc-arc1")
+    data, vit, optimizer = config.data, config.reasoner, config.optimizer
+    assert (data.train, data.synthetic, data.auxiliary) == (("arc1/training",), ("rearc",), ())
+    assert data.evaluate_repeats == 0
+    assert (data.canvas, data.scales, data.augment, data.views) == ("large", 0, "pseudo-tasks", 51)
+    assert (vit.layers, vit.width, vit.heads, vit.inner_width, vit.dropout) == (10, 512, 8, 512, 0.1)
+    assert vit.placements * data.views == 510
+    assert config.evaluate_loops == tuple(range(1, 11))
+    pairs = sum(len(task.pairs) for task in load_source("arc1/training").tasks) + 400 * 1000
+    assert round(100 * pairs / config.batch, -3) == config.steps
+    assert optimizer.warmup == config.steps / 10
+    assert (optimizer.dense, optimizer.rows, optimizer.lr, optimizer.row_lr) == ("adamw", "adamw", 3e-4, 3e-4)
+    assert (optimizer.weight_decay, optimizer.row_weight_decay, optimizer.clip, optimizer.ema) == (0, 0, 1, 0)
+    assert (optimizer.decay, optimizer.cooldown) == ("cosine", 0.9)
+    for name in ("loopvit-arc1", "loopvit-small-arc1"):
+        loops = preset(name)
+        shape = loops.reasoner
+        assert (shape.layers, shape.recurrences, shape.horizon) == (6, 6, 6)
+        assert replace(loops, reasoner=vit, memory=config.memory) == config
+
+
 @pytest.mark.parametrize("name", ["base", "base2"])
 def test_a_base_learns_nothing_that_it_is_measured_on(name: str) -> None:
     """No pair of its sources, up to a view, is in an evaluation set or in ConceptARC (which only a data folder has)."""

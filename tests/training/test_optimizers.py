@@ -1,11 +1,12 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 from torch.optim import AdamW
 
 from charm.model import CharmModel
-from charm.reasoner.config import ReasonerConfig
+from charm.reasoner.config import ReasonerConfig, loopvit
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.atan2 import AdamAtan2
@@ -217,3 +218,50 @@ def test_moving_average_is_the_formula_and_swaps_back() -> None:
     with average.applied():
         assert weight.tolist() == pytest.approx([expected] * 3)
     assert weight.tolist() == [-4.0] * 3
+
+
+def test_a_cosine_falls_as_torchs_does() -> None:
+    config = OptimizerConfig(warmup=2, cooldown=0.9, decay="cosine")
+    weight = torch.nn.Parameter(torch.zeros(1))
+    sgd = torch.optim.SGD([weight], lr=1.0)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(sgd, T_max=18)
+    for update in range(2, 20):  # 18 of 20 updates, after the warm-up
+        assert lr_scale(update, 20, config) == pytest.approx(schedule.get_last_lr()[0])
+        sgd.step()
+        schedule.step()
+    assert lr_scale(0, 20, config) == 0.5
+
+
+def test_gradients_are_clipped_together_before_the_step() -> None:
+    """Adam would hide it from a single step, so the gradients are looked at where AdamW is handed them."""
+    moved = {}
+    for clip in (0.0, 1.0):
+        model = CharmModel(REASONER, MemoryConfig(rank=8), ArcKey(some_instances()))
+        optimizers = Optimizers(model, OptimizerConfig(dense="adamw", factors="adamw", clip=clip), 100)
+        generator = torch.Generator().manual_seed(0)
+        for parameter in optimizers.dense:
+            parameter.grad = torch.randn(parameter.shape, generator=generator)
+        given = [parameter.grad.clone() for parameter in optimizers.dense if parameter.grad is not None]
+        optimizers.step()
+        adamw = next(one for one in optimizers.all if isinstance(one, AdamW))
+        # After one step the first moment is (1 - beta) times the gradient.
+        moved[clip] = [adamw.state[parameter]["exp_avg"] / 0.1 for parameter in optimizers.dense]
+    norm = torch.cat([gradient.flatten() for gradient in given]).norm()
+    assert norm > 1
+    for plain, clipped, gradient in zip(moved[0.0], moved[1.0], given, strict=True):
+        torch.testing.assert_close(plain, gradient)
+        torch.testing.assert_close(clipped, gradient / norm, atol=1e-6, rtol=1e-4)
+
+
+def test_rows_can_be_moved_by_adamw() -> None:
+    found = groups(MemoryConfig(design="table", rank=64), OptimizerConfig(rows="adamw", row_lr=3e-4))
+    assert found["RowAdamW"] == {"memory.residual.rows.weight": 3e-4}
+    assert "RowSignSGD" not in found
+
+
+def test_single_vectors_of_a_vit_are_not_matrices_to_muon() -> None:
+    shape = {"width": 64, "heads": 4, "layers": 1, "recurrences": 2, "horizon": 2}
+    found = groups(MemoryConfig(rank=8), OptimizerConfig(), replace(loopvit(), **shape))
+    single = {"reasoner.tokens", "reasoner.positions", "reasoner.repeats", "reasoner.head.weight"}
+    assert single <= set(found["AdamW"])
+    assert {"reasoner.patch.weight", "reasoner.blocks.0.qkv.weight"} <= set(found["Muon"])

@@ -20,6 +20,7 @@ from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig, loopvit, varc
+from charm.report.film import refinement_film
 from charm.report.pages import write_arc_page
 from charm.runs.checkpoint import folder_of, newest_checkpoint
 from charm.tasks.dataset import load_dataset
@@ -171,3 +172,21 @@ def test_speed_is_measured_in_flops_of_its_shape(tmp_path: Path) -> None:
     # Ten layers, 1,025 positions: maps of 4 x 512 x 512 and 2 x 512 x 512, and attention; symbols in and out.
     assert forward == 10 * (2 * 1025 * 6 * 512**2 + 4 * 1025**2 * 512) + 4 * 1024 * 48 * 512
     assert training == 3 * forward
+
+
+@pytest.mark.parametrize("canvas", ["fit", "large"])
+def test_a_reasoner_can_learn_from_enlarged_grids(tmp_path: Path, canvas: str) -> None:
+    """The canvas and the scales are options of every reasoner: it trains, votes and is filmed with them."""
+    config = toy_config(write_toy_tasks(tmp_path / "tasks", 1), batch=2, steps=2, checkpoint_every=2)
+    reasoner = replace(config.reasoner, width=16, refinement_steps=1, recurrences=1, horizon=1)
+    data = replace(config.data, canvas=canvas, scales=0, views=2)
+    config = replace(config, data=data, reasoner=reasoner, evaluate_loops=(1,))
+    with place("cpu") as here:
+        job = arc_job(config, here, say=quiet)
+        losses = [job.update(step)["loss"].item() for step in range(2)]
+        assert np.isfinite(losses).all()
+        votes = predict(Request(job.model, job.data, (1,)), here)[1]
+        assert len(votes) == 2
+        film = refinement_film(job.model, job.data, job.data.questions[0], 1, "cpu")
+    assert len(film) == 1
+    assert max(film[0].shape) <= 30
