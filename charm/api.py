@@ -81,8 +81,8 @@ def solve(
         raise CharmError(f"unknown option: {error}") from error
     found: list[Solution] = []
 
-    def publish(_: str, solution: Solution) -> None:
-        found.append(improved(found[-1] if found else None, solution))
+    def publish(answers: dict[str, Solution]) -> None:
+        found.append(improved(found[-1] if found else None, *answers.values()))
 
     with tempfile.TemporaryDirectory() as folder, place(device) as here:
         solver = open_solver(_on_disk(model, Path(folder)), chosen, here)

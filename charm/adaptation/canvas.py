@@ -26,6 +26,7 @@ from charm.adaptation.options import Mode, SolveOptions
 from charm.adaptation.run import task_data
 from charm.adaptation.solution import (
     Clock,
+    Publish,
     Say,
     Solution,
     improved,
@@ -118,13 +119,11 @@ class Solver:
         recipe = replace(self.recipe, batch=batch)
         return Adaptation(self.model, data, recipe, self.scope, self.place, seed=key_of(task.id))
 
-    def work(
-        self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Callable[[str, Solution], None]
-    ) -> None:
+    def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Answer tasks, one after the other; each publishes its better answers under its id."""
         for done, task in enumerate(tasks):
             share = clock.share(len(tasks) - done)
-            self.solve(task, share, say, lambda solution: publish(task.id, solution))  # noqa: B023
+            self.solve(task, share, say, lambda solution: publish({task.id: solution}))  # noqa: B023
 
     def solve(
         self,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
@@ -62,21 +62,27 @@ class SubmissionInProgress:
                 self.record_path.unlink()
                 raise
 
-    def publish(self, task: Task, solution: Solution) -> None:
-        """Write an answer, unless the one on disk is better."""
-        known = self._tasks[task.id]
-        if (solution.updates, solution.views) > (known["updates"], known["views"]):
-            self.submission.update(attempts(solution.answers))
-            known |= {"updates": solution.updates, "views": solution.views}
+    def publish(self, answers: Mapping[str, Solution]) -> None:
+        """Write answers by task id, except where the one on disk is better."""
+        better: Submission = {}
+        for task_id, solution in answers.items():
+            known = self._tasks[task_id]
+            if (solution.updates, solution.views) > (known["updates"], known["views"]):
+                known |= {"updates": solution.updates, "views": solution.views}
+                better |= attempts(solution.answers)
+        if better:
+            self.submission.update(better)
             self._write()
 
-    def finish(self, task: Task, problem: str | None = None) -> None:
-        """Take note that nothing more is to be done for a task; one with a problem stays to be tried again."""
-        if problem is not None:
-            self.problems[task.id] = problem
-            return
-        self._tasks[task.id]["finished"] = True
-        self._write()
+    def finish(self, tasks: Sequence[Task], problem: str | None = None) -> None:
+        """Take note that nothing more is to be done for tasks; those with a problem stay to be tried again."""
+        for task in tasks:
+            if problem is None:
+                self._tasks[task.id]["finished"] = True
+            else:
+                self.problems[task.id] = problem
+        if problem is None:
+            self._write()
 
     def _write(self) -> None:
         """Write the answers first: a kill in between must not leave a task finished whose answer is not on disk."""

@@ -52,6 +52,7 @@ class Solution:
 
 
 Say = Callable[[float, str], None]
+Publish = Callable[[dict[str, Solution]], None]  # better answers, by task id
 
 
 def improved(old: Solution | None, new: Solution) -> Solution:

@@ -23,7 +23,7 @@ from charm import processes
 from charm.adaptation.canvas import Solver
 from charm.adaptation.crew import Crew, CrewTask
 from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import Clock, Say, Solution, improved
+from charm.adaptation.solution import Clock, Publish, Say, Solution, improved
 from charm.adaptation.streams import read_tasks
 from charm.adaptation.writer import WriterSolver
 from charm.devices import Place, choose_device, place
@@ -34,15 +34,13 @@ from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, load_source
 from charm.tasks.task import Task, check_unique
 
 Group = tuple[Task, ...]
-News = str | tuple[str, Solution]  # a line of progress, or a task's id and its better answer
+News = str | dict[str, Solution]  # a line of progress, or better answers by task id
 
 
 class AnySolver(Protocol):
     """A trained model on a device that answers groups of tasks."""
 
-    def work(
-        self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Callable[[str, Solution], None]
-    ) -> None: ...
+    def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None: ...
 
 
 Make = Callable[[Path, SolveOptions, Place], AnySolver]
@@ -113,8 +111,8 @@ def solve(
     options: SolveOptions,
     devices: Sequence[str],
     say: Say = lambda used, text: None,
-    publish: Callable[[Task, Solution], None] = lambda task, solution: None,
-    ended: Callable[[Task, str | None], None] = lambda task, problem: None,
+    publish: Publish = lambda answers: None,
+    ended: Callable[[Group, str | None], None] = lambda tasks, problem: None,
     make: Make = open_solver,
 ) -> dict[str, Solution]:
     """Answer tasks with a trained model. Each device takes the next group when it is free, and its share of the time.
@@ -123,8 +121,8 @@ def solve(
     by this process, several by a process each. A group that fails is tried once more in a fresh process; the others
     are not harmed.
 
-    `say(share of the budget used, text)` is told of progress, `publish` of every better answer, and `ended` of the end
-    of every task, with the reason if it failed. It is an error if no task has an answer.
+    `say(share of the budget used, text)` is called with progress, `publish` with every better answer by task id, and
+    `ended` with every group at its end, and the reason if it failed. It is an error if no task has an answer.
     """
     clock = Clock(options.budget)
     found: dict[str, Solution] = {}
@@ -134,17 +132,15 @@ def solve(
         if isinstance(news, str):
             say(clock.used, news)
             return
-        name, solution = news
-        found[name] = improved(found.get(name), solution)
-        publish(by_id[name], found[name])
+        better = {name: improved(found.get(name), solution) for name, solution in news.items()}
+        found.update(better)
+        publish(better)
 
     def done(job: CrewTask, problem: str | None) -> None:
         if problem is not None:
             problems.append(problem)
-        for task in job.content:
-            ended(task, problem)
+        ended(job.content, problem)
 
-    by_id = {task.id: task for task in tasks}
     size = options.together if _is_writer(run) else 1
     jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
     if len(devices) == 1:
@@ -192,7 +188,7 @@ def _solve_here(
                 job.content,
                 clock.share(len(left)),
                 lambda used, text: tell(job, text),  # noqa: B023
-                lambda name, solution: tell(job, (name, solution)),  # noqa: B023
+                lambda answers: tell(job, answers),  # noqa: B023
             )
         except _Unpublished as error:
             raise error.error from None
@@ -232,7 +228,7 @@ def _work(connection: Connection, run: Path, options: SolveOptions, device: str,
                         tasks,
                         Clock(seconds),
                         lambda used, text: send("news", text),
-                        lambda name, solution: send("news", (name, solution)),
+                        lambda answers: send("news", answers),
                     )
                 except CharmError as error:
                     problem = str(error)

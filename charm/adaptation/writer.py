@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from charm.adaptation.loop import private_tables
 from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
 from charm.adaptation.run import task_data
-from charm.adaptation.solution import Clock, Say, Solution, next_views, vote, voting_seconds
+from charm.adaptation.solution import Clock, Publish, Say, Solution, next_views, vote, voting_seconds
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
@@ -260,9 +260,7 @@ class WriterSolver:
                 self.loss = self.writer.loss
         return WriterAdaptation(model, packs, self.loss, self.recipe, self.mode, seed)
 
-    def work(
-        self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Callable[[str, Solution], None]
-    ) -> None:
+    def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers."""
         options, steps = self.options, self.options.steps
         name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
@@ -286,9 +284,11 @@ class WriterSolver:
                 found = self._vote(model, data, votes, views, stop)
             if stopped:  # the answers of the round before stay
                 return math.inf
-            for task in tasks:
-                own = {question: ranked for question, ranked in found.items() if question.task_id == task.id}
-                publish(task.id, Solution(own, learning.updates, views, loss, exact, clock.spent))
+            answers: dict[str, dict[Question, list[Candidate]]] = {task.id: {} for task in tasks}
+            for question, ranked in found.items():
+                answers[question.task_id][question] = ranked
+            how = (learning.updates, views, loss, exact, clock.spent)
+            publish({task_id: Solution(own, *how) for task_id, own in answers.items()})
             answered = True
             say(clock.used, f"{name}: {views} views have voted")
             return (clock.spent - began) / max(views - before, 1)
@@ -323,6 +323,8 @@ class WriterSolver:
                     say(clock.used, f"{name}: update {learning.updates}: {text}")
         finally:
             learning.close()
+            if self.place.device.type == "cuda":
+                torch.cuda.empty_cache()  # what updates needed, votes may
         if learning.updates % LOOK_EVERY:
             loss, exact = learning.progress()
         finite = all(bool(parameter.isfinite().all()) for parameter in model.parameters())

@@ -178,7 +178,7 @@ def _work(connection: Connection, task: Task, model: Path, options: SolveOptions
             options,
             solve_devices(device, 1),
             lambda _, text: connection.send(("said", text)),
-            lambda _, solution: connection.send(("found", solution)),
+            lambda answers: connection.send(("found", answers[task.id])),
             lambda _, problem: problems.append(problem) if problem else None,
         )
         connection.send(("failed", problems[0]) if problems else ("done", "done"))

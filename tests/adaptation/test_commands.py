@@ -199,12 +199,12 @@ def test_resuming_keeps_better_answers_and_refuses_other_settings(
     killed = SubmissionInProgress(out, tasks, base, options, resume=True)  # nothing is there yet
     assert on_disk() == 0
     for update, views, color in ((0, 8, 1), (3, 8, 2), (3, 16, 3)):
-        killed.publish(tasks[0], answer(update, views, color))
+        killed.publish({"new0": answer(update, views, color)})
         assert on_disk() == color
     resumed = SubmissionInProgress(out, tasks, base, replace(options, budget=5.0), resume=True)
     assert resumed.left == tasks
     for update, views, color in ((0, 8, 4), (3, 8, 5), (3, 16, 6), (3, 32, 7)):
-        resumed.publish(tasks[0], answer(update, views, color))
+        resumed.publish({"new0": answer(update, views, color)})
         assert on_disk() == (7 if views == 32 else 3)
     with pytest.raises(CharmError, match="another model or other settings"):
         SubmissionInProgress(out, tasks, base, replace(options, steps=4), resume=True)

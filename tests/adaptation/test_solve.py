@@ -112,7 +112,7 @@ def test_answers_are_ranked_and_fit_a_submission(base: Path, unseen: Path) -> No
         OPTIONS,
         ["cpu"],
         lambda used, text: told.append(text),
-        lambda task, solution: published.append((solution.updates, solution.views)),
+        lambda found: published.extend((one.updates, one.views) for one in found.values()),
     )["new0"]
     # A first answer before anything is learned, then one for each round of votes.
     assert published == [(0, 8), (3, 8), (3, 12)]
@@ -224,7 +224,7 @@ def test_a_challenges_file_is_solved_whole(base: Path, unseen: Path, tmp_path: P
     tasks["bad"] = {"train": [], "test": []}
     file = tmp_path / "test_challenges.json"
     file.write_text(json.dumps(tasks))
-    assert load_tasks([file])[1] == {"bad": f"{file}: task bad has no demonstration"}
+    assert load_tasks([file])[1] == {"bad": f"{file}: task bad has no demonstrations"}
     submission = answers(base, [file])
     assert list(submission) == ["new0", "new1", "new2", "new3"]
     assert submission["new2"] == answers(base, [unseen / "new2.json"])["new2"]
@@ -450,7 +450,7 @@ def test_a_failure_costs_only_its_task(
         base,
         options,
         devices,
-        ended=lambda task, problem: ended.append((task.id, problem)),
+        ended=lambda group, problem: ended.extend((task.id, problem) for task in group),
         make=FailingSolver,
     )
     for name in ("new0", "new2", "new3"):
@@ -470,7 +470,7 @@ def test_a_failure_costs_only_its_task(
 
 
 def test_an_answer_that_cannot_be_published_is_no_fault_of_the_task(base: Path, unseen: Path) -> None:
-    def full(task: Task, solution: Solution) -> None:
+    def full(answers: dict[str, Solution]) -> None:
         raise CharmError("the disk is full")
 
     ended: list[str] = []
@@ -481,7 +481,7 @@ def test_an_answer_that_cannot_be_published_is_no_fault_of_the_task(base: Path, 
             OPTIONS,
             ["cpu"],
             publish=full,
-            ended=lambda task, problem: ended.append(task.id),
+            ended=lambda group, problem: ended.extend(task.id for task in group),
         )
     assert ended == []
 

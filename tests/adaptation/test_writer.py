@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import torch
 from charm.adaptation import writer as module
 from charm.adaptation.measure import interval, measured, scores_table
 from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
-from charm.adaptation.solution import Clock, Say, Solution
+from charm.adaptation.solution import Clock, Publish, Say, Solution
 from charm.adaptation.solve import choose, groups_of, load_tasks, solve
 from charm.adaptation.writer import WriterAdaptation, WriterSolver, rates
 from charm.arc.run import train
@@ -58,9 +57,9 @@ def work(
     published: list[tuple[str, int, int]] = []
     said: list[str] = []
 
-    def publish(name: str, solution: Solution) -> None:
-        found[name] = solution
-        published.append((name, solution.updates, solution.views))
+    def publish(answers: dict[str, Solution]) -> None:
+        found.update(answers)
+        published.extend((name, one.updates, one.views) for name, one in answers.items())
 
     solver.work(tasks, Clock(seconds), lambda used, text: said.append(text), publish)
     return found, published, said
@@ -204,7 +203,7 @@ def test_learning_ends_in_time_to_vote(
     monkeypatch.setattr(module, "EARLY_SECONDS", 1e9)
     found: dict[str, Solution] = {}
     solver = WriterSolver(writer, replace(OPTIONS, steps=None, views=1), HERE)
-    solver.work(tasks[:1], Clock(100.0, lambda: now[0]), lambda *_: None, found.__setitem__)
+    solver.work(tasks[:1], Clock(100.0, lambda: now[0]), lambda *_: None, found.update)
     assert found["new0"].updates == 40
     assert used == pytest.approx([number / 40 for number in range(40)])
 
@@ -239,8 +238,16 @@ def test_a_diverged_group_keeps_its_early_answers(
 
     monkeypatch.setattr(WriterAdaptation, "update", diverging)
     ended: list[tuple[str, str | None]] = []
+
+    def note(group: tuple[Task, ...], problem: str | None) -> None:
+        ended.extend((task.id, problem) for task in group)
+
     found = solve(
-        tasks[:2], writer, OPTIONS, ["cpu"], ended=lambda task, problem: ended.append((task.id, problem))
+        tasks[:2],
+        writer,
+        OPTIONS,
+        ["cpu"],
+        ended=note,
     )
     assert {solution.updates for solution in found.values()} == {2}
     assert [name for name, _ in ended] == ["new0", "new1"]
@@ -251,7 +258,7 @@ def test_a_diverged_group_keeps_its_early_answers(
 class FailingWriter(WriterSolver):
     """Fails at every group that holds the task new1. In any process: a mock reaches only one."""
 
-    def work(self, tasks: object, clock: Clock, say: Say, publish: Callable[[str, Solution], None]) -> None:
+    def work(self, tasks: object, clock: Clock, say: Say, publish: Publish) -> None:
         if any(task.id == "new1" for task in tasks):  # type: ignore[attr-defined]
             raise RuntimeError("CUDA error: invalid argument")
         super().work(tasks, clock, say, publish)  # type: ignore[arg-type]
@@ -265,7 +272,7 @@ def test_a_failed_group_costs_only_itself(devices: list[str], writer: Path, task
         writer,
         replace(OPTIONS, together=2),
         devices,
-        ended=lambda task, problem: ended.update({task.id: problem}),
+        ended=lambda group, problem: ended.update({task.id: problem for task in group}),
         make=FailingWriter,
     )
     assert set(found) == {"new0", "new2"}
