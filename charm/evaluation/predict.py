@@ -20,7 +20,7 @@ from charm.errors import CharmError
 from charm.evaluation.decode import collect
 from charm.evaluation.judging import judged
 from charm.evaluation.placing import placed_answers
-from charm.evaluation.writing import likely_lengths, write_answers
+from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
@@ -32,7 +32,6 @@ from charm.tasks.canvas import is_large
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
-from charm.tasks.sequences import LONGEST_ANSWER
 
 SAVE_SECONDS = 120.0  # of work that a kill may cost
 
@@ -131,10 +130,17 @@ def _predict(
         mine = todo[side_N[todo] == side]
         if lengths is not None:
             mine = mine[np.argsort(lengths[question_N[mine]], kind="stable")]
-        for first in range(0, len(mine), batch):
-            chosen = mine[first : first + batch]
+        first = 0
+        while first < len(mine):
+            size = batch
+            if isinstance(model.reasoner, Writer) and lengths is not None:
+                size = at_once(
+                    model.reasoner, lengths[question_N[mine[first : first + batch]]], device, batch
+                )
+            chosen = mine[first : first + size]
+            first += size
             count = len(chosen)
-            if device.type != "cpu" and len(mine) > batch:
+            if device.type != "cpu" and len(mine) > batch and lengths is None:
                 chosen = np.resize(
                     chosen, batch
                 )  # full batches keep compiled shapes; the spare ones are dropped
@@ -190,8 +196,7 @@ def _answers(
     if isinstance(model.reasoner, Writer):
         if steps != 1:
             raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
-        limit = min(2 * likely + 128, LONGEST_ANSWER)  # what is longer by far will hardly end at all
-        yield write_answers(model.reasoner, bank, keys, question_N, row_N, task_ND, limit)
+        yield write_answers(model.reasoner, bank, keys, question_N, row_N, task_ND, answer_limit(likely))
         return
     origin_N = torch.zeros_like(question_N)
     with torch.inference_mode():

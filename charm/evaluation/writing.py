@@ -12,6 +12,7 @@ from charm.reasoner.writing import questions, write
 from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
+from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.sequences import LONGEST_ANSWER, pack_pairs, to_canvas
 
@@ -37,6 +38,28 @@ def likely_lengths(data: Dataset) -> npt.NDArray[np.int64]:
         ],
         np.int64,
     )
+
+
+def answer_limit(likely: int) -> int:
+    """Tokens after which an answer is given up: what is longer by far than expected will hardly end at all."""
+    return min(2 * likely + 128, LONGEST_ANSWER)
+
+
+def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int) -> int:
+    """How many of these answers, in this order, can be written together: at most `batch`, at least one.
+
+    Keys and values of all their tokens must fit into a share of the device's memory; questions count as the longest.
+    """
+    memory = 2**30 if device.type == "cpu" else min(2**33, _memory(device) // 8)
+    config = writer.config
+    per_token = 2 * config.recurrences * len(writer.layers) * config.width * writer.compute_dtype.itemsize
+    limit_N = np.array([answer_limit(likely) for likely in np.maximum.accumulate(likely_N)])
+    bytes_N = (LONGEST_ANSWER + limit_N) * per_token * np.arange(1, len(likely_N) + 1)
+    return max(1, min(batch, int(np.searchsorted(bytes_N, memory, side="right"))))
+
+
+def _memory(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else 2**34
 
 
 @torch.inference_mode()

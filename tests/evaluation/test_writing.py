@@ -3,20 +3,23 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
 from charm.evaluation import writing
-from charm.evaluation.writing import likely_lengths, write_answers
+from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import BOUNDARY, PAD
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
-from charm.tasks.sequences import ANSWER, END, START
+from charm.tasks.sequences import ANSWER, END, LONGEST_ANSWER, START
 from tests.reasoner.test_writer import SMALL
+
+CPU = torch.device("cpu")
 
 
 def test_lengths_are_judged_by_the_puzzles_own_outputs(tmp_path: Path) -> None:
@@ -59,3 +62,15 @@ def test_a_writer_that_copies_its_question_answers_with_the_input_under_the_view
     assert torch.equal(canvas_NT, torch.where(inputs_NT == BOUNDARY, PAD, inputs_NT))
     odds = [math.exp(-n) / (1 - math.exp(-n)) if n else math.inf for n in range(len(row_N))]
     assert sure_N.exp().tolist() == pytest.approx(odds)
+
+
+def test_answers_written_together_fit_the_memory() -> None:
+    writer = Writer(SMALL)
+    per_token = 2 * SMALL.layers * SMALL.recurrences * SMALL.width * 4  # keys and values, float32
+    assert answer_limit(50) == 228
+    assert answer_limit(900) == LONGEST_ANSWER
+    fits = 2**30 // (per_token * (LONGEST_ANSWER + 228))
+    assert at_once(writer, np.full(10**6, 50), CPU, 10**6) == fits
+    assert at_once(writer, np.full(10**6, 50), CPU, 100) == 100
+    longer = at_once(writer, np.r_[np.full(100, 50), np.full(10**6, 900)], CPU, 10**6)
+    assert longer == 2**30 // (per_token * 2 * LONGEST_ANSWER)  # the longest makes room for all
