@@ -171,6 +171,30 @@ def cl_retained(series: Series) -> Figure:
     return _with_legend(figure, series)
 
 
+def cl_costs(panels: Mapping[str, Series]) -> Figure:
+    """What a stage costs along streams of several lengths, a panel for each kind of cost."""
+    figure, axes = _new(len(panels))
+    for one, (title, series) in zip(axes, panels.items(), strict=True):
+        _bands(one, series, list(series))
+        one.set(xscale="log", xlabel="stage", ylabel=title)
+        one.set_ylim(0, 1.4 * one.get_ylim()[1])
+    return _with_legend(figure, next(iter(panels.values())), axes[0])
+
+
+def cl_learning_forgetting(panels: Mapping[str, Series]) -> Figure:
+    """Accuracy right after learning against what is forgotten, a curve for each method over its settings.
+
+    The x of a point is what is forgotten, in points of accuracy.
+    """
+    figure, axes = _new(len(panels))
+    labels = list(dict.fromkeys(label for series in panels.values() for label in series))
+    for one, (title, series) in zip(axes, panels.items(), strict=True):
+        _points(one, {label: series.get(label, ()) for label in labels}, joined=True)
+        one.set(xlabel=f"forgetting of {title} (points)", ylabel="learned: pass@2 right after a task (%)")
+        _from_zero(one)
+    return _with_legend(figure, panels[next(iter(panels))], axes[0])
+
+
 def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
     """Bits per byte against parameters of the n-gram memory; `stock` is the model without one, seed by seed."""
     figure, (axes,) = _new(1)

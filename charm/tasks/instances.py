@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,8 @@ class Instances:
         self._rows: list[list[RowNumbers]] = []  # puzzle number -> chunks of its rows
         self._codes: list[list[npt.NDArray[np.uint32]]] = []
         self._count = 1
+        self.memo: dict[str, Any] = {}
+        """What was computed from all rows, by name; new rows empty it."""
 
     def __len__(self) -> int:
         """Number of rows, including the blank one."""
@@ -70,6 +73,7 @@ class Instances:
             self._rows[number].append(new_rows)
             self._codes[number].append(new)
             self._count += len(new)
+            self.memo.clear()
             old_rows, old_codes = self.rows(puzzle), self.codes(puzzle)
         order = np.argsort(old_codes)
         return old_rows[order[np.searchsorted(old_codes, codes, sorter=order)]]

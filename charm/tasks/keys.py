@@ -39,9 +39,13 @@ class Keys:
 
     @staticmethod
     def of(instances: Instances) -> Keys:
-        puzzle, code = instances.table()
-        dihedral, colors = decode(code)
-        return Keys(torch.from_numpy(puzzle), torch.from_numpy(dihedral), torch.from_numpy(colors))
+        """Decoded once: a stream of tasks asks for the keys of all rows at every stage."""
+        if "keys" not in instances.memo:
+            puzzle, code = instances.table()
+            columns = (puzzle, *decode(code))
+            instances.memo["keys"] = Keys(*(torch.from_numpy(column) for column in columns))
+        found: Keys = instances.memo["keys"]
+        return found
 
     def to(self, device: torch.device | str) -> Keys:
         return Keys(self.puzzle.to(device), self.dihedral.to(device), self.colors.to(device))

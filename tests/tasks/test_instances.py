@@ -120,3 +120,16 @@ def test_an_index_whose_lengths_do_not_add_up_is_refused(tmp_path: Path) -> None
         np.savez(tmp_path / "damaged.npz", **{**parts, "length": np.array(lengths, np.int32)})
         with pytest.raises(CharmError, match=r"damaged\.npz"):
             Instances.load(tmp_path / "damaged.npz")
+
+
+def test_decoded_keys_follow_the_rows() -> None:
+    """They are decoded once, and again when there are new rows."""
+    instances = Instances()
+    instances.add("a", np.arange(3, dtype=np.uint32))
+    first = Keys.of(instances)
+    assert Keys.of(instances) is first
+    instances.add("a", np.arange(2, dtype=np.uint32))  # known already
+    assert Keys.of(instances) is first
+    instances.add("b", np.arange(5, dtype=np.uint32))
+    assert Keys.of(instances).puzzle.tolist() == [-1, 0, 0, 0, 1, 1, 1, 1, 1]
+    assert Keys.of(instances.copy()).puzzle.tolist() == Keys.of(instances).puzzle.tolist()

@@ -1,0 +1,383 @@
+"""Continual learning at the field's size: all methods over their settings, then CoSE against a table of equal size.
+
+    python -m benchmarks.continual_study sweep --jobs 10      # every method over its settings, on a validation stream
+    python -m benchmarks.continual_study orders --jobs 10     # CoSE and the table: 5 orders x 2 bases x 110 tasks
+    python -m benchmarks.continual_study methods --jobs 10    # every method at its best setting, on the test stream
+    python -m benchmarks.continual_study report               # tables and figure from what is finished
+
+Small tasks of ARC-AGI-1 (both sets) and ARC-AGI-2 (training) are divided by a hash of their ids: 110 are the test
+stream, 24 the validation stream, the other 171 train the bases, each once with CoSE and once with a low-rank table
+whose tasks cost no fewer parameters. `orders` and `methods` take the settings that were best on the validation stream,
+or the recipe's own where `sweep` has not run. An order is a seed: of the stream's order and of the examples.
+
+Interrupted, the same command resumes. `OUT/SIZE/results` has one small file for each finished run and is all that
+`report` needs; `--size tiny` takes a minute on a CPU and shows only that everything runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow each other down on a shared CPU
+
+import numpy as np
+
+from benchmarks.continual import memories, sizes
+from charm.adaptation.loop import Recipe, Scope
+from charm.adaptation.results import memory_name, short_count, write_json
+from charm.adaptation.run import StreamOptions, run_stream
+from charm.adaptation.streams import TaskStream, load_stream
+from charm.arc.run import train
+from charm.config import to_json
+from charm.devices import place
+from charm.drawing import figures
+from charm.drawing.figures import Point, Series
+from charm.files import read_sealed
+from charm.paper.verdicts import Difference, paired, spread_text
+from charm.processes import process_pool
+from charm.runs.checkpoint import steps_of
+from charm.tables import Table
+from charm.tasks.sources import load_source
+from charm.tasks.task import Task
+from charm.training.config import TrainConfig
+
+LONGEST = 10  # side of the largest visible grid
+
+
+@dataclass(frozen=True)
+class Study:
+    base: TrainConfig
+    recipe: Recipe
+    test: int
+    validation: int
+    views: int
+    """That vote on a task."""
+    pretraining: int = 0
+    """Tasks that train the bases; 0 is all others."""
+    orders: int = 5
+    bases: int = 2
+    settings: int | None = None
+    """Rates and strengths of a method that are tried; None is all."""
+
+
+def studies() -> dict[str, Study]:
+    gpu, tiny = sizes()["gpu"], sizes()["tiny"]
+    return {
+        "gpu": Study(
+            replace(gpu.base, steps=6000, checkpoint_every=6000), replace(gpu.recipe, steps=100), 110, 24, 64
+        ),
+        "tiny": Study(tiny.base, tiny.recipe, 3, 2, 2, pretraining=6, orders=2, bases=1, settings=1),
+    }
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One stream run."""
+
+    part: str
+    """sweep, orders or methods."""
+    memory: str
+    method: str
+    scope: Scope
+    rate: float = 1.0
+    """Of the recipe's own: of rows where only they move, else of shared weights."""
+    strength: float | None = None
+    order: int = 0
+    base: int = 0
+
+    @property
+    def name(self) -> str:
+        own = "" if self.strength is None else f"-w{self.strength:g}"
+        return f"{self.part}-{self.memory}-{self.method}-{self.scope}-x{self.rate:g}{own}-o{self.order}-b{self.base}"
+
+    def recipe(self, start: Recipe) -> Recipe:
+        rates = ("task_lr", "row_lr") if self.scope == "rows" else ("shared_lr",)
+        changed = {name: self.rate * getattr(start, name) for name in rates}
+        return replace(start, seed=self.order, **changed)  # type: ignore[arg-type]
+
+
+# Methods with the rates and strengths that they are tried at.
+FAST = (0.02, 0.1, 0.5, 2.0, 8.0)
+SWEEP: list[tuple[str, Scope, tuple[float, ...], tuple[float | None, ...]]] = [
+    ("memory-only", "rows", (0.125, 0.25, 0.5, 1.0, 2.0, 4.0), (None,)),
+    ("naive", "composition", FAST, (None,)),
+    ("naive", "full", FAST, (None,)),
+    ("l2sp", "composition", (0.1, 0.5, 2.0), (0.01, 0.1, 1.0)),
+    ("ewc", "composition", (0.1, 0.5, 2.0), (1.0, 100.0, 10_000.0)),
+    ("rehearsal", "composition", FAST, (None,)),
+    ("replay", "composition", FAST, (None,)),
+    ("lora", "matrices", FAST, (None,)),
+    ("sparse", "feed-forward", FAST, (None,)),
+]
+
+
+def pool() -> list[Task]:
+    """All small tasks, in an order that means nothing."""
+    found = {
+        task.id: task for source in ("arc1/training", "arc1/evaluation") for task in load_source(source).tasks
+    }
+    found |= {task.id: task for task in load_stream("arc2-training").tasks}
+    small = [
+        task
+        for task in found.values()
+        if max(max(grid.shape) for pair in task.blind().pairs for grid in pair.grids()) <= LONGEST
+    ]
+    return sorted(small, key=lambda task: hashlib.sha256(task.id.encode()).hexdigest())
+
+
+def write_tasks(study: Study, out: Path) -> None:
+    tasks = pool()
+    ends = np.cumsum([0, study.test, study.validation, study.pretraining or len(tasks)]).tolist()
+    for name, first, end in zip(("test", "validation", "base"), ends, ends[1:], strict=False):
+        TaskStream(name, tuple(tasks[first:end])).save(out / f"{name}.json")
+
+
+def base_config(study: Study, out: Path, memory: str, seed: int) -> TrainConfig:
+    data = replace(study.base.data, evaluate=(str(out / "base.json"),), tasks=())
+    return replace(memories(replace(study.base, data=data))[memory], seed=seed)
+
+
+def train_base(size: str, device: str, out: Path, which: tuple[str, int]) -> None:
+    """The base, unless it is there already."""
+    config = base_config(studies()[size], out, *which)
+    folder = out / "bases" / "{}-{}".format(*which)
+    done = steps_of(folder)
+    if not done or done[-1] < config.steps:
+        with place(device) as here:
+            train(config, folder, here, resume=bool(done), say=lambda text: None)
+        print(f"base {folder.name} is trained", flush=True)
+
+
+def run_trial(size: str, device: str, out: Path, trial: Trial) -> None:
+    """One stream run, and its small file of results, unless that is there already."""
+    path, study = out / "results" / f"{trial.name}.json", studies()[size]
+    if path.is_file():
+        return
+    options = StreamOptions(
+        str(out / ("validation.json" if trial.part == "sweep" else "test.json")),
+        trial.method,
+        trial.scope,
+        trial.recipe(study.recipe),
+        strength=trial.strength,
+        evaluate_views=study.views,
+        base_views=study.views,
+        # Where rows alone move, nothing changes between the start and the end.
+        recheck_every=10**6 if trial.scope == "rows" else max(1, study.test // 5),
+    )
+    base, folder = out / "bases" / f"{trial.memory}-{trial.base}", out / "runs" / trial.name
+    with place(device) as here:
+        summary = run_stream(base, folder, options, here, say=lambda text: None)
+    if not (folder / "result.json").is_file():
+        return  # stopped
+    stream = read_sealed(folder / "R.json")["stream"]
+    final = (
+        dict(zip(stream["tasks"], stream["R"][str(len(stream["tasks"]))], strict=True)) if stream["R"] else {}
+    )
+    write_json(path, {"trial": asdict(trial), "summary": summary, "final": final})
+    print(f"{trial.name}: ACC {_percent(summary['ACC'])}", flush=True)
+
+
+def sweep_trials(study: Study) -> list[Trial]:
+    trials = [
+        Trial("sweep", "cose", method, scope, rate, strength)
+        for method, scope, rates, strengths in SWEEP
+        for rate in rates[: study.settings]
+        for strength in strengths[: study.settings]
+    ]
+    return trials + [replace(one, memory="table") for one in trials if one.method == "memory-only"]
+
+
+def best(results: Sequence[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """For each memory, method and scope, the settings with the best mean of new and old tasks at the end."""
+
+    def quality(one: dict[str, Any]) -> tuple[float, float]:
+        found = one["summary"]
+        return (found["ACC"] + found["base ACC"]) / 2, found["immediate pass@2"]
+
+    chosen: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for one in (one for one in results if one["trial"]["part"] == "sweep"):
+        key = tuple(one["trial"][name] for name in ("memory", "method", "scope"))
+        if key not in chosen or quality(one) > quality(chosen[key]):
+            chosen[key] = one  # type: ignore[index]
+    return {key: one["trial"] for key, one in chosen.items()}
+
+
+def test_trials(part: str, study: Study, results: Sequence[dict[str, Any]]) -> list[Trial]:
+    found = best(results)
+
+    def tuned(memory: str, method: str, scope: Scope) -> Trial:
+        chosen = found.get((memory, method, scope), {})
+        return Trial(part, memory, method, scope, chosen.get("rate", 1.0), chosen.get("strength"))
+
+    if part == "orders":
+        return [
+            replace(tuned(memory, "memory-only", "rows"), order=order, base=base)
+            for base in range(study.bases)
+            for order in range(study.orders)
+            for memory in ("cose", "table")
+        ]
+    once = [tuned("cose", method, scope) for method, scope, *_ in SWEEP if method != "memory-only"]
+    return [replace(one, order=order) for one in once for order in range(min(2, study.orders))]
+
+
+def read_results(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(path.read_text()) for path in sorted((out / "results").glob("*.json"))]
+
+
+# Tables
+
+
+def learning_forgetting(results: Sequence[dict[str, Any]]) -> dict[str, Series]:
+    """One curve for each method over its settings: learned against forgotten, of the stream and of the base."""
+    panels: dict[str, dict[str, list[Point]]] = {"the stream": {}, "the base's tasks": {}}
+    for one in (one for one in results if one["trial"]["part"] == "sweep"):
+        trial, found = one["trial"], one["summary"]
+        scope = f", {trial['scope']}" if trial["method"] == "naive" else ""
+        label = f"{found['memory'].split(' ')[0]} {trial['method']}{scope}"
+        for (title, curves), name in zip(panels.items(), ("forgetting", "base forgetting"), strict=True):
+            if found[name] is not None:
+                learned = (100 * found["immediate pass@2"],)
+                curves.setdefault(label, []).append(Point(100 * found[name], learned))
+                panels[title] = curves
+    return dict(panels)
+
+
+def trials_table(part: str, results: Sequence[dict[str, Any]]) -> Table:
+    """A line for each method and setting, means over orders and bases."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for one in (one for one in results if one["trial"]["part"] == part):
+        key = tuple(one["trial"][name] for name in ("memory", "method", "scope", "rate", "strength"))
+        groups.setdefault(key, []).append(one["summary"])
+    names = (
+        "immediate pass@2",
+        "ACC",
+        "BWT",
+        "forgetting",
+        "WC-ACC",
+        "base before",
+        "base ACC",
+        "base forgetting",
+    )
+    rows = []
+    for (_, method, scope, rate, strength), runs in groups.items():
+        own = "" if strength is None else f", {strength:g}"
+        values = [[100 * run[name] for run in runs if run[name] is not None] for name in names]
+        rows.append(
+            [
+                *(runs[0]["memory"], f"{method} {scope}", f"{rate:g}{own}"),
+                short_count(float(np.mean([run["updated_parameters"] for run in runs]))),
+                short_count(float(np.mean([run["bytes_per_task"] for run in runs]))),
+                f"{np.mean([run['seconds_per_task'] for run in runs]):.2f}",
+                *(spread_text(one, 1) for one in values),
+                str(len(runs)),
+            ]
+        )
+    heads = ("Learned", "ACC", "BWT", "Forgetting", "WC-ACC", "Base before", "Base ACC", "Base forgetting")
+    columns = ["Memory", "Method", "Rate", "Params", "Bytes", "s/task", *heads, "Runs"]
+    return Table(columns, rows, f"{part}: pass@2 in percent", narrow=True)
+
+
+def advantage(results: Sequence[dict[str, Any]]) -> tuple[Difference | None, tuple[float, float] | None]:
+    """ACC of CoSE minus that of the table, in points: over runs with Student's t, and over tasks by the bootstrap."""
+    runs = [one for one in results if one["trial"]["part"] == "orders"]
+    acc: dict[str, dict[int, float]] = {"cose": {}, "table": {}}
+    tasks: dict[str, dict[str, list[float]]] = {"cose": {}, "table": {}}
+    for one in runs:
+        trial = one["trial"]
+        acc[trial["memory"]][1000 * trial["base"] + trial["order"]] = 100 * one["summary"]["ACC"]
+        for task, value in one["final"].items():
+            tasks[trial["memory"]].setdefault(task, []).append(100 * value)
+    difference = paired(acc["cose"], acc["table"])
+    if difference is None:
+        return None, None
+    common = sorted(tasks["cose"].keys() & tasks["table"].keys())
+    by_task = np.array([np.mean(tasks["cose"][one]) - np.mean(tasks["table"][one]) for one in common])
+    drawn = np.random.default_rng(0).integers(len(by_task), size=(10_000, len(by_task)))
+    low, high = np.quantile(by_task[drawn].mean(1), (0.025, 0.975))
+    return difference, (float(low), float(high))
+
+
+def report(out: Path) -> None:
+    """Tables and the figure from all results so far."""
+    results = read_results(out)
+    written = {}
+    for part in ("sweep", "methods", "orders"):
+        table = trials_table(part, results)
+        if table.rows:
+            text = [table.columns, ["---"] * len(table.columns), *table.rows]
+            print(f"\n{table.title}\n")
+            print("".join(f"| {' | '.join(cells)} |\n" for cells in text))
+            written[part] = {"columns": table.columns, "rows": table.rows}
+    panels = learning_forgetting(results)
+    if any(panels.values()):
+        figures.save(figures.cl_learning_forgetting(panels), out / "learning_forgetting.png")
+    difference, by_tasks = advantage(results)
+    frozen = [one["summary"] for one in results if one["trial"]["scope"] == "rows"]
+    changed = sum(one["changed_values"] for one in frozen)
+    print(f"{len(frozen)} memory-only runs changed {changed} values of their bases")
+    if difference is not None and by_tasks is not None:
+        low, high = difference.interval
+        print(
+            f"CoSE minus the table, ACC in points: {difference.mean:.2f}, 95 % interval {low:.2f} to {high:.2f} over "
+            f"{difference.seeds} pairs of runs (Student's t), {by_tasks[0]:.2f} to {by_tasks[1]:.2f} over tasks "
+            f"(bootstrap)"
+        )
+        written["advantage"] = {
+            "mean": difference.mean,
+            "runs": difference.seeds,
+            "interval": [low, high],
+            "interval over tasks": list(by_tasks),
+        }
+    write_json(out / "study.json", {**written, "changed_values": changed})
+    assert changed == 0, "memory-only learning changed something"
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1%}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=("sweep", "orders", "methods", "report"))
+    parser.add_argument("--size", choices=sorted(studies()), default="gpu")
+    parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--out", type=Path, default=Path("runs/continual-study"))
+    options = parser.parse_args()
+    out, study = options.out / options.size, studies()[options.size]
+    if options.part == "report":
+        report(out)
+        return
+    began = time.monotonic()
+    write_tasks(study, out)
+    trials = (
+        sweep_trials(study)
+        if options.part == "sweep"
+        else test_trials(options.part, study, read_results(out))
+    )
+    bases = sorted({(trial.memory, trial.base) for trial in trials})
+    for memory, base in bases:
+        config = base_config(study, out, memory, base)
+        print(f"base {memory}-{base}: {memory_name(to_json(config.memory))}")
+    work = (options.size, options.device, out)
+    with process_pool(options.jobs) as children:
+        list(children.map(partial(train_base, *work), bases))
+        list(children.map(partial(run_trial, *work), trials))
+    with place(options.device) as here:
+        print(f"{here.describe()}, {options.jobs} jobs, {(time.monotonic() - began) / 60:.1f} minutes")
+    report(out)
+
+
+if __name__ == "__main__":
+    main()
