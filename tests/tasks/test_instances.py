@@ -5,6 +5,7 @@ import pytest
 
 from charm.errors import CharmError
 from charm.tasks.instances import Instances
+from charm.tasks.keys import Keys
 from charm.tasks.view import VIEWS, View
 
 
