@@ -89,7 +89,7 @@ def solve(
     if not tasks:
         raise CharmError("name at least one task file")
     seconds = seconds_of(budget.removesuffix("/task"))  # before anything is loaded
-    options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer)
+    options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest)
     model = model_at(checkpoint)
