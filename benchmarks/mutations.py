@@ -282,7 +282,7 @@ MUTATIONS = (
         ("test_instances.py",),
     ),
     Mutation(
-        "indexes of equal size are equal, whatever their views",
+        "indexes of equal size are equal, even with different views",
         "            and all(np.array_equal(a, b) for a, b in zip(self.table(), other.table(), strict=True))\n",
         "",
         ("test_instances.py",),
@@ -336,7 +336,7 @@ MUTATIONS = (
         ("tasks/test_dataset.py",),
     ),
     Mutation(
-        "views of equal content get rows of their own",
+        "views of equal content get separate rows",
         "_, first = np.unique(hashes, return_index=True)",
         "_, first = np.unique(codes, return_index=True)",
         ("test_augment.py",),
@@ -400,7 +400,7 @@ MUTATIONS = (
         ("test_simulator.py",),
     ),
     Mutation(
-        "a dying cell stays as it is",
+        "a dying cell stays unchanged",
         "following = (np.arange(self.states) + 1) % self.states",
         "following = np.arange(self.states)",
         ("test_rules.py",),
@@ -566,13 +566,13 @@ MUTATIONS = (
         ("test_losses.py",),
     ),
     Mutation(
-        "the halt head is told the opposite",
+        "the halt head's target is inverted",
         "foreseen_B = torch.where(last_B, next_halt_B2[:, 0], next_halt_B2.amax(1))",
         "foreseen_B = torch.where(last_B, next_halt_B2.amax(1), next_halt_B2[:, 0])",
         ("test_losses.py",),
     ),
     Mutation(
-        "nobody halts at the last step",
+        "no slot halts at the last step",
         "return (steps_B >= max_steps) | (wants_to_halt(halt, kind) & (steps_B >= minimum_B))",
         "return wants_to_halt(halt, kind) & (steps_B >= minimum_B)",
         ("test_halting.py",),
@@ -614,7 +614,7 @@ MUTATIONS = (
         ("test_layers.py",),
     ),
     Mutation(
-        "a small canvas has a stride of its own",
+        "a small canvas has a different stride",
         "prefix + MAX_SIDE * row + column",
         "prefix + side * row + column",
         ("test_layers.py",),

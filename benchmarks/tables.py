@@ -1,7 +1,7 @@
 """What a table of instance rows costs on 1 to 1,024 devices, and a check of its byte counts.
 
 python benchmarks/tables.py              # the cost model, as in docs/distributed.md
-python benchmarks/tables.py --measure    # what 1, 2 and 4 processes really send over gloo, beside the model
+python benchmarks/tables.py --measure    # what 1, 2 and 4 processes actually send over gloo, compared with the model
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Accounting:
     reasoner: int
     """Trained weights of the backbone."""
     initial_state: int
-    """Where the backbone's states begin: never trained, but the paper counts it (except where a table says so)."""
+    """The backbone's initial states: never trained, but the paper counts them (unless a table states otherwise)."""
     puzzles: int
     """The puzzles' own vectors."""
     modifiers: int
@@ -50,7 +50,7 @@ class Accounting:
     up_projection: int
     """From rows narrower than the model to its width: instance rows and puzzle vectors alike."""
     gate: int
-    """What decides how much of a residual passes; a keyed table has a gate of its own."""
+    """The gate of the residual; a keyed table has its own gate."""
 
     @property
     def backbone(self) -> int:
@@ -105,7 +105,7 @@ class Accounting:
 
 @cache
 def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
-    """The components of a model whose memory holds so many puzzles and rows, the blank row included."""
+    """The components of a model whose memory has this many puzzles and rows, including the blank row."""
     assert isinstance(model_config.memory, MemoryConfig)
     with torch.device("meta"):
         reasoner = build_reasoner(model_config.reasoner)
@@ -156,7 +156,7 @@ def _component(name: str) -> str:
 
 def drawn_size(config: DataConfig) -> Size:
     """Puzzles and rows of the views that we draw for this data."""
-    if config.synthetic_views == "shared":  # no rows of their own, so the pairs need not be here
+    if config.synthetic_views == "shared":  # no extra rows, so the pairs are not needed here
         config = replace(config, synthetic=())
     return _assembled_size(config)
 

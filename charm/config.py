@@ -1,4 +1,4 @@
-"""Typed configurations as JSON and back, strictly: a field nobody knows is an error, not a shrug."""
+"""Convert typed configurations to JSON and back, strictly: an unknown field is an error."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
 
 
 def read_run_config(run: Path, kind: type[T]) -> T:
-    """The configuration of a run folder; `kind` tells what such a run learns from."""
+    """The configuration of a run folder; `kind` is the configuration type of its domain."""
     path = run / "config.json"
     try:
         data = unseal(json.loads(path.read_text()), path)
         if isinstance(data, dict) and "steps" not in data:
             raise CharmError(f"{run} is a saved model, not a run folder")
         if isinstance(data, dict):
-            domain = data.pop("domain", None)  # older folders do not tell
+            domain = data.pop("domain", None)  # missing in older folders
             wanted = getattr(kind, "domain", None)
             if domain is not None and wanted is not None and domain != wanted:
                 raise CharmError(f"{run}: expected a run of domain {wanted}, got {domain}")

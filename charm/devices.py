@@ -115,7 +115,9 @@ def sum_gradients(parameters: Sequence[Tensor]) -> None:
         return
     pending = []
     for parameter in parameters:
-        if parameter.grad is None:  # every rank must take part, whatever its share of the batch touched
+        if (
+            parameter.grad is None
+        ):  # every rank must take part, even for parameters that its share of the batch did not use
             parameter.grad = torch.zeros_like(parameter)
         pending.append(dist.all_reduce(parameter.grad, async_op=True))
     for work in pending:

@@ -124,7 +124,7 @@ def domain_of_preset(name: str) -> Domain:
 
 
 def domain_of(run: Path) -> Domain:
-    """The domain of a run folder, which its config.json tells."""
+    """The domain of a run folder, from its config.json."""
     try:
         settings = json.loads((run / "config.json").read_text())
     except (OSError, ValueError, RecursionError) as error:

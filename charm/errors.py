@@ -2,4 +2,4 @@
 
 
 class CharmError(Exception):
-    """Bad input or an impossible request, told in one sentence; the command line prints it and exits with 2."""
+    """Bad input or an impossible request, described in one sentence; the command line prints it and exits with 2."""

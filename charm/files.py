@@ -50,7 +50,7 @@ def sweep(folder: Path, pattern: str = "**/*") -> None:
 
 
 def _maker() -> str:
-    """This process, as it stands in names of temporary files: who finds them can tell whether it is still there."""
+    """An id of this process for names of temporary files, from which others can see whether it is still running."""
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
@@ -87,7 +87,7 @@ def check_files(folder: Path, listed: Mapping[str, Any], names: Iterable[str]) -
 
 
 def seal(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with a hash of itself, so that a reader can tell whether it was damaged."""
+    """The record with a hash of itself, so that a reader can detect damage."""
     return {**record, SEAL: _digest(record)}
 
 

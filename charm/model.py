@@ -92,7 +92,7 @@ class CharmModel(nn.Module):
         self._bind(schema)
 
     def _bind(self, schema: KeySchema) -> None:
-        """Key components of every row, kept beside the weights on their device but never saved with them."""
+        """Key components of every row, kept with the weights on their device but not saved with them."""
         self.schema = schema
         device = self.reasoner.tokens.device
         columns = schema.columns(self.config.memory)

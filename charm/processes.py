@@ -27,13 +27,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _CAN_BLOCK = hasattr(signal, "pthread_sigmask")  # not on Windows
-GRACE = 5.0  # seconds to clean up in, once told to end
+GRACE = 5.0  # seconds to clean up after being asked to stop
 
 
 class _Process(SpawnProcess):
     def start(self) -> None:
         """Start the process; if Ctrl-C comes meanwhile, end it again and raise KeyboardInterrupt."""
-        # In a thread of its own, whose blocked signals the child inherits. Were SIGINT blocked in the main thread,
+        # In a separate thread, whose blocked signals the child inherits. If SIGINT were blocked in the main thread,
         # another thread would receive it, and that does not wake a main thread that waits.
         with _interrupts_noted() as noted, ThreadPoolExecutor(1) as thread:
             thread.submit(self._start_blocked).result()
@@ -66,7 +66,7 @@ SPAWN = _Context()
 
 
 def start(target: Callable[..., None], *args: Any) -> tuple[BaseProcess, Connection]:
-    """Run target(connection, *args) in a process of its own; ours is the other end of the connection."""
+    """Run target(connection, *args) in a separate process; ours is the other end of the connection."""
     here, there = SPAWN.Pipe()
     process = SPAWN.Process(target=_run, args=(pickle.dumps((target, args)), there), daemon=True)
     process.start()
@@ -75,7 +75,7 @@ def start(target: Callable[..., None], *args: Any) -> tuple[BaseProcess, Connect
 
 
 def stop(*processes: BaseProcess) -> None:
-    """End processes, whatever they are doing, all at the same time."""
+    """End all processes at the same time, even busy ones."""
     for process in processes:
         process.terminate()
     end = time.monotonic() + GRACE

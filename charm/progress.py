@@ -20,7 +20,7 @@ class Bar:
         self._progress, self._task = progress, progress.task_ids[0]
 
     def update(self, done: float | None = None, total: float | None = None, text: str | None = None) -> None:
-        """Show a new state; what is None stays as it is."""
+        """Show a new state; None leaves a part unchanged."""
         self._progress.update(self._task, completed=done, total=total, description=text)
 
     def advance(self, text: str, more: float = 1) -> None:
@@ -70,7 +70,7 @@ def say(line: str) -> None:
 
 
 def status(text: str) -> AbstractContextManager[object]:
-    """A spinner while the block runs, for work that cannot tell how far it is."""
+    """Show a spinner while the block runs, for work without known progress."""
     from rich.console import Console
 
     return Console(stderr=True).status(text)

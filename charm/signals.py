@@ -1,7 +1,7 @@
 """What SIGTERM and SIGINT do to a training: before its loop they end it with a sentence, in its loop they stop it.
 
 Python's own handlers wait until the main thread is back from what it computes, which may take minutes on a slow device.
-So a thread listens, too: it answers at once and ends a process that does not end by itself.
+So a thread also listens: it answers at once and ends a process that does not stop.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
 
-UNKNOWN = "\N{EN DASH}"  # in place of a number that nobody has
+UNKNOWN = "\N{EN DASH}"  # in place of an unknown number
 
 
 @dataclass(frozen=True)

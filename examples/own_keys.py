@@ -11,7 +11,7 @@ from charm.memory import CoSE, Film, Lookup, RowAdamW, RowTable, TableMemory
 USERS, ITEMS, HOURS, SEEN, WIDTH, RANK = 40, 12, 8, 3000, 16, 4
 torch.manual_seed(0)
 
-# Every (user, item, hour) in random order. The seen ones have rows of their own, the others share the blank row 0.
+# Every (user, item, hour) in random order. The seen ones have their own rows, the others share the blank row 0.
 keys = torch.cartesian_prod(torch.arange(USERS), torch.arange(ITEMS), torch.arange(HOURS))
 user, item, hour = keys[torch.randperm(len(keys))].unbind(1)
 number = torch.arange(len(keys))

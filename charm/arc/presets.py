@@ -312,7 +312,8 @@ def writer_public() -> TrainConfig:
     return replace(base, data=data)
 
 
-# Tasks of ARC-AGI-1's training set that share pairs, up to a view, with 070dd51e and 50a16a69 of its evaluation set.
+# Tasks of ARC-AGI-1's training set that share pairs, up to symmetry and recolouring, with 070dd51e and 50a16a69 of
+# its evaluation set.
 SHARED_WITH_EVALUATION = ("40853293", "caa06a1f")
 
 

@@ -58,7 +58,7 @@ def train(
 class ArcEvaluation:
     """Vote with the checkpoints of a run, rank, score, and write a submission.
 
-    Votes already on disk are used as they are, so that another protocol over the same votes takes seconds.
+    Votes already on disk are reused, so another protocol over the same votes takes seconds.
     """
 
     protocol: str = "standard"
@@ -80,9 +80,9 @@ class ArcEvaluation:
     rank_only: bool = False
     """Make no new votes."""
     blank_memory: bool = False
-    """Answer without the task memory, for comparison; written as a protocol of its own."""
+    """Answer without the task memory, for comparison; written as a separate protocol."""
     data: Path | None = None
-    """Where downloaded and generated data lie; as in training if not given."""
+    """Folder of downloaded and generated data; by default as in training."""
 
 
 def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:

@@ -87,11 +87,11 @@ def measure_lm(
     table_updates: Sequence[Literal["dense", "rows"]] = ("dense",),
     data: Path | None = None,
     seconds: float = 5.0,
-    tell: Callable[[str], None] = lambda text: None,
+    say: Callable[[str], None] = lambda text: None,
 ) -> list[LMSpeed]:
     """Times updates of the presets one after the other; 0 takes the preset's own batch or rows at once.
 
-    `tell` is told of every step: compiling a deep model takes long, and what was measured shall not be lost.
+    `say` is called at every step: compiling a deep model takes long, and earlier measurements must not be lost.
     """
     wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
     found: list[LMSpeed] = []
@@ -106,9 +106,9 @@ def measure_lm(
                 ceiling = product_tflops(place.device, config.gpt.compute_dtype, wait)
                 if place.device.type == "cuda":
                     torch.cuda.reset_peak_memory_stats(place.device)
-                tell(f"{name}, {update} tables: weights and compilation")
+                say(f"{name}, {update} tables: weights and compilation")
                 try:
-                    job = LMJob(config, place, tell)
+                    job = LMJob(config, place, say)
                     job.compile()
                     each = seconds_each(partial(job.update, 0), seconds, wait)
                     loss = float(job.update(0)["loss"])
@@ -137,7 +137,7 @@ def measure_lm(
                         machine=f"{place.describe()}, torch {torch.__version__}",
                     )
                 )
-                tell(f"{name}, {update} tables: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
+                say(f"{name}, {update} tables: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
                 del job
                 gc.collect()  # so that the next one has the memory to itself
                 torch._dynamo.reset()
@@ -149,7 +149,7 @@ def measure_lm(
 def _config(
     base: LMConfig, data: Path, batch: int, device_rows: int, update: Literal["dense", "rows"], place: Place
 ) -> LMConfig:
-    """The preset as it is timed; row by row, tables are float32, and on a CPU so is everything."""
+    """The preset as timed: tables updated by row are float32, and on a CPU everything is."""
     gpt = base.gpt
     if update == "rows":
         gpt = replace(gpt, table_dtype="float32")
@@ -181,7 +181,7 @@ def lm_table(found: Sequence[LMSpeed]) -> tuple[Table, str]:
 
 @dataclass(frozen=True)
 class LMBench:
-    """Tokens per second of language models in training, and what their memories cost beside the first preset."""
+    """Tokens per second of language models in training, and the cost of their memories relative to the first preset."""
 
     batch: int = 0
     """Tokens in an update; 0 is the preset's."""

@@ -177,7 +177,7 @@ def _measure_side(
 
 
 def seconds_each(work: Callable[[], object], seconds: float, wait: Callable[[], None]) -> float:
-    """Mean time of one call, over about so many seconds, after a warm-up."""
+    """Mean time of one call, measured for about `seconds` seconds after a warm-up."""
     for _ in range(WARM_UP):
         work()
     wait()
@@ -204,7 +204,7 @@ def product_tflops(device: torch.device, dtype: str, wait: Callable[[], None]) -
 
 @dataclass(frozen=True)
 class ArcBench:
-    """Samples per second of a preset, training and forward only, beside the machine's own ceiling."""
+    """Samples per second of a preset, training and forward only, compared with the machine's peak."""
 
     batch: int = 0
     """Examples refined at once; 0 is 192 on an accelerator and 16 on the CPU."""
@@ -222,14 +222,14 @@ class ArcBench:
 
 @dataclass(frozen=True)
 class CarBench:
-    """Samples per second of a preset on cellular automata, training and forward only, beside the machine's ceiling."""
+    """Samples per second of a preset on cellular automata, training and forward only, next to the machine's peak."""
 
     batch: int = 0
     """Examples refined at once; 0 is 192 on an accelerator and 16 on the CPU."""
     seconds: float = 3.0
     """How long each number is timed."""
     data: Path | None = None
-    """Where the benchmark lies; CHARM_DATA or the user's cache folder if not given."""
+    """Folder of the benchmark; by default CHARM_DATA or the user's cache folder."""
 
     def __post_init__(self) -> None:
         if self.batch < 0 or self.seconds <= 0:
@@ -246,7 +246,7 @@ def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[An
             with status(f"timing {name} on {canvas} canvases"):
                 speed = measure_training(name, _batch(options.batch, place), canvas, place, options.seconds)
             found.setdefault(name, []).append(speed)
-    return _told(found)
+    return _results(found)
 
 
 def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
@@ -266,14 +266,14 @@ def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[An
         with status(f"timing {name}"):
             label = f"{config.data.canvas} x {config.data.canvas}"
             found[name] = [measure_job(name, label, config, make, place, options.seconds)]
-    return _told(found)
+    return _results(found)
 
 
 def _batch(wanted: int, place: Place) -> int:
     return wanted or (16 if place.device.type == "cpu" else 192)
 
 
-def _told(found: Mapping[str, Sequence[TrainingSpeed]]) -> tuple[Any, ...]:
+def _results(found: Mapping[str, Sequence[TrainingSpeed]]) -> tuple[Any, ...]:
     """For a program, and to look at."""
     shown = [part for name, speeds in found.items() for part in training_table(name, speeds[0].batch, speeds)]
     return [asdict(speed) for speeds in found.values() for speed in speeds], *shown

@@ -13,8 +13,8 @@ from tyro.conf import Positional, arg
 
 def hint(default: str) -> str:
     """The default as help shows it; None and False are left out, since they add nothing to the text."""
-    told = {"None": "", "False": "", "True": "on", "": "none", "''": "none"}.get(default, default)
-    return f"(default: {told})" if told else ""
+    shown = {"None": "", "False": "", "True": "on", "": "none", "''": "none"}.get(default, default)
+    return f"(default: {shown})" if shown else ""
 
 
 def flag(value: str | None = None, default: str | None = None, text: str | None = None) -> object:

@@ -16,7 +16,7 @@ from tyro.extras import SubcommandApp
 
 from charm.errors import CharmError
 
-GROUPS = ("data", "rearc2", "car", "lm")  # commands that have commands of their own
+GROUPS = ("data", "rearc2", "car", "lm")  # commands with subcommands
 
 
 class Commands(SubcommandApp):

@@ -44,7 +44,7 @@ def solve(
 ) -> None:
     """Answer tasks: grow the memory by their rows, learn their demonstrations with them, vote over views.
 
-    The budget is shared out to the tasks, and updates and views are cut to fit it. The submission is written anew with
+    The budget is shared out to the tasks, and updates and views are cut to fit it. The submission is rewritten with
     every better answer, so there is one whenever the command is stopped. All accelerators of the machine work at once
     on several tasks. Shared weights that learn are put back after each task. A task that fails is tried once more in a
     fresh process, then named in the end; the others are not harmed.

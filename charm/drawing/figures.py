@@ -1,7 +1,7 @@
 """The paper's figures over plain data: series of points, each with one value for every seed.
 
 Colours are Okabe and Ito's, which stay apart for most people with a colour vision deficiency, and every series has a
-marker of its own. Error bars and bands are sample standard deviations. `charm.report.measurements` reads the data.
+separate marker. Error bars and bands are sample standard deviations. `charm.report.measurements` reads the data.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Series = Mapping[str, Sequence[Point]]  # label -> its points
 
 
 def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -> Figure:
-    """Bars of pass@1 and pass@2, one panel for each benchmark; `published` systems stand before ours, hatched.
+    """Bars of pass@1 and pass@2, one panel for each benchmark; `published` systems come before ours, hatched.
 
     The x of a point is its k.
     """
@@ -142,7 +142,7 @@ def car_emergence(seen: Series, unseen: Series) -> Figure:
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
     """Final accuracy against parameters updated for each task; `hollow` series keep no single model.
 
-    Where several methods update as many parameters, they stand side by side, each a tenth further to the right.
+    Methods that update the same number of parameters are drawn side by side, each a tenth further to the right.
     """
     figure, (axes,) = _new(1)
     taken: set[float] = set()
@@ -208,7 +208,7 @@ def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """Points that are better than all with fewer or as many parameters, fewest first."""
+    """Points that beat all points with at most as many parameters, fewest first."""
     kept: list[Point] = []
     for point in sorted(points, key=lambda p: (p.x, -p.mean)):
         if not kept or point.mean > kept[-1].mean:
@@ -304,7 +304,7 @@ def _whole_numbers(axes: Axes, series: Series) -> None:
 def _with_legend(
     figure: Figure, series: Series, axes: Axes | None = None, handles: Sequence[Artist] = ()
 ) -> Figure:
-    """A legend of `handles`, or of what is on the axes; its title tells how many seeds the series have."""
+    """A legend of `handles`, or of what is on the axes; its title gives the number of seeds of the series."""
     counts = {len(point.values) for points in series.values() for point in points}
     seeds = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     title = f"mean and standard\ndeviation of {seeds} seeds" if max(counts) > 1 else "single runs"

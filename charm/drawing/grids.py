@@ -66,7 +66,7 @@ class Panel:
 
 
 def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
-    """A token canvas, given as [side, side] or flat, with pad, boundary and colours to be told apart."""
+    """A token canvas, given as [side, side] or flat, with padding, boundary and colours drawn differently."""
     return _bare(as_canvas(tokens, side), cell)
 
 

@@ -21,7 +21,7 @@ from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, Tokens
 from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import IDENTITY, View
 
-STYLES = {"✓": "green", "✗": "bold red", "solved": "green"}  # cells with a colour of their own
+STYLES = {"✓": "green", "✗": "bold red", "solved": "green"}  # cells drawn in colour
 NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
@@ -103,7 +103,7 @@ class TaskText:
             yield side_by_side(*((block,) for block in row))
 
     def _block(self, caption: str, pair: Pair, limit: int) -> tuple[RichTable, int]:
-        """A captioned pair, its output beside its input or, if too wide, below; and the columns it takes."""
+        """A captioned pair, its output to the right of its input or, if too wide, below; and its width in columns."""
         left = grid_text(pair.input, self.digits)
         right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
         grids = RichTable.grid(padding=(0, 1))

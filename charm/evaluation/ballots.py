@@ -71,7 +71,8 @@ def load_ballots(
                 raise CharmError(f"{folder}: the votes of rank {ranks} are missing or not finished")
             if protocol.views != "all" and 0 < found.views < protocol.views:
                 raise CharmError(
-                    f"{folder}: {found.views} views have voted and {protocol.views} shall; make their votes first"
+                    f"{folder}: protocol needs votes from {protocol.views} views but only {found.views} have them; "
+                    "run `charm eval` first"
                 )
             if questions is not None and found.questions != questions:
                 raise CharmError(f"{folder}: these votes answer other questions than the newest")

@@ -22,7 +22,7 @@ from charm.tasks.task import COLORS, MAX_SIDE, Grid
 from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_READS, decode
 
 FIRST_COLOR = 2  # token of colour 0; tokens below it are pad and boundary
-OUTSIDE = 255  # marks what lies beside a grid in a padded array; one more wraps to 0, which the hash uses
+OUTSIDE = 255  # marks cells outside a grid in a padded array; adding one wraps to 0, which the hash uses
 
 # How the inverse of each symmetry reads its source: axes swapped, rows reversed, columns reversed.
 INVERSE_READS = DIHEDRAL_READS[list(DIHEDRAL_INVERSE)].astype(bool)
@@ -100,7 +100,7 @@ def invert_views(
     device = grids_NSS.device
     height_N, width_N = height_N.long(), width_N.long()
     side = int(torch.maximum(height_N, width_N).max()) if len(height_N) else 0
-    # Beside the grid anything may stand; clamped, it is at least a valid index, and is overwritten below.
+    # Outside the grid there may be anything; clamped, it is at least a valid index, and is overwritten below.
     cells_NP = grids_NSS[:, :side, :side].flatten(1).clamp(max=COLORS - 1).long()
 
     color_NC = torch.arange(COLORS, dtype=torch.uint8, device=device).expand(len(colors_NC), COLORS)
@@ -110,7 +110,7 @@ def invert_views(
     symmetry = torch.from_numpy(INVERSE_READS.T).to(device)
     swaps_N1, rows_N1, columns_N1 = symmetry[:, dihedral_N.long()][:, :, None]
     place = torch.arange(side, device=device)
-    # Beside the grid the far end would lie below 0; there any valid place does.
+    # Outside the grid the far end would be below 0; any valid position will do there.
     row_Ns = torch.where(rows_N1, height_N[:, None] - 1 - place, place).clamp_(min=0) * side
     column_Ns = torch.where(columns_N1, width_N[:, None] - 1 - place, place).clamp_(min=0)
     # The source of cell (i, j) splits into a part that depends on i and one that depends on j.
@@ -136,7 +136,7 @@ def hash_grids(grids_Gss: Tensor) -> Tensor:
     """
     side = grids_Gss.shape[1]
     keys_ss = np.ascontiguousarray(_hash_keys()[:side, :side])
-    # A matrix product with each half of the keys, which is fast everywhere. In float64 it is exact, whatever
+    # A matrix product with each half of the keys, which is fast everywhere. In float64 it is exact, for any
     # the order of summation: all sums are whole numbers below 900 x 10 x 2^32 < 2^53. Autocast leaves it alone.
     halves_P2 = torch.from_numpy(keys_ss.reshape(-1, 1).view("<u4").astype(np.float64)).to(grids_Gss.device)
     low_G, high_G = ((grids_Gss + 1).flatten(1).double() @ halves_P2).long().unbind(1)

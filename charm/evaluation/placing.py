@@ -50,7 +50,7 @@ def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: 
 
 
 def corner_placement(question_N: Tensor) -> Placement:
-    """Grids as they are, at the first place that grids may have."""
+    """Grids under no view, at the first position that grids may have."""
     corner_N = torch.full_like(question_N, MARGIN)
     return Placement(corner_N, corner_N, torch.ones_like(corner_N))
 

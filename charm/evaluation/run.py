@@ -52,7 +52,7 @@ def evaluate_run(
 ) -> dict[str, Any] | None:
     """Make what votes the protocol lacks from the run's checkpoints, rank them all, and write the result.
 
-    With `blank_memory` the votes of the newest checkpoint without its memory are a result of their own, "blank", and
+    With `blank_memory` the votes of the newest checkpoint without its memory are a separate result, "blank", and
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
     trained = read_config(run)

@@ -17,7 +17,7 @@ from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.layers import Block, Linear, Rotation, rotation
 
-HALT_BIAS = -5.0  # nobody halts before having learned to: sigmoid(-5) is 0.7 %
+HALT_BIAS = -5.0  # no example halts before the model has learned to: sigmoid(-5) is 0.7 %
 
 
 class Apply(Protocol):
@@ -174,7 +174,7 @@ class Reasoner(nn.Module):
     def compile_blocks(self, **options: Any) -> None:
         """Compiles one application of each block in place with torch.compile; parameter names stay.
 
-        Blocks that use the fused kernels stay as they are: nothing is left there to compile.
+        Blocks that use the fused kernels are left alone: there is nothing to compile.
         The same compiled code serves all recurrences. Shapes are static, and a graph break or too many
         recompilations are errors, unless `options` (torch.compile's) say otherwise.
         """

@@ -259,7 +259,7 @@ def loopvit_small() -> ReasonerConfig:
 
 
 def car() -> ReasonerConfig:
-    """The small backbone for cellular automata. The paper does not tell its heads; ours stay 64 wide."""
+    """The small backbone for cellular automata. The paper does not give its heads; ours stay 64 wide."""
     return ReasonerConfig(
         width=256, heads=4, layers=2, recurrences=6, horizon=3, ffn="swiglu", refinement_steps=4
     )

@@ -497,7 +497,7 @@ class _Project(torch.autograd.Function):
         dqkv_ME = x_MD.new_empty(len(x_MD), 3 * width)
         parts = [part.reshape(-1, width) for part in (dq_BLNH, dk_BLNH, dv_BLNH)]
         rotate(parts, dqkv_ME, ctx.turn, range(0, 3), inverse=True)
-        dx_BLD.view(-1, width).addmm_(dqkv_ME, weight)  # nobody else holds it: _Mix made it for us
+        dx_BLD.view(-1, width).addmm_(dqkv_ME, weight)  # safe in place: _Mix made it for us alone
         return dx_BLD, None, None, weight_gradient(dqkv_ME, x_MD), None
 
 
@@ -538,7 +538,7 @@ class _Mix(torch.autograd.Function):
         dgate_up_MG, gated_MF, dtaps_3F = gate_backward(gate_up_MG, taps_3F, dmiddle_MD @ down, ctx.length)
         ddown = weight_gradient(dmiddle_MD, gated_MF)
         dgate_up = weight_gradient(dgate_up_MG, middle_MD)
-        dmiddle_MD.addmm_(dgate_up_MG, gate_up)  # within the product: the sum costs no pass of its own
+        dmiddle_MD.addmm_(dgate_up_MG, gate_up)  # within the product, so that the sum needs no separate pass
         dx_MD = norm_backward(dmiddle_MD, middle_MD, middle_scale_M)
         dout = weight_gradient(dx_MD, mixed_MD)
         dmixed_BLD, dx_BLD = (dx_MD @ out).view_as(dlast_BLD), dx_MD.view_as(dlast_BLD)
@@ -581,7 +581,7 @@ class _Layer:
 def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[..., Tensor]:
     """A Block as a function (state, injected, times, cut=0) -> state that computes what the block does that often.
 
-    With a cut, gradients stop before that layer of the first application. It holds the weights of now: make it anew
+    With a cut, gradients stop before that layer of the first application. It uses the current weights: build it again
     after each update.
     """
     assert isinstance(block, Block)

@@ -125,7 +125,7 @@ class ConvSwiGLU(SwiGLU):
 
     def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
         super().__init__(config, generator)
-        # torch's shapes and start for a depthwise Conv1d; 3-D also tells optimizers that this is no matrix.
+        # torch's shapes and start for a depthwise Conv1d; 3-D also shows optimizers that this is not a matrix.
         bound = 2**-0.5
         kernel_F12 = torch.empty(config.inner_width, 1, 2).uniform_(-bound, bound, generator=generator)
         bias_F = torch.empty(config.inner_width).uniform_(-bound, bound, generator=generator)

@@ -49,7 +49,7 @@ def task_entries(
     """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each, the right one if it
     ranks lower, and sort keys.
 
-    `instances` tells which views the votes came from; without it they are only counted. A test's "views" are ten digits
+    `instances` maps votes to views; without it they are only counted. A test's "views" are ten digits
     each, the symmetry and what colours 1 to 9 become; a candidate's "which" are places among them.
     """
     tasks = {task.id: task for task in load_tasks(data).evaluate}

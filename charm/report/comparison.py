@@ -119,8 +119,8 @@ def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str
         counts = [f"{one['puzzles']:,}", f"{one['solved']:,}", f"{one['steps'][0]:,}", str(len(one["steps"]))]
         rows.append([name, *scores, *counts])
     protocols = dict.fromkeys(one["protocol"] for one in headlines)
-    told = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles; /outputs, over test outputs."
-    return [f'<p class="soft">{escape(told)}</p>', table(heads, rows)]
+    lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles; /outputs, over test outputs."
+    return [f'<p class="soft">{escape(lead)}</p>', table(heads, rows)]
 
 
 def _learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:

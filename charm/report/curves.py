@@ -11,11 +11,11 @@ import numpy as np
 WIDTH, HEIGHT = 300, 190  # of the drawing; the page scales it
 LEFT, RIGHT, TOP, BOTTOM = 40, 20, 32, 36  # margins around the axes
 Points = Sequence[tuple[float, float]]
-POINTS = 300  # more would not be seen: longer curves are averaged down to so many
+POINTS = 300  # more would not be visible: longer curves are averaged down to this many
 
 
 def curve_svg(title: str, points: Points, percent: bool = False) -> str:
-    """One curve, with its last value beside the title; see `curves_svg`."""
+    """One curve, with its last value next to the title; see `curves_svg`."""
     return curves_svg(title, [points], percent)
 
 

@@ -82,7 +82,7 @@ def class_of(outcome: str) -> str:
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
-    """A name for each run: its folder's, with as many folders above as tell them apart."""
+    """A distinct name for each run: its folder's, with as many parent folders as needed."""
     parts = [run.resolve().parts for run in runs]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(one[-depth:]) for one in parts]

@@ -35,7 +35,7 @@ Config = TypeVar("Config", TrainConfig, CarConfig)
 def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None = None) -> Path:
     """Draw a figure of the paper from run folders or results, and return where it was written.
 
-    `data` is where downloaded data lie, if not where the configurations say.
+    `data` overrides the configurations' folder of downloaded data.
     """
     if name not in FIGURES:
         raise CharmError(f"figure must be one of {', '.join(FIGURES)}; got {name}")

@@ -77,12 +77,12 @@ def write_report(
     Arguments:
         protocol: ranks the votes; by default the standard one at the refinement depths the run evaluates with, or else
             at those its newest checkpoint has voted on.
-        data: where downloaded data lie, if not where the run's configuration says.
+        data: overrides the configuration's folder of downloaded data.
         films: refinement of some questions, to step through below their candidates. They are kept in RUN/films.json,
             where they are looked for if none are given.
         top: candidates kept for each question; by default as many as a page can hold.
         out: where the page goes; by default RUN/report.html.
-    A run without metrics or votes gets a page that says so. Sources that are gone are an error.
+    A run without metrics or votes gets a page that states it. Missing sources are an error.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
     shown = read_films(run) if films is None else films

@@ -21,8 +21,8 @@ def write_pages(runs: Sequence[Path], out: Path | None = None, options: PageOpti
     options = options or PageOptions()
     domains = {domain_of(run).name: run for run in reversed(runs)}
     if len(domains) > 1:
-        told = ", ".join(f"{run} learned from {domain_of(run).learns_from}" for run in domains.values())
-        raise CharmError(f"one page cannot show runs of different domains: {told}")
+        found = ", ".join(f"{run} learned from {domain_of(run).learns_from}" for run in domains.values())
+        raise CharmError(f"one page cannot show runs of different domains: {found}")
     domain = domain_of(runs[0])
     if options.films and (not domain.has_votes or len(runs) > 1):
         raise CharmError("films are made for one run on ARC's tasks at a time")

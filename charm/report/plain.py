@@ -52,7 +52,7 @@ def write_plain_page(runs: Sequence[Path], out: Path, options: PageOptions) -> P
 
 
 def newest_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
-    """Newest scores, for a domain that has no tables of its own."""
+    """Newest scores, for a domain without its own tables."""
     newest = [newest_scores(read_metrics(run)) for run in runs]
     scores = list(dict.fromkeys(score for one in newest if one is not None for score in one["scores"]))
     rows = []

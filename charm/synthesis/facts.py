@@ -149,8 +149,8 @@ def _relation(before: Grid, after: Grid) -> Iterator[str]:
         if np.array_equal(image, after):
             yield f"the output is the input's symmetry {number}"
     for one, other, words in (
-        (before, after, "output lies in the input"),
-        (after, before, "input lies in the output"),
+        (before, after, "output is part of the input"),
+        (after, before, "input is part of the output"),
     ):
         if one.size > other.size and (place := _find(one, other)):
             yield f"the {words} at {place}"

@@ -25,7 +25,7 @@ VOCABULARY = 12
 FULL_SIDE = MAX_SIDE
 FIT_SIDES = (11, 16, 21, 30)  # the sizes of "fit" canvases: few, since each needs its own batch shape
 LARGE_SIDE = 64
-MARGIN = 1  # tokens along each edge of a large canvas on which no grid lies; a boundary may
+MARGIN = 1  # tokens along each edge of a large canvas without grid cells; a boundary may be there
 
 Tokens = npt.NDArray[np.uint8]  # [height, width], 0..11
 

@@ -13,7 +13,7 @@ from charm.tasks.task import Grid, Task
 from charm.tasks.view import View
 
 # Indexed by token: pad, boundary, then the ten colours of ARC's own editor. The boundary is also hatched, so
-# that no eye has to tell a twelfth shade from the others.
+# that no one has to distinguish a twelfth shade.
 PALETTE = (
     "#f4f1ea",  # pad
     "#dccba6",  # boundary
@@ -99,6 +99,6 @@ def tasks_html(tasks: tuple[Task, ...], name: str, shown: int = 12) -> str:
 
 
 def view_html(view: View) -> str:
-    """What a view does to a small grid in which every colour and direction can be told."""
+    """Show what a view does to a small grid in which every colour and direction is recognisable."""
     sample = np.array([[1, 2, 3, 4], [5, 6, 0, 0], [7, 8, 0, 0], [9, 0, 0, 0]], np.uint8)
     return row((block(str(view), sample, view.apply(sample)),), "view")

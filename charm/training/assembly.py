@@ -1,4 +1,4 @@
-"""Optimizers from a list of parts, whatever the domain: made, scheduled and stepped in one place."""
+"""Optimizers of all domains from a list of parts: built, scheduled and stepped in one place."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class Refinement:
     exploration: float
     """Share of examples that may not halt before a depth drawn for them."""
     batch: int
-    """Slots over all processes: the loss is a mean over so many."""
+    """Slots over all processes; the loss is a mean over them."""
     halt_weight: float
     """Weight of the halting loss."""
     accumulate: int = 1

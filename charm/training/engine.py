@@ -52,12 +52,12 @@ class Job(Protocol):
     """What is learned. A domain gives the engine one of these; every process has its own."""
 
     manifest: Mapping[str, Any]
-    """What is learned from, as it is written to data.json."""
+    """The record of the training data, as written to data.json."""
     work: tuple[int, str]
     """How much an update handles over all processes, and the word for it: (768, "samples")."""
 
     def check(self, out: Path) -> None:
-        """Refuse to go on in this run folder, if what is learned from has changed since."""
+        """Refuse to resume in this run folder if the training data has changed."""
         return
 
     def forget(self, out: Path, step: int) -> bool:
@@ -69,7 +69,7 @@ class Job(Protocol):
         return
 
     def update(self, step: int) -> dict[str, Tensor]:
-        """One update of all weights; returns what it measured: a "loss", and whatever `line` expects."""
+        """Update all weights once; returns measurements: a "loss", and everything `line` expects."""
         ...
 
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
@@ -81,7 +81,7 @@ class Job(Protocol):
         ...
 
     def save(self, folder: Path) -> None:
-        """Write all that `restore` needs; every process writes files of its own, or the main one for all."""
+        """Write everything `restore` needs; each process writes its own files, or the main one writes for all."""
         ...
 
     def restore(self, folder: Path, step: int) -> None:
@@ -147,7 +147,7 @@ class Engine(Generic[J]):
         return self.place.any(self.place.is_main and has_evaluation(self.out, self.step))
 
     def evaluate(self, stopped: Sequence[int] = ()) -> bool:
-        """Write the scores of this step beside the metrics; False if a signal came before."""
+        """Write the scores of this step to the metrics; False if a signal came first."""
         exam = Exam(self.out, self.name, self.step, self.logs.report, lambda: bool(stopped))
         told = self.job.evaluate(exam)
         if told is None:
@@ -171,7 +171,7 @@ class Engine(Generic[J]):
         self.place.barrier()
 
     def restore(self) -> bool:
-        """Go on from the newest whole checkpoint; False if there is none."""
+        """Resume from the newest intact checkpoint; False if there is none."""
         found = checkpoint.last_good(self.out, self.say)
         if found is None:
             return False
@@ -183,7 +183,7 @@ class Engine(Generic[J]):
         return True
 
     def forget_later(self) -> None:
-        """Remove what a run that goes on from this step makes again, and say so."""
+        """Remove what a run resumed at this step makes again, and report it."""
         removed = [forget_later_lines(self.out, self.step), self.job.forget(self.out, self.step)]
         for path in (self.out / "eval").glob("step_*.json"):
             number = path.name.removeprefix("step_").partition(".")[0]
@@ -229,7 +229,7 @@ def train(
 
 
 def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]) -> bool:
-    """Whether compiling is wanted ("auto": on CUDA) and an attempt succeeds; a failure is told, or raised if "on"."""
+    """Whether compiling is wanted ("auto": on CUDA) and succeeds; a failure is reported, or raised if "on"."""
     if wanted == "off" or (wanted == "auto" and place.device.type != "cuda"):
         return False
     try:

@@ -48,7 +48,7 @@ class UpdateGraphs:
             return update(slots)
         graph, metrics = self.graphs[id(slots)]
         graph.replay()
-        # The next replay writes them anew: what is read later must be a copy.
+        # The next replay overwrites them: what is read later must be a copy.
         return dict(zip(metrics, torch.stack(list(metrics.values())).unbind(), strict=True))
 
     def record(self, update: Callable[[Examples], dict[str, Tensor]], slots: Examples) -> bool:

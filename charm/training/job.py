@@ -1,4 +1,4 @@
-"""Training a reasoner with a task memory, whatever its tasks: slots, optimizers, averages, graphs, and their state."""
+"""Training a reasoner with a task memory, for any tasks: slots, optimizers, averages, graphs, and their state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.refinement import refine_prepared
 from charm.training.slots import Slots, fill_slots, pick_slots
 
-RUNAWAY_STEPS = 200  # a halt head is judged over at least so many updates
+RUNAWAY_STEPS = 200  # a halt head is judged over at least this many updates
 
 
 class Examiner(Protocol):
@@ -88,7 +88,7 @@ class ReasonerJob(Job):
         self.compile()
 
     def compile(self) -> None:
-        """Compile the blocks where that is asked for, and say so if it fails."""
+        """Compile the blocks if requested, and report a failure."""
         side = min(self.slots)
         slots = self.slots[side]
 
@@ -102,7 +102,7 @@ class ReasonerJob(Job):
                 block._compiled_call_impl = None
 
     def update(self, step: int) -> dict[str, Tensor]:
-        """Canvas sizes come up as often as their share of the index."""
+        """Canvas sizes occur in proportion to their share of the index."""
         return self.update_slots(pick_slots(self.slots, self.config.seed, step), step)
 
     def update_slots(self, slots: Slots, step: int) -> dict[str, Tensor]:
@@ -120,7 +120,7 @@ class ReasonerJob(Job):
             torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)
 
     def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
-        """What of `update_slots` the device does."""
+        """Device half of `update_slots`."""
         metrics = refine_prepared(self.model, slots, self.config.refinement)
         self.optimizers.step()
         self.average.update()

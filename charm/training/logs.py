@@ -44,7 +44,7 @@ class Logs:
         return dict(zip(self._names, means, strict=True))
 
     def write(self, step: int, values: Mapping[str, float], text: str, batch: int, unit: str) -> None:
-        """A line of metrics, with the speed at which so many `unit` of each update were handled."""
+        """Write a line of metrics, with the speed in `unit`s per second at `batch` per update."""
         now = time.perf_counter()
         rate = (step - self._since_step) * batch / max(now - self._since, 1e-9)
         self._since, self._since_step = now, step
@@ -55,12 +55,12 @@ class Logs:
             self._bar.update(step, text=f"{text}  {rate:,.0f} {unit}/s")
 
     def report(self, text: str) -> None:
-        """What is going on, in the place of the last metrics."""
+        """Show a status text instead of the last metrics."""
         if self._bar is not None:
             self._bar.update(text=text)
 
     def evaluation(self, step: int, scores: Mapping[str, float], text: str) -> None:
-        """The headline of an evaluation, beside the metrics; its time does not count as training's."""
+        """Write the headline of an evaluation to the metrics; its time does not count as training time."""
         if self.enabled:
             self._write(step, {f"evaluation/{name}": value for name, value in scores.items()})
         if self._bar is not None:

@@ -23,8 +23,8 @@ from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.view import DIHEDRAL_READS, decode
 from charm.training.slots import to_device
 
-LOOK_AHEAD = 4096  # sequences of the stream whose mean length tells how many fit a pack
-SPARE = 1.5  # room for so many times the sequences of an average pack; attention is slower with more
+LOOK_AHEAD = 4096  # sequences of the stream whose mean length predicts how many fit in a pack
+SPARE = 1.5  # room for this multiple of an average pack's sequences; attention is slower with more
 
 # Many short sequences in a row must not leave a small pack with more padding than the longest sequence: attention on a
 # GPU would not reach its end.

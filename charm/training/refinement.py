@@ -21,7 +21,7 @@ def refine_slots(
 
 
 def refine_prepared(model: CharmModel, slots: Slots, settings: Refinement) -> dict[str, Tensor]:
-    """What of `refine_slots` the device does: nothing here waits for it or depends on what it finds."""
+    """Device half of `refine_slots`; never synchronises with the host."""
     slots.take(model)
     part = len(slots) // settings.accumulate
     halts, sums = [], []

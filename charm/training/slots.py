@@ -1,6 +1,6 @@
 """Slots: the examples being refined, and what is carried from one step to the next.
 
-A slot keeps its example until it halts; then it takes the next of its own stream, which lies ready beside it. Taking
+A slot keeps its example until it halts; then it takes the next from its stream, which is already prepared. Taking
 is decided and done on the device alone. The host learns of it later and lays out what comes next while the device
 works, so neither waits for the other.
 
@@ -86,7 +86,7 @@ class Slots:
             self._lay_out(slots)
 
     def _lay_out(self, slots: IntArray) -> None:
-        """Put the example of each of these slots' turn beside it."""
+        """Prepare the next example of each of these slots."""
         if not len(slots):
             return
         draw = self.stream.draw(self.numbers[slots], self.turn[slots])
@@ -101,7 +101,7 @@ class Slots:
     _TENSORS = ("state_SBLD", "inputs_BT", "targets_BT", "row_B", "steps_B", "halted_B")
 
     def state(self) -> dict[str, Tensor]:
-        """All that a resumed run needs; slots lie along the first dimension of every tensor."""
+        """Everything a resumed run needs; the first dimension of every tensor is slots."""
         taken, self._taken = self._taken, None
         self._replace(taken)
         tensors: dict[str, Tensor] = {name: getattr(self, name) for name in self._TENSORS}
@@ -153,7 +153,7 @@ def fill_slots(
 
 
 def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:
-    """The slots whose turn it is: canvas sizes come up as often as their share of the examples."""
+    """The slots whose turn it is: canvas sizes occur in proportion to their share of the examples."""
     ends = np.cumsum([len(group.stream.mixture) for group in slots.values()])
     drawn = keyed.uniform(keyed.key_of("side", seed), np.array([step]))[0] * ends[-1]
     return list(slots.values())[int(np.searchsorted(ends, drawn, side="right"))]

@@ -30,7 +30,7 @@ class WriterJob(ReasonerJob):
         self.loss = self.writer.loss
 
     def compile(self) -> None:
-        """Compile the loss with its gradient where that is asked for, and say so if it fails."""
+        """Compile the loss with its gradient if requested, and report a failure."""
         taken = self.packs.taken.copy()
         self.packs.prepare()  # real sequences to compile with, which are not learned from yet
         self.packs.taken = taken
@@ -53,7 +53,7 @@ class WriterJob(ReasonerJob):
         return self.graphs(self.update_packed, self.packs)
 
     def update_packed(self, packs: Packs) -> dict[str, Tensor]:
-        """What of `update` the device does."""
+        """Device half of `update`."""
         loss, metrics = self.loss(packs.pack, self.model.task(packs.row_N))
         (loss / self.place.world).backward()
         self.optimizers.step()

@@ -1,6 +1,6 @@
-"""What the pages ask for: functions from what is open and a query to JSON values. Nothing here writes.
+"""Requests of the pages: functions from the open library and a query to JSON values. Nothing here writes.
 
-Tasks, runs and models are chosen by names out of fixed lists; no path ever comes from a query.
+Tasks, runs and models are chosen by name from fixed lists; no path ever comes from a query.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ MODES: dict[Mode, str] = {
     "full": "everything",
 }
 GLANCE = 20  # updates between the votes that a browser shows while a task is learned
-RATE_LINES = 20  # newest lines of metrics that tell the rate
-MAX_NUMBER = 2**53 - 1  # what a browser counts to
+RATE_LINES = 20  # newest lines of metrics used for the rate
+MAX_NUMBER = 2**53 - 1  # the largest exact integer in a browser
 TOKEN_DIGITS = "0123456789ab"
 
 
 @dataclass(frozen=True)
 class Library:
-    """All that is open: sets of tasks, runs, models to solve with, generators."""
+    """Everything that is open: sets of tasks, runs, models to solve with, generators."""
 
     sources: Mapping[str, Source]
     runs: Mapping[str, Path] = field(default_factory=dict)
@@ -79,11 +79,11 @@ def open_library(
     data: Path | None,
     say: Callable[[str], None],
 ) -> Library:
-    """The public sets, the model that comes with CHARM, and these folders. A folder that is not what it should be is an
-    error; a downloaded set that is damaged is left out, and said so."""
+    """The public sets, the model that comes with CHARM, and these folders. A folder of the wrong kind is an error;
+    a damaged downloaded set is skipped and reported."""
     domains = [domain_of(run) for run in runs]
     for path in checkpoints:
-        newest_checkpoint(path)  # or it is told that there is none
+        newest_checkpoint(path)  # raises if there is none
     own = [run for run, domain in zip(runs, domains, strict=True) if domain.has_votes]
     # The same folder may be among them twice, once by a relative path.
     solvers = dict.fromkeys(path.resolve() for path in (*own, *checkpoints, released_model()))
@@ -106,7 +106,7 @@ def open_library(
 
 
 def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
-    """What a query names out of a list."""
+    """The item of a list that a query names."""
     wanted = query.get(name, "")
     if wanted not in among:
         raise CharmError(f"unknown {name} {wanted!r}")
@@ -114,7 +114,7 @@ def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
 
 
 def number(query: Query, name: str, limit: int) -> int:
-    """A whole number from 0 up to the limit; 0 if the query tells none."""
+    """An integer from 0 up to the limit; 0 if the query has none."""
     text = query.get(name, "0")
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= limit):
         raise CharmError(f"{name} must be an integer in 0..{limit}, got {text[:20]!r}")
@@ -154,7 +154,7 @@ def view_json(view: View) -> JsonObject:
 
 
 def start_json(library: Library) -> JsonObject:
-    """What the pages need before anything is asked."""
+    """What the pages need at the start."""
     return {
         **drawing(),
         "tokens": PALETTE,
@@ -190,7 +190,7 @@ def tasks_json(library: Library, query: Query) -> JsonObject:
 
 
 def task_json(library: Library, query: Query) -> JsonObject:
-    """A task under a view. Answers to its tests are there only if the query asks for them."""
+    """A task under a view. Answers to its tests are included only if the query asks for them."""
     task, view = found_task(library, query), view_of(query)
     shown = view.apply_to_task(task)
     answers = query.get("answers") == "1"
@@ -262,7 +262,7 @@ def _generators_of(library: Library, task_id: str) -> list[str]:
 
 
 def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
-    """One generated pair: the task, the seed and the attempt decide it."""
+    """One generated pair, determined by the task, the seed and the attempt."""
     generators: Generators = chosen(query, "generator", library.generators)
     task = query.get("task", "")
     seed, attempt = number(query, "seed", MAX_NUMBER), number(query, "attempt", MAX_NUMBER)
@@ -282,7 +282,7 @@ def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
 
 
 def run_json(library: Library, query: Query, now: float | None = None) -> JsonObject:
-    """A run as it stands, also while it is written to: progress, curves, the newest evaluation."""
+    """The current state of a run, also while it is training: progress, curves, the newest evaluation."""
     run: Path = chosen(query, "run", library.runs)
     domain = domain_of(run)
     lines = read_metrics(run)
@@ -308,13 +308,13 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "checkpoints": len(steps_of(run)),
         "evaluation": (newest(run) if newest else None) or newest_scores(lines),
         "voted": domain.has_votes and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
-        # Made of numbers and of our own titles; these are escaped all the same.
+        # Made of numbers and our own titles, which are escaped anyway.
         "curves": [curve_svg(title, points, share) for title, points, share in told if points],
     }
 
 
 def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
-    """The median over the newest lines: an evaluation or a night's rest between two of them does not count."""
+    """The median over the newest lines, so that an evaluation or a pause between two of them does not count."""
     timed = [line for line in lines if "loss" in line and is_number(line.get("time"))][-RATE_LINES:]
     steps = [
         (after["step"] - before["step"], after["time"] - before["time"]) for before, after in pairwise(timed)
@@ -327,7 +327,7 @@ def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
 
 
 def models_json(library: Library) -> JsonObject:
-    """What can solve a task now; a young run has no checkpoint yet."""
+    """Models that can solve a task now; a new run has no checkpoint yet."""
     ready = [name for name, path in library.models.items() if saved_model(path) is not None]
     return {"models": ready, "waiting": [name for name in library.models if name not in ready]}
 
@@ -375,7 +375,7 @@ def _learned_by(model: Path) -> Collection[str]:
 def solve_request(
     library: Library, body: JsonObject
 ) -> tuple[Task, str, Path, SolveOptions, JsonObject | None]:
-    """What to solve, with which model (name and place) and how, and what is known of the task."""
+    """The task to solve, the model (name and path), the options, and what is known of the task."""
     name, model = body.get("name", "drawn"), body.get("model")
     # Half of a surrogate pair, which nothing can encode, is not printable either.
     if not isinstance(name, str) or not name.strip() or len(name) > 100 or not name.isprintable():

@@ -1,4 +1,4 @@
-"""Drawing one pair from a generator, in a process that is ended if it takes too long."""
+"""Draw one pair from a generator, in a process that is ended if it takes too long."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ TIME_LIMIT = 20.0  # seconds; the slowest honest attempt takes about 3
 
 @dataclass(frozen=True)
 class Generators:
-    """A provider of pairs and the tasks it knows."""
+    """A provider of pairs and its tasks."""
 
     title: str
     provider: ReArc | ReArc2
     tasks: frozenset[str]
 
     def rule(self, task: str) -> str | None:
-        """The rule in words, where somebody wrote it down."""
+        """The rule in words, if there is a description."""
         return load_package(task, self.provider.root).rule if isinstance(self.provider, ReArc2) else None
 
 
 def available(package: Path, root: Path = ROOT) -> dict[str, Generators]:
-    """Re-ARC2, and Re-ARC where its generators have been fetched; `package` is the folder they are in."""
+    """Re-ARC2, and Re-ARC if its generators were downloaded; `package` is their folder."""
     found = {}
     if package.is_dir():
         rearc = ReArc(package)
@@ -43,7 +43,7 @@ def available(package: Path, root: Path = ROOT) -> dict[str, Generators]:
 
 
 class Sampler:
-    """Draws one pair at a time; whoever asks meanwhile waits."""
+    """Draws one pair at a time; other requests wait."""
 
     def __init__(self, time_limit: float = TIME_LIMIT) -> None:
         self.time_limit = time_limit
@@ -51,7 +51,7 @@ class Sampler:
         self._worker: tuple[BaseProcess, Connection] | None = None  # kept: it has loaded the generators
 
     def draw(self, generators: Generators, task: str, seed: int, attempt: int) -> Pair:
-        """The pair of this attempt, which its verifier confirmed; it is an error if there is none."""
+        """The pair of this attempt, confirmed by its verifier; raises if there is none."""
         name = f"{generators.title}, task {task}, seed {seed}, attempt {attempt}"
         if task not in generators.tasks:
             raise CharmError(f"{generators.title} has no generator for task {task}")

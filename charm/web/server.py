@@ -1,8 +1,8 @@
-"""A small web server for one person: on the loopback address only, and it answers nobody but its own pages.
+"""A small web server for one person: on the loopback address only, and it answers only its own pages.
 
 Any web page may make a browser send requests here. So the Host header must be ours (no other name may point here),
-requests that other sites cause are refused, what changes something needs the token that only our page holds, and
-the browser runs no script but ours.
+requests from other sites are refused, requests that change something need the token that only our page has, and
+the browser runs no scripts but ours.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Refused(Exception):
 
 
 class Viewer(ThreadingHTTPServer):
-    """The server and all that it holds. `close` ends what is still at work."""
+    """The server and everything it owns. `close` ends what is still running."""
 
     daemon_threads = True
 
@@ -64,7 +64,7 @@ class Viewer(ThreadingHTTPServer):
             ) from error
         self.library, self.solving, self.sampler = library, Solving(device), Sampler()
         self.token = secrets.token_urlsafe(24)
-        self.reporting = threading.Lock()  # a page takes memory, one at a time is enough
+        self.reporting = threading.Lock()  # a page takes memory, so only one at a time
         self.hosts = {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
         self.texts = _texts(api.start_json(library) | {"token": self.token})
 
@@ -78,12 +78,12 @@ class Viewer(ThreadingHTTPServer):
         self.sampler.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that hangs up is nothing to report."""
+        """Ignore a browser that closes the connection."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     def report(self, query: api.Query) -> bytes:
-        """The page of a run, made anew."""
+        """The page of a run, freshly made."""
         run: Path = api.chosen(query, "run", self.library.runs)
         options = PageOptions(data=self.library.data)
         with self.reporting, tempfile.TemporaryDirectory() as scratch:
@@ -118,7 +118,7 @@ class Handler(BaseHTTPRequestHandler):
         self._handle(self._post)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal is for what the user should know."""
+        """Log nothing: the terminal is for what the user should know."""
 
     def _handle(self, answer: Callable[[str, dict[str, str]], None]) -> None:
         try:
@@ -130,10 +130,10 @@ class Handler(BaseHTTPRequestHandler):
         except CharmError as error:
             self._fail(400, str(error))
         except (ConnectionError, TimeoutError):
-            raise  # there is nobody to answer
+            raise  # no one is left to answer
         except Exception as error:
             traceback.print_exc()
-            self._fail(500, f"the server made a mistake ({type(error).__name__}); its terminal tells more")
+            self._fail(500, f"internal error ({type(error).__name__}); see the server's terminal")
 
     def _check_sender(self) -> None:
         if self.headers.get("Host", "") not in self.server.hosts:
@@ -162,7 +162,7 @@ class Handler(BaseHTTPRequestHandler):
             content = json.dumps(viewer.solving.submission()).encode()
             self._send(200, JSON, content, {"Content-Disposition": 'attachment; filename="submission.json"'})
         elif path == "/report":
-            # The page brings a policy of its own, which knows the hash of its one script.
+            # The page has its own policy, with the hash of its one script.
             self._send(200, HTML, viewer.report(query), {"Content-Security-Policy": "frame-ancestors 'none'"})
         else:
             raise Refused(404, "no such page")
@@ -180,7 +180,7 @@ class Handler(BaseHTTPRequestHandler):
         self._send_json(200, answers[path]())
 
     def _body(self) -> dict[str, Any]:
-        """The JSON object that was sent, by our own page alone."""
+        """The JSON object sent by our own page."""
         self.close_connection = True  # until the body is read: a refused request leaves it in the stream
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.server.hosts}:

@@ -1,4 +1,4 @@
-"""One task at a time, solved in a process that can be cancelled; its votes are told as they come in."""
+"""Solve one task at a time in a process that can be cancelled; votes are published as they come in."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from charm.tasks.questions import Question, questions_of
 from charm.tasks.task import Task
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
-SHOWN = 10  # candidates of a test input, at most
+SHOWN = 10  # maximum number of candidates per test input
 
 
 @dataclass(eq=False)
 class BrowserJob:
-    """A solve and what is known of it so far."""
+    """A job and its state so far."""
 
     task: Task
     model: str
@@ -42,12 +42,12 @@ class BrowserJob:
     text: str = "starting: loading the model"
     version: int = 0  # grows with every change
     answers: Mapping[Question, Sequence[Candidate]] = field(default_factory=dict)
-    found: JsonObject = field(default_factory=dict)  # how the newest answers were come by
+    found: JsonObject = field(default_factory=dict)  # how the newest answers were produced
     seconds: float = 0.0  # once it has ended
 
 
 class Solving:
-    """At most one job at work. All methods may be called from any thread."""
+    """Runs at most one job. All methods may be called from any thread."""
 
     def __init__(self, device: str = "auto") -> None:
         self.device = device
@@ -76,7 +76,7 @@ class Solving:
         return self.status()
 
     def cancel(self) -> JsonObject:
-        """End the job at work; the answers it has found stay."""
+        """End the running job; the answers it has found stay."""
         with self._lock:
             job = self._job
             if job is None or job.state != "working":
@@ -119,8 +119,8 @@ class Solving:
             return attempts({question: self._job.answers.get(question, []) for question in questions})
 
     def _listen(self, job: BrowserJob, connection: Connection) -> None:
-        """Take in what the process sends until it ends, by itself or not."""
-        state, text = "failed", "the solver's process died; the terminal of charm view may tell why"
+        """Read what the process sends until it ends."""
+        state, text = "failed", "the solver's process died; the terminal of charm view may show why"
         while True:
             try:
                 kind, content = connection.recv()
@@ -128,7 +128,7 @@ class Solving:
                 break
             with self._lock:
                 if job.state != "working":
-                    continue  # what comes after a cancel is read, so that the sender is not held up, and dropped
+                    continue  # read and drop what comes after a cancel, so that the sender is not blocked
                 job.version += 1
                 if kind == "said":
                     job.text = content
@@ -139,7 +139,7 @@ class Solving:
                     state, text = kind, content
         with self._lock:
             if job.state != "working":
-                return  # whoever cancelled waits for the process: two that wait would take its end from each other
+                return  # the canceller waits for the process: two waiters would race for its exit
             self._end(job, state, text)
         job.process.join()
 

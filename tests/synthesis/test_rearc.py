@@ -219,7 +219,7 @@ def test_an_endless_loop_ends(build: Build, tmp_path: Path) -> None:
 
 
 def test_unknown_task_is_named(build: Build, tmp_path: Path) -> None:
-    with pytest.raises(CharmError, match="Re-ARC has no task deadbeef; its 5 are"):
+    with pytest.raises(CharmError, match="Re-ARC has no task deadbeef; it covers the 5"):
         build(tmp_path / "out", ["00000001", "deadbeef"])
     assert not (tmp_path / "out").exists()
 

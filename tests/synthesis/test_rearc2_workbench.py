@@ -152,7 +152,7 @@ def test_facts_of_a_known_task() -> None:
     assert "2: 9x9 at (1,1) n=32 sym all" in text
     assert "changed cells: 88 (0->3 x48, 0->4 x24, 0->8 x16)" in text
     assert "output size: constant" in facts_text(TASK)
-    assert "the input lies in the output at (0, 0)" in facts_text(TASK)
+    assert "the input is part of the output at (0, 0)" in facts_text(TASK)
 
 
 def test_grids_side_by_side_or_stacked() -> None:

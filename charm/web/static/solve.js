@@ -19,7 +19,7 @@ async function solvePage(root) {
     pasting.open = false;
     editing.replaceChildren(editorOf(draft));
   }));
-  const fresh = button("start anew", () => {
+  const fresh = button("start over", () => {
     sessionStorage.removeItem(DRAFT);
     Object.assign(draft, draftOf());
     name.value = draft.name;
