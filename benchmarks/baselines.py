@@ -4,21 +4,21 @@
 
 Each system learns ARC-AGI-1's training tasks (with Re-ARC's pairs, if asked for) for some minutes of updates. Nothing
 of the evaluation set is trained on. Then all of its weights adapt to one evaluation task at a time, for some seconds
-each, votes included, and are put back. The tasks are the first of the evaluation set by a hash of their ids.
+each, votes included, and are put back; CHARM's base, a writer, learns all tasks together in their total time. The tasks
+are those of `charm solve arc1/evaluation --choose N`.
 
 How many updates fit the minutes is measured first, since schedules depend on it. Interrupted, the same command
 continues: with the system, the update or the task it was at. Results are in OUT/results.json, and a table is printed.
 
-Systems: charm (the paper's base), charm-small (the speedrun's shape), charm-small-scaled (the same on enlarged grids),
-varc, loopvit-small, loopvit, urm, trm, hrm. The recurrent ones have rates for short runs: the published ones are for
-days. Size `tiny` takes seconds, to see that everything runs.
+Systems: charm (preset `base`), varc, loopvit-small, urm, trm, hrm; and if asked for, loopvit, charm-paper (the paper's
+reasoner), charm-small (the speedrun's shape) and charm-small-scaled (the same on enlarged grids). The recurrent ones
+have rates for short runs: the published ones are for days. Size `tiny` takes seconds, to see that everything runs.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import hashlib
 import json
 import time
 from collections.abc import Callable
@@ -30,10 +30,10 @@ from typing import Any
 import torch
 
 from charm.accounting import account
-from charm.adaptation.canvas import Solver
 from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import Clock
-from charm.arc.presets import preset
+from charm.adaptation.solution import Clock, Solution
+from charm.adaptation.solve import choose, open_solver
+from charm.arc.presets import SHARED_WITH_EVALUATION, preset
 from charm.arc.run import arc_job, train
 from charm.devices import Place, place
 from charm.evaluation.scoring import score_grids
@@ -45,6 +45,7 @@ from charm.tasks.dataset import answers_of
 from charm.tasks.instances import Instances
 from charm.tasks.keys import INDEX_FILE
 from charm.tasks.questions import Question
+from charm.tasks.sequences import LONGEST
 from charm.tasks.sources import load_source
 from charm.tasks.task import Grid, Task
 from charm.training.config import TrainConfig
@@ -74,7 +75,7 @@ def short(name: str, batch: int, **optimizer: Any) -> TrainConfig:
     return replace(config, data=data, batch=batch, optimizer=replace(config.optimizer, **settings))
 
 
-def charm() -> TrainConfig:
+def charm_paper() -> TrainConfig:
     base, speedrun = short("arc1", 128), preset("speedrun")
     return replace(base, optimizer=replace(speedrun.optimizer, lr=1e-3))
 
@@ -97,12 +98,13 @@ def vit(name: str) -> Callable[[], TrainConfig]:
 
 
 SYSTEMS: dict[str, Callable[[], TrainConfig]] = {
-    "charm": charm,
+    "charm": lambda: preset("base"),
     "varc": vit("varc-arc1"),
     "loopvit-small": vit("loopvit-small-arc1"),
     "urm": family("urm-arc1"),
     "trm": family("trm-arc1"),
     "hrm": family("hrm-arc1"),
+    "charm-paper": charm_paper,
     "charm-small": charm_small,
     "charm-small-scaled": charm_small_scaled,
     "loopvit": vit("loopvit-arc1"),
@@ -116,6 +118,7 @@ def configuration(name: str, plan: Plan) -> TrainConfig:
         train=("arc1/training",),
         evaluate=(),
         auxiliary=(),
+        without=SHARED_WITH_EVALUATION,
         synthetic=("rearc",) if plan.rearc else (),
         tasks=TINY_TASKS if plan.tiny else (),
     )
@@ -130,11 +133,12 @@ def configuration(name: str, plan: Plan) -> TrainConfig:
         memory=replace(config.memory, rank=rank),
         data=replace(data, views=4),
         batch=4,
+        tokens=LONGEST,
     )
 
 
 def _cut(reasoner: ReasonerConfig, small: dict[str, Any]) -> ReasonerConfig:
-    few = {"placements": 2} if reasoner.kind == "vit" else {"refinement_steps": 2}
+    few = {"vit": {"placements": 2}, "writer": {}}.get(reasoner.kind, {"refinement_steps": 2})
     return replace(reasoner, **small, **few)
 
 
@@ -195,7 +199,8 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
     counted = account(config.model, len(instances.puzzles), len(instances))
     found = {
         "updates": config.steps,
-        "batch": config.batch,
+        "batch": config.tokens if config.reasoner.kind == "writer" else config.batch,
+        "batch_of": "tokens" if config.reasoner.kind == "writer" else "examples",
         "training_seconds": usual * config.steps,
         "exact_accuracy": lines[-1]["exact_accuracy"],
         "parameters": counted.backbone,
@@ -207,64 +212,74 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
 
 
 def evaluation_tasks(count: int) -> list[Task]:
-    """The first tasks of the evaluation set by a hash of their ids, and one more to warm up with."""
-    tasks = load_source("arc1/evaluation").tasks
-    return sorted(tasks, key=lambda task: hashlib.sha256(task.id.encode()).hexdigest())[: count + 1]
+    """Tasks of the evaluation set by a hash of their ids, as `charm solve --choose` takes them."""
+    return choose(load_source("arc1/evaluation").tasks, count)
 
 
-def adapt(plan: Plan, out: Path, device: str, is_vit: bool) -> list[dict[str, Any]]:
-    """Adapt to one task after the other; tasks that are in the record are not repeated."""
+def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]:
+    """Adapt to one task after the other, or a writer to all at once; tasks that are in the record are not repeated."""
     record = out / "tasks.json"
     done: list[dict[str, Any]] = json.loads(record.read_text()) if record.is_file() else []
-    *asked, spare = evaluation_tasks(plan.tasks)
+    asked = evaluation_tasks(plan.tasks)
     left = [task for task in asked if task.id not in {one["task"] for one in done}]
     if not left:
         return done
     # VARC's own number of views and examples; the others have those of `charm solve`.
-    views, batch = (51, 8) if is_vit else (128, 128)
+    views, batch = (51, 8) if kind == "vit" else (128, 128)
     if plan.tiny:
         views, batch = 2, 4
     options = SolveOptions(plan.seconds, 2 if plan.tiny else 100_000, views, batch, "full", seed=plan.seed)
+    if kind == "writer" and not plan.tiny:
+        options = replace(options, steps=None)  # as many as the time allows
+    best: dict[str, Solution] = {}
     with place(device) as here:
-        solver = Solver(out / "run", options, here)
-        solver.solve(spare.blind(), Clock(plan.seconds))  # builds kernels; its answers do not count
-        for task in left:
-            began = time.monotonic()
-            solution = solver.solve(task.blind(), Clock(plan.seconds))
-            done.append(
-                {
-                    "task": task.id,
-                    "seconds": time.monotonic() - began,
-                    "updates": solution.updates,
-                    "views": solution.views,
-                    "exact_accuracy": solution.exact_accuracy,
-                    "diverged": solution.diverged,
-                    "answers": [
-                        [one.grid.tolist() for one in solution.answers.get(Question(task.id, number), ())[:2]]
-                        for number in range(len(task.test))
-                    ],
-                }
+        solver = open_solver(out / "run", options, here)
+        if kind != "writer":  # build kernels with a task that is not asked
+            others = [task for task in load_source("arc1/evaluation").tasks if task not in asked]
+            solver.work(
+                [(others or asked)[0].blind()], Clock(plan.seconds), _quiet, lambda name, solution: None
             )
+        for group in [left] if kind == "writer" else [[task] for task in left]:
+            began = time.monotonic()
+            blind = [task.blind() for task in group]
+            solver.work(blind, Clock(plan.seconds * len(group)), _quiet, best.__setitem__)
+            took = (time.monotonic() - began) / len(group)
+            for task in group:
+                print(f"{task.id}: {best[task.id]}", flush=True)
+                done.append(recorded(task, best[task.id], took))
             write_atomically(record, json.dumps(done) + "\n")
-            print(f"{task.id}: {solution}", flush=True)
         del solver
         _free(here)
     return done
 
 
+def recorded(task: Task, solution: Solution, seconds: float) -> dict[str, Any]:
+    answers = [solution.answers.get(Question(task.id, number), [])[:2] for number in range(len(task.test))]
+    return {
+        "task": task.id,
+        "seconds": seconds,
+        "updates": solution.updates,
+        "views": solution.views,
+        "exact_accuracy": solution.exact_accuracy,
+        "diverged": solution.diverged,
+        "answers": [[one.grid.tolist() for one in some] for some in answers],
+    }
+
+
+def _quiet(used: float, text: str) -> None:
+    pass
+
+
 def judge(done: list[dict[str, Any]], tasks: int) -> dict[str, Any]:
     """Scores over all tasks, and what a task took."""
-    asked = evaluation_tasks(tasks)[:-1]
+    asked = evaluation_tasks(tasks)
     ranked: dict[Question, list[Grid]] = {
         Question(one["task"], number): [torch.tensor(grid, dtype=torch.uint8).numpy() for grid in grids]
         for one in done
         for number, grids in enumerate(one["answers"])
     }
     metrics = score_grids(ranked, answers_of(asked)).metrics
-    mean = {
-        name: sum(one[name] for one in done) / len(done)
-        for name in ("seconds", "updates", "views", "exact_accuracy")
-    }
+    mean = {name: sum(one[name] for one in done) / len(done) for name in ("seconds", "updates", "views")}
     return {
         **{name: metrics[name] for name in ("pass@1", "pass@2", "pass@1/outputs", "pass@2/outputs")},
         "tasks": len(done),
@@ -286,9 +301,9 @@ def table(found: list[dict[str, Any]]) -> str:
     ]
     lines += [
         f"| {one['system']} | {one['parameters']:,} | {one['parameters_with_memory']:,} | "
-        f"{one['updates']:,} x {one['batch']} | {one['training_seconds']:.0f} s | {one['exact_accuracy']:.1%} | "
-        f"{one['adaptation_seconds']:.1f} s | {one['adaptation_updates']:.0f} | {one['pass@1']:.1%} | "
-        f"{one['pass@2']:.1%} |"
+        f"{one['updates']:,} x {one['batch']:,} {one['batch_of']} | {one['training_seconds']:.0f} s | "
+        f"{one['exact_accuracy']:.1%} | {one['adaptation_seconds']:.1f} s | {one['adaptation_updates']:.0f} | "
+        f"{one['pass@1']:.1%} | {one['pass@2']:.1%} |"
         for one in found
     ]
     return "\n".join(lines)
@@ -326,7 +341,7 @@ def main() -> None:
         out = options.out / name
         out.mkdir(exist_ok=True)
         training = learn(name, plan, out, options.device)
-        done = adapt(plan, out, options.device, SYSTEMS[name]().reasoner.kind == "vit")
+        done = adapt(plan, out, options.device, SYSTEMS[name]().reasoner.kind)
         found = {"system": name, **training, **judge(done, plan.tasks)}
         write_atomically(out / "result.json", json.dumps(found, indent=2) + "\n")
     every = [options.out / name / "result.json" for name in SYSTEMS]

@@ -191,6 +191,11 @@ class TrainConfig(RunConfig):
             raise CharmError(
                 "shard_tables is for reasoners with slots: a writer's processes read unequally many rows"
             )
+        if self.reasoner.kind == "writer" and (self.data.scales != 1 or self.data.canvas == "large"):
+            raise CharmError(
+                "a writer has no canvas: data.scales must be 1 and data.canvas full or fit; "
+                f"got {self.data.scales} and {self.data.canvas}"
+            )
         if self.reasoner.kind == "vit" and self.data.canvas != "large":
             raise CharmError(f"reasoner kind vit needs data.canvas large, got {self.data.canvas}")
 

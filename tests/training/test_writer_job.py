@@ -100,6 +100,10 @@ def test_eval_asks_a_writer_once_and_adapt_refuses_it(tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
+    config = writer_config(tmp_path / "c")
+    enlarged = replace(config.data, scales=2)
+    with pytest.raises(CharmError, match=r"data\.scales must be 1 .*got 2 and fit"):
+        replace(config, data=enlarged)
     with place("cpu") as here:
         with pytest.raises(CharmError, match="accumulate must be 1"):
             arc_job(writer_config(tmp_path / "a", accumulate=2), here)
