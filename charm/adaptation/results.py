@@ -351,6 +351,17 @@ def tradeoff(groups: Sequence[Sequence[StreamSummary]]) -> Series:
     return series
 
 
+def retention(groups: Sequence[Sequence[StreamSummary]]) -> Series:
+    """Final accuracy in percent on the base's own puzzles over that on the stream, of the groups that have both."""
+    series = {}
+    for label, runs in zip(labels_of(groups), groups, strict=True):
+        both = [run for run in runs if run["final pass@2"] is not None and run["base after"] is not None]
+        if both:
+            values = tuple(100 * run["base after"] for run in both)
+            series[label] = [Point(100 * _mean(both, "final pass@2"), values)]
+    return series
+
+
 def retained(groups: Sequence[Sequence[StreamSummary]]) -> Series:
     """Accuracy in percent on the whole stream along it, at the stages that all seeds have."""
     series = {}

@@ -35,7 +35,7 @@ def report(
 
     Args:
         runs: run folders (run `charm eval` on them first); for some figures results.json files.
-        figure: overall, pareto, depth, horizon, isoflop, car-emergence, cl-tradeoff, cl-retained or lm-scaling.
+        figure: overall, pareto, depth, horizon, isoflop, car-emergence, car-transfer, cl-tradeoff, cl-retention, ...
         out: file to write; the suffix decides a figure's format: .pdf, .svg or .png.
         protocol: which votes count.
         films: number of tasks to show a film of refinement for, made with the newest checkpoint.

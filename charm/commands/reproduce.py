@@ -64,7 +64,8 @@ def reproduce(
         print(plan.submit(device, jobs, slurm_settings))
     else:
         failed = [] if show else _run(plan, device, jobs, json)
-        output(json, [one.to_json() for one in plan.comparisons()], *plan.shown())
+        drawn = [str(path) for path in plan.draw()]
+        output(json, [one.to_json() for one in plan.comparisons()], *plan.shown(), *drawn)
         if failed:
             raise CharmError(f"{len(failed)} runs failed, the first: {failed[0]}")
         if plan.missing():

@@ -139,6 +139,15 @@ def car_emergence(seen: Series, unseen: Series) -> Figure:
     return _with_legend(figure, seen, panels[0])
 
 
+def car_transfer(series: Series) -> Figure:
+    """Accuracy on combinations of rule and horizon that were never trained against that on trained ones."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=False)
+    axes.set(xlabel="seen combinations, pass@2 (%)", ylabel="unseen combinations, pass@2 (%)")
+    _from_zero(axes)
+    return _with_legend(figure, series)
+
+
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
     """Final accuracy against parameters updated for each task; `hollow` series keep no single model.
 
@@ -157,6 +166,15 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
             apart[label].append(point._replace(x=x))
     _points(axes, apart, joined=False, hollow=hollow)
     axes.set(xscale="log", xlabel="updated parameters per task", ylabel="final pass@2 (%)")
+    _from_zero(axes)
+    return _with_legend(figure, series)
+
+
+def cl_retention(series: Series, hollow: Sequence[str] = ()) -> Figure:
+    """What is left of the base's own puzzles against what was learned of the stream, at its end."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=False, hollow=hollow)
+    axes.set(xlabel="final pass@2 on the stream (%)", ylabel="pass@2 on the base's puzzles (%)")
     _from_zero(axes)
     return _with_legend(figure, series)
 

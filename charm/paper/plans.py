@@ -12,10 +12,12 @@ from charm.errors import CharmError
 from charm.paper import runner
 from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.costs import hours
+from charm.paper.drawn import FIGURES, draw, tables_of
 from charm.paper.printed import PRINTED, PrintedLine, PrintedTable, printed_table
 from charm.paper.runner import MissingRun, gpus, missing, run_here, run_on_slurm
 from charm.paper.shelf import Shelf
 from charm.paper.sizes import SizeName
+from charm.paper.tables import ROWS
 from charm.paper.variants import Variant
 from charm.tables import Table
 
@@ -28,6 +30,7 @@ class Reproduction:
     """Some lines of some tables, at a size."""
 
     parts: tuple[tuple[PrintedTable, tuple[PrintedLine, ...]], ...]
+    figures: tuple[str, ...]
     seeds: int | None
     shelf: Shelf
 
@@ -42,7 +45,8 @@ class Reproduction:
     ) -> Reproduction:
         if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
             raise CharmError(f"--seeds must be from 1 to {MOST_SEEDS}, got {seeds}")
-        tables = [printed_table(label) for label in dict.fromkeys(labels)]
+        figures = tuple(label for label in labels if label in FIGURES)
+        tables = [printed_table(label) for label in _tables(labels)]
         names = dict.fromkeys(line.variant.name for table in tables for line in table.runs)
         for name in variants:
             if name not in names:
@@ -53,7 +57,7 @@ class Reproduction:
             (table, tuple(line for line in table.runs if not variants or line.variant.name in variants))
             for table in tables
         )
-        return Reproduction(parts, seeds, Shelf(out, size, data))
+        return Reproduction(parts, figures, seeds, Shelf(out, size, data))
 
     def wanted(self) -> list[tuple[Variant, range]]:
         """Variants and their seeds, bases of streams first; lines that share runs count once."""
@@ -166,6 +170,31 @@ class Reproduction:
             if comparison.claims():
                 yield comparison.claims_table()
 
+    def draw(self) -> list[Path]:
+        """The figures that were asked for, drawn from what is finished."""
+        found = {one.table.label: one for one in self.comparisons()}
+        folder = self.shelf.out / self.shelf.size / "figures"
+        return [path for label in self.figures for path in draw(label, found, folder)]
+
+
+def _tables(labels: Sequence[str]) -> list[str]:
+    """The tables that have runs, of labels of tables and figures."""
+    found: dict[str, None] = {}
+    for label in labels:
+        if label in FIGURES:
+            found |= dict.fromkeys(tables_of(label))
+        elif label in PRINTED:
+            found[label] = None
+        elif label in ROWS and ROWS[label].command.startswith("charm"):
+            raise CharmError(f"{label} has no runs of this kind; `{ROWS[label].command}` makes or checks it")
+        elif label in ROWS:
+            raise CharmError(f"{label} has nothing to run: {ROWS[label].paper}")
+        else:
+            raise CharmError(
+                f"the paper has no table or figure {label!r}; `charm reproduce` lists the labels"
+            )
+    return list(found)
+
 
 def commands(job: MissingRun, shelf: Shelf) -> list[str]:
     """The run as commands for a shell, which do the same by hand."""
@@ -192,15 +221,17 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
 def catalogue() -> tuple[dict[str, Any], Table]:
     """All labels with the number of their variants and hours, for a program and to look at."""
     found, rows = {}, []
-    for label in PRINTED:
+    for label in (*PRINTED, *FIGURES):
         sizes: dict[str, float] = {}
         for size in ("small", "full"):
-            wanted = Reproduction.of([label], size, None, (), Path(), None).wanted()
-            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in wanted)
-        found[label] = {"variants": len(printed_table(label).runs), **sizes}
+            plan = Reproduction.of([label], size, None, (), Path(), None)
+            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in plan.wanted())
+        found[label] = {"variants": len(plan.wanted()), **sizes}
         rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
-    return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables", caption)
+    return found, Table(
+        ["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption
+    )
 
 
 def _time(given: float) -> str:

@@ -959,5 +959,5 @@ PRINTED: dict[str, PrintedTable] = {
 def printed_table(label: str) -> PrintedTable:
     """A table by its label in the paper's source."""
     if label not in PRINTED:
-        raise CharmError(f"the paper has no table {label!r}; `charm reproduce` lists the labels")
+        raise CharmError(f"{label!r} is no table of runs; `charm reproduce` lists the labels")
     return PRINTED[label]

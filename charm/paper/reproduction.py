@@ -7,18 +7,17 @@ All numbers of ours come from the records in benchmarks/results, so that the pag
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from charm.arc.presets import arc1
-from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.costs import Speed
+from charm.paper.costs import Speed, hours
+from charm.paper.plans import Reproduction
+from charm.paper.printed import PRINTED
 from charm.paper.records import ResultRecord, read_records
-from charm.paper.tables import SECTIONS, Ours, Row, StreamCost, TokensCost, TrainingCost
+from charm.paper.tables import SECTIONS, Ours, Row
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -50,16 +49,17 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         f"{speed.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes {speed.step:.2f} s and an "
         f"evaluation of ARC-AGI-1 (the paper's 502 batches of 768, 16 steps) {speed.evaluation:.2f} h, "
         "or half as long again with the votes after 24 steps that the presets take too. "
-        "Costs with ≈ are scaled by the count of operations, which flatters models narrower than `arc1`.",
+        "Other reasoners are scaled by their count of operations, which flatters models narrower than `arc1`. Streams "
+        "count their updates and not their checks. d20 is scaled from d12 by the parameters of the backbone.",
         "",
     ]
     for title, rows in SECTIONS.items():
         lines += [f"### {title}", ""]
         lines += [
-            "| paper | command | full size, GPU-hours | the paper's number | ours, at our size | seeds |"
+            "| paper | command | full size, GPU-hours | the paper's numbers | ours, at our size | seeds |"
         ]
         lines += ["|---|---|---|---|---|---|"]
-        lines += [_line(row, speed, records) for row in rows]
+        lines += [_line(row, records) for row in rows]
         lines.append("")
     run = sum(bool(row.ours) for rows in SECTIONS.values() for row in rows)
     every = sum(map(len, SECTIONS.values()))
@@ -82,12 +82,45 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     return "\n".join([*lines, ""])
 
 
-def _line(row: Row, speed: Speed, records: Mapping[str, ResultRecord]) -> str:
-    command = row.command if row.command.startswith("see ") else f"`{_cell(row.command)}`"
+def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
     ours = "; ".join(f"{tell(one, records)} ({_link(one.record)})" for one in row.ours) or row.instead
     seeds = "; ".join(dict.fromkeys(_seeds(records[one.record]) for one in row.ours))
-    cells = (row.label, command, cost_text(speed, row.cost, records), row.paper, ours, seeds)
+    cells = (row.label, command_of(row), cost_of(row), paper_of(row), ours, seeds)
     return f"| {' | '.join(cells)} |"
+
+
+def command_of(row: Row) -> str:
+    """As a page shows it."""
+    if row.command.startswith("see "):
+        return row.command
+    return f"`{_cell(row.command or f'charm reproduce {row.label} --size full')}`"
+
+
+def cost_of(row: Row) -> str:
+    """Hours of the runs of a table, at full size with the paper's number of seeds."""
+    if row.command:
+        return row.cost
+    plan = Reproduction.of([row.label], "full", None, (), Path(), None)
+    runs = [(hours(variant, "full"), len(seeds)) for variant, seeds in plan.wanted()]
+    every, count = sum(each * seeds for each, seeds in runs), sum(seeds for _, seeds in runs)
+    span = " to ".join(dict.fromkeys(f"{each:,.1f}" for each in (min(runs)[0], max(runs)[0])))
+    return f"{count} runs of {span}: {every:,.0f}"
+
+
+def paper_of(row: Row) -> str:
+    """The numbers of a table that its claims compare, or its first ones."""
+    if row.label not in PRINTED:
+        return row.paper
+    table = PRINTED[row.label]
+    measure = next((one for one in HEADLINES if one in table.measures), table.measures[0])
+    keys = {key for claim in table.claims for key in (claim.first, claim.second)}
+    lines = [line for line in table.lines if measure in line.paper]
+    lines = [line for line in lines if line.key in keys] or lines[:6]
+    told = "; ".join(f"{line.title} {line.paper[measure]}" for line in lines)
+    return _cell(told if measure == "pass@2" else f"{measure}: {told}")
+
+
+HEADLINES = ("pass@2", "final pass@2", "seen pass@2", "zero-shot pass@2", "token loss", "bits per byte")
 
 
 def tell(one: Ours, records: Mapping[str, ResultRecord]) -> str:
@@ -128,9 +161,6 @@ def _seeds(record: ResultRecord) -> str:
     return ", ".join(map(str, record.seeds)) if record.seeds else "none"
 
 
-# Costs
-
-
 def measured_speed(records: Mapping[str, ResultRecord]) -> Speed:
     """As recorded."""
     if "speed_arc1" not in records:
@@ -139,47 +169,6 @@ def measured_speed(records: Mapping[str, ResultRecord]) -> Speed:
     return Speed(
         found.number("training samples/s"), found.number("forward samples/s"), found.machine, found.date
     )
-
-
-def cost_text(
-    speed: Speed, cost: TrainingCost | StreamCost | TokensCost | str, records: Mapping[str, ResultRecord]
-) -> str:
-    """In words and hours."""
-    match cost:
-        case str():
-            return cost
-        case StreamCost(tasks, runs, updates, batch):
-            each = tasks * updates * batch / speed.training / 3600
-            return f"{tasks} x {updates:,} updates: {each:,.0f}{_runs(runs)}, checks apart"
-        case TokensCost(name, tokens, runs):
-            wanted, told = f"{name} tokens/s", f"{tokens / 1e9:.2f}B tokens"
-            rates = [one.number(wanted) for one in records.values() if wanted in one.numbers]
-            if not rates:
-                return f"{told}{_runs(runs)}; no step time measured"
-            return f"{told}: {tokens / rates[-1] / 3600:,.1f}{_runs(runs)}"
-        case TrainingCost(names, predictions, runs, steps):
-            return _trainings(speed, names, predictions, runs, steps)
-
-
-def _trainings(speed: Speed, names: tuple[str, ...], predictions: int, runs: int, steps: int | None) -> str:
-    configs = [domain_of_preset(name).configuration(name) for name in names]
-    parts = [speed.hours(config, steps or config.steps, predictions) for config in configs]
-    scaled = "" if all(config.reasoner == arc1().reasoner for config in configs) else "≈ "
-    if len(parts) > 1:
-        totals = [sum(part) for part in parts]
-        span = " to ".join(dict.fromkeys(f"{total:,.0f}" for total in (min(totals), max(totals))))
-        return f"{scaled}{span} for each of {len(parts)} variants, {sum(totals):,.0f} in all"
-    updates = steps or configs[0].steps
-    evaluations = math.ceil(updates / configs[0].evaluate_every)
-    (learning, asking) = parts[0]
-    formula = (
-        f"{updates:,} x {3600 * learning / updates:.2f} s + {evaluations} x {asking / evaluations:.2f} h"
-    )
-    return f"{scaled}{formula} = {learning + asking:,.0f}{_runs(runs)}"
-
-
-def _runs(count: int) -> str:
-    return "" if count == 1 else f" for each of {count} variants"
 
 
 if __name__ == "__main__":

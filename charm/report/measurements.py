@@ -7,7 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from charm.adaptation.results import StreamSummary, group, hollow_labels, memory_name, retained, tradeoff
+from charm.adaptation.results import (
+    StreamSummary,
+    group,
+    hollow_labels,
+    memory_name,
+    retained,
+    retention,
+    tradeoff,
+)
 from charm.automata.page import car_steps
 from charm.automata.presets import CAR_MEMORIES
 from charm.automata.run import CarConfig, read_car_config
@@ -219,6 +227,16 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
     return series["seen"], series["unseen"]
 
 
+def read_transfer(sources: Sequence[Path]) -> Series:
+    """pass@2 of unseen over that of seen combinations at the last step that all seeds share."""
+    seen, unseen = read_car(sources)
+    return {
+        label: [Point(points[-1].mean, unseen[label][-1].values)]
+        for label, points in seen.items()
+        if label in unseen
+    }
+
+
 # Recorded results
 
 
@@ -251,7 +269,7 @@ LM_NAMES = {"engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
 
 
 def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
-    """Bits per byte over the memory's parameters, and without a memory; from results of benchmarks/language.py."""
+    """Bits per byte over the memory's parameters, and without a memory; from recorded results."""
     values: dict[str, dict[int, list[float]]] = {}
     stock: list[float] = []
     for path in sources:
@@ -263,7 +281,7 @@ def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
                     label = LM_NAMES[run["variant"]]
                     values.setdefault(label, {}).setdefault(int(run["memory"]), []).append(float(run["bpb"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise CharmError(f"{path}: not the results of benchmarks/language.py") from error
+            raise CharmError(f"{path}: not results of language models") from error
     if not values:
         raise CharmError(f"{sources[0]}: no run with a memory in it")
     series = {
@@ -302,7 +320,11 @@ FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
     "horizon": lambda sources, data: figures.horizon(read_horizon(sources)),
     "isoflop": lambda sources, data: figures.isoflop(read_isoflop(sources)),
     "car-emergence": lambda sources, data: figures.car_emergence(*read_car(sources)),
+    "car-transfer": lambda sources, data: figures.car_transfer(read_transfer(sources)),
     "cl-tradeoff": lambda sources, data: _draw_tradeoff(sources),
+    "cl-retention": lambda sources, data: figures.cl_retention(
+        _scored(retention(read_streams(sources)), sources)
+    ),
     "cl-retained": lambda sources, data: figures.cl_retained(
         _scored(retained(read_streams(sources)), sources)
     ),

@@ -63,6 +63,9 @@ SMALL = {
     "charm data fetch": "--data fetched",  # what is fetched here is of our own making: other commands must not see it
     "charm data rearc": "--pairs 3 --workers 1",
     "charm reproduce tab:cose-arc1": "--size smoke --seeds 1 --variants cose --jobs 1",
+    "charm reproduce tab:car": "--size smoke --seeds 1 --variants three-factor --jobs 1",
+    "charm reproduce tab:nano": "--size smoke --seeds 1 --variants d12 --jobs 1",
+    "charm reproduce (tab:cose-cl|fig:)": "--size smoke --seeds 1 --variants cose-r32-memory-only-h0 --jobs 1",
     "charm train car-": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
     "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
     "charm train lm-": GPT,
@@ -95,9 +98,6 @@ SMALL = {
     "charm rearc2 build": "--tasks 00dbd492 --pairs 3 --workers 1",
     "charm rearc2 quarantine": "--workers 1",
     "python benchmarks/baselines.py": "--size tiny --device cpu --seconds 1 --only charm varc",
-    "python benchmarks/continual.py": "--size tiny --seeds 1 --jobs 1 --device cpu",
-    "python -m benchmarks.language": "--variants stock cose --capacities 1 --seeds 0 --steps 1 --batch 1024 "
-    "--evaluate-tokens 512 --device cpu",
     "python examples/sudoku.py train": "--steps 2 --puzzles 8 --held-out 4 --batch 4 --device cpu",
     "python examples/sudoku.py eval": "--device cpu",
     "make ": "--dry-run",

@@ -15,7 +15,7 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from safetensors.torch import save_file
 
-from charm.adaptation.results import write_json
+from charm.adaptation.results import retention, write_json
 from charm.arc.presets import preset
 from charm.cli import main
 from charm.config import to_json
@@ -35,6 +35,7 @@ from charm.report.measurements import (
     read_overall,
     read_pareto,
     read_streams,
+    read_transfer,
 )
 from charm.runs.archive import Header, write_votes
 from charm.tasks.keys import MemoryConfig
@@ -258,6 +259,30 @@ def test_the_record_of_automata_is_drawn_as_its_numbers() -> None:
         assert list(unseen[label][-1].values) == pytest.approx(numbers[f"{name} unseen"])
 
 
+def test_transfer_is_unseen_against_seen(tmp_path: Path) -> None:
+    """The paper's fig:cose-generalization(b)."""
+    runs = [
+        write_car(tmp_path / "a", "three-factor", seed=0, curve={300: 0.0, 600: 0.1}),
+        write_car(tmp_path / "b", "three-factor", seed=1, curve={300: 0.02, 600: 0.2}),
+    ]
+    assert read_transfer(runs) == {"three-factor composition": [Point(30.0, (10.0, 20.0))]}
+
+
+def test_retention_is_the_base_against_the_stream(tmp_path: Path) -> None:
+    """The paper's fig:cose-cl(b): what is left of ARC-AGI-1 over what was learned of ARC-AGI-2."""
+    kept = write_stream(tmp_path / "a", "memory-only", 0, [1.0, 0.0], 0.5, 0.8)
+    lost = write_stream(tmp_path / "b", "naive", 0, [0.5, 0.0], 0.25, 0.0)
+    series = retention(read_streams([kept, lost]))
+    found = {label: points[0] for label, points in series.items()}
+    for folder, label in ((kept, "memory-only"), (lost, "naive")):
+        result = json.loads((folder / "result.json").read_text())
+        point = next(point for name, point in found.items() if label in name)
+        assert point == Point(100 * result["final pass@2"], (100 * result["base after"],))
+    axes = figures.cl_retention(series).axes[0]
+    assert "stream" in axes.get_xlabel()
+    assert "base's puzzles" in axes.get_ylabel()
+
+
 def test_streams_from_folders_and_files(tmp_path: Path) -> None:
     one = write_stream(tmp_path / "a", "memory-only", 0, [1.0, 0.0], 0.5, 0.8)
     two = write_stream(tmp_path / "b", "memory-only", 1, [1.0, 0.0], 0.6, 0.8)
@@ -292,7 +317,7 @@ def test_language_results(tmp_path: Path) -> None:
     }
     assert mean(stock) == figures.lm_scaling(series, stock).axes[0].lines[-1].get_ydata()[0]
     write_json(tmp_path / "bad.json", {"runs": [{"variant": "other", "bpb": 1, "memory": 2}]})
-    with pytest.raises(CharmError, match=r"bad\.json: not the results of benchmarks/language\.py"):
+    with pytest.raises(CharmError, match=r"bad\.json: not results of language models"):
         read_lm([tmp_path / "bad.json"])
 
 
@@ -305,7 +330,7 @@ def test_memories_have_names() -> None:
 
 def test_figures_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     record = str(ROOT / "benchmarks" / "results" / "continual_gpu.json")
-    for name in ("cl-tradeoff", "cl-retained"):
+    for name in ("cl-tradeoff", "cl-retained", "cl-retention"):
         main(["report", "--figure", name, "--out", str(tmp_path / f"{name}.svg"), record])
         assert capsys.readouterr().out.strip() == str(tmp_path / f"{name}.svg")
     assert "CoSE (r=16) memory-only" in (tmp_path / "cl-retained.svg").read_text()
@@ -315,7 +340,7 @@ def test_figures_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         draw_figure("pareto", [], tmp_path / "a.pdf")
     with pytest.raises(CharmError, match="is not a run on ARC's tasks"):
         draw_figure("pareto", [write_lm(tmp_path / "lm", 1.0)], tmp_path / "a.pdf")
-    assert len(FIGURES) == 9
+    assert len(FIGURES) == 11
     with pytest.raises(SystemExit):
         main(["report", "--figure", "pareto", "--films", "2", record])
     assert "are for pages" in capsys.readouterr().err

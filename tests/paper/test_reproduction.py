@@ -20,15 +20,27 @@ from charm.commands import adapt, params, rearc2, report
 from charm.commands.presets import parse_options, parse_preset
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.paper.costs import MEASURED, Speed
+from charm.paper.costs import ARC1, MEASURED, TOKENS, Speed, hours
+from charm.paper.drawn import FIGURES as DRAWN
+from charm.paper.printed import PRINTED
 from charm.paper.records import ResultRecord, read_record, read_records
-from charm.paper.reproduction import BEGIN, END, cost_text, measured_speed, render, tell, updated
-from charm.paper.tables import ARC1, SECTIONS, Row, StreamCost, TrainingCost
+from charm.paper.reproduction import (
+    BEGIN,
+    END,
+    command_of,
+    cost_of,
+    measured_speed,
+    paper_of,
+    render,
+    tell,
+    updated,
+)
+from charm.paper.tables import ROWS, Row
+from charm.paper.variants import VARIANTS
 from charm.report.measurements import FIGURES
-from charm.training.config import TrainConfig
 
 ROOT = Path(__file__).parents[2]
-ROWS = [row for rows in SECTIONS.values() for row in rows]
+ALL = list(ROWS.values())
 COMMANDS: dict[tuple[str, ...], Any] = {
     ("report",): report.report,
     ("adapt",): adapt.adapt,
@@ -62,7 +74,7 @@ def test_the_page_is_what_the_records_generate(records: dict[str, ResultRecord])
 
 
 def test_every_table_and_figure_has_a_row() -> None:
-    labels = [row.label for row in ROWS]
+    labels = [row.label for row in ALL]
     assert len(set(labels)) == len(labels)
     assert sum(label.startswith("tab:") for label in labels) == 46
     assert sum(label.startswith("fig:") for label in labels) == 12
@@ -70,7 +82,7 @@ def test_every_table_and_figure_has_a_row() -> None:
 
 def test_rows_without_a_run_say_so(records: dict[str, ResultRecord]) -> None:
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in render(records).splitlines()}
-    for row in ROWS:
+    for row in ALL:
         cells = lines[row.label].removesuffix(" |").split(" | ")
         assert len(cells) == 6
         assert bool(row.ours) == ("benchmarks/results" in lines[row.label])
@@ -78,7 +90,7 @@ def test_rows_without_a_run_say_so(records: dict[str, ResultRecord]) -> None:
     assert "| no run |" in lines["tab:component-grid"]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
+@pytest.mark.parametrize("row", [row for row in ALL if row.command], ids=lambda row: row.label)
 def test_commands_are_ones_that_exist(row: Row) -> None:
     """Presets and flags are parsed by the command line's own types; nothing runs."""
     words = shlex.split(row.command)
@@ -106,43 +118,38 @@ def test_commands_are_ones_that_exist(row: Row) -> None:
         assert words[words.index("--figure") + 1] in FIGURES
 
 
-# What the commands of these tables must train, by the equal numbers in the paper's tables: (gate, optimizer of dense
-# matrices, of factor tables, evaluation repeats, views of Re-ARC, number of the run).
-TRAINED = {
-    "tab:arc1-rearc-data-ablations": (False, "adamw", "adamw", 1, 10, "CoSE 76.38"),
-    "tab:data-ratio": (False, "adamw", "adamw", 5, 100, "5 74.75"),
-    "tab:optimizer-ablations": (False, "adamw", "adamw", 2, 100, "AdamW 79.50"),
-    "tab:component-grid": (False, "muon", "muon", 2, 100, "CoSE 80.71"),
-    "tab:overall-arc-performance": (True, "muon", "muon", 2, 100, "84.0"),
-}
-
-
-@pytest.mark.parametrize("label", TRAINED)
-def test_commands_train_what_the_papers_numbers_belong_to(label: str) -> None:
-    (row,) = [row for row in ROWS if row.label == label]
-    words = shlex.split(row.command)
-    base = domain_of_preset(words[2]).configuration(words[2])
-    found = parse_preset("charm train", words[2], base, words[3:]).config
-    assert isinstance(found, TrainConfig)
-    *expected, number = TRAINED[label]
-    data, optimizer = found.data, found.optimizer
-    settings = [found.memory.gate, optimizer.dense, optimizer.factors]
-    assert [*settings, data.evaluate_repeats, data.synthetic_view_count] == expected
-    assert number in row.paper
-
-
 def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
     assert measured_speed(records) == MEASURED
+    for kind, rate in {"none": "lm-d12", "engram": "lm-d12-engram-x5", "cose": "lm-d12-cose-x5"}.items():
+        assert TOKENS[kind] == records["language_speed"].number(f"{rate} tokens/s")
     speed = Speed(500.0, 1000.0, "m", "d")
     learning, asking = speed.hours(preset("arc1"), 600_000, ARC1)
     assert learning == pytest.approx(600_000 * 768 / 500 / 3600)
     assert asking == pytest.approx(60 * 502 * 768 * 24 / 1000 / 3600)
-    assert cost_text(speed, TrainingCost(("arc1",), ARC1), records) == "600,000 x 1.54 s + 60 x 2.57 h = 410"
     # Half the layers, half of them with gradients, as in arc1: half of the time but for the heads.
     half, _ = speed.hours(preset("isoflop-L24-U4"), 600_000, ARC1)
     assert half == pytest.approx(learning / 2, rel=0.01)
-    assert cost_text(speed, StreamCost(10), records) == "10 x 1,000 updates: 1, checks apart"
-    assert "for each of 16 variants" in render(records)
+    assert hours(VARIANTS["stream2.cose-r32-oracle-h0"], "full") == pytest.approx(
+        114 * 1000 * 128 / 505.5 / 3600
+    )
+    assert hours(VARIANTS["text.d12-cose-x5"], "full") == pytest.approx(2270 * 2**19 / 490_660 / 3600)
+    assert hours(VARIANTS["train.cose"], "small") == pytest.approx(1.1 / 60)
+    # Four tables, three of CoSE and so on: 14 runs at 394 hours.
+    assert cost_of(ROWS["tab:full-cose-ablation"]) == "14 runs of 394.4: 5,522"
+
+
+def test_the_page_shows_the_numbers_that_claims_compare() -> None:
+    told = paper_of(ROWS["tab:cose-arc1training-ablations"])
+    assert told.startswith("Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; ")
+    assert paper_of(ROWS["tab:nanochat-d20"]).startswith("bits per byte: Engram x5 0.73002 ± 0.00031; ")
+    assert command_of(ROWS["tab:car-gpt"]) == "`charm reproduce tab:car-gpt --size full`"
+    assert command_of(ROWS["tab:param-arc1-exact"]) == "`charm params --paper`"
+
+
+def test_every_row_is_runs_or_a_command() -> None:
+    for row in ALL:
+        assert bool(row.command) == (row.label not in PRINTED and row.label not in DRAWN), row.label
+    assert set(PRINTED) | set(DRAWN) <= set(ROWS)
 
 
 def test_numbers_are_those_of_the_runs(records: dict[str, ResultRecord]) -> None:
@@ -180,7 +187,7 @@ def test_numbers_are_told_with_their_spread(tmp_path: Path) -> None:
     assert record.text("a", ".2f") == "2.00 ± 1.41"
     assert record.text("b", ".0f") == "5"
     assert record.number("a") == 2
-    (ours,) = [one for row in ROWS for one in row.ours if one.record == "parameters"][:1]
+    (ours,) = [one for row in ALL for one in row.ours if one.record == "parameters"][:1]
     with pytest.raises(CharmError, match="has no number 'agree'"):
         tell(ours, {"parameters": record})
     with pytest.raises(CharmError, match="there is no record parameters"):

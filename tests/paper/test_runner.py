@@ -320,7 +320,7 @@ def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["tab:nothing"], "the paper has no table 'tab:nothing'"),
+        (["tab:nothing"], "the paper has no table or figure 'tab:nothing'"),
         (
             [LABEL, "--variants", "nothing"],
             "there is no variant 'nothing'; expected some of table, cose-gated",
