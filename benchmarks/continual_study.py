@@ -30,8 +30,8 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow each other down on a shared CPU
 
 import numpy as np
-
 from benchmarks.continual import memories, sizes
+
 from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import memory_name, short_count, write_json
 from charm.adaptation.run import StreamOptions, run_stream
