@@ -31,6 +31,8 @@ class WriterRecipe:
     """Share of the learning time for the memory alone, in mode memory-then-full."""
     start: Literal["mean", "nearest", "zero"] = "mean"
     """Where a new task's vector starts: the known tasks' mean, the one that fits its demonstrations best, or zero."""
+    rehearse: float = 0.0
+    """Share of updates that learn from the model's own training tasks too, until the learning rates begin to fall."""
     views: int = 1000
     """Views of each task that are learned, at most."""
     tokens: int = 0
@@ -49,7 +51,7 @@ class WriterRecipe:
             as_trained = name == "dropout" and value == -1
             if isinstance(value, int | float) and not (0 <= value < math.inf or as_trained):
                 raise CharmError(f"writer.{name} must be a number >= 0, got {value}")
-        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout"):
+        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse"):
             if getattr(self, name) >= 1:
                 raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
         if self.views < 1:

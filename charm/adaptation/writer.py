@@ -29,11 +29,13 @@ from charm.reasoner.writer import Writer, WriterLayer
 from charm.reasoner.writing import to_ask
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.votes import Votes
+from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.keys import ArcKey
 from charm.tasks.questions import Question
 from charm.tasks.sequences import pack_pairs, sequence_lengths
+from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from charm.training.config import OptimizerConfig, solving_config
 from charm.training.engine import compiles
@@ -48,6 +50,8 @@ EARLY_SECONDS = 60.0  # shorter groups have no early answers
 FIRST_VIEWS = 8  # vote in the first round after learning
 COMPILE_SECONDS = 90.0  # groups with less time are not worth compiling for
 RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
+REHEARSED = ("arc1/training", "arc2/training-new")  # sources of tasks to rehearse
+REHEARSED_VIEWS = 256  # of every task, the new ones too: drawing the views of hundreds of tasks takes time
 COMPARED = 2  # demonstrations of a task that look for the nearest known one
 READ_AT_ONCE = 65_536  # tokens
 ASKED_AT_ONCE = 512  # answers that an accelerator writes at once
@@ -105,7 +109,7 @@ class WriterAdaptation:
 
     def update(self, used: float) -> None:
         """One update, where this share of the learning time has passed."""
-        self.packs.prepare()
+        self.packs.prepare(focused=not self._rehearses(used))
         for_memory, for_shared = rates(self.updates, used, self.mode, self.recipe)
         for group, rate, is_memory in self._groups:
             now = rate * (for_memory if is_memory else for_shared)
@@ -123,6 +127,11 @@ class WriterAdaptation:
             metrics = self.graphs(self._update_packed, self.packs)
         self.updates += 1
         self._measured.append(torch.stack([metrics["loss"], metrics["exact_accuracy"]]))
+
+    def _rehearses(self, used: float) -> bool:
+        """Whether this update draws from all tasks, those that the model was trained on among them."""
+        drawn = keyed.uniform(key_of("rehearsal", self.seed), np.array([self.updates]))[0]
+        return bool(drawn < self.recipe.rehearse) and used < 1 - self.recipe.cooldown
 
     def _update_packed(self, packs: Packs) -> dict[str, Tensor]:
         """Device half of `update`; never synchronises with the host."""
@@ -159,7 +168,8 @@ class WriterSolver:
             config = DataConfig(balanced=True, fixed_colors="output-only")
         else:
             config = solving_config(run, saved, self.known.trained_by).data
-        self.data_config = task_data(config, self.recipe.views)
+        views = min(self.recipe.views, REHEARSED_VIEWS) if self.recipe.rehearse else self.recipe.views
+        self.data_config = task_data(config, views)
         assert isinstance(self.known.reasoner, Writer)
         self.writer = self.known.reasoner
         if self.recipe.dropout >= 0:
@@ -172,7 +182,7 @@ class WriterSolver:
 
     def prepare(self, tasks: Sequence[Task]) -> tuple[CharmModel, Dataset]:
         """The model with trained weights and new vectors for these tasks alone, and the tasks as a dataset."""
-        data = assemble(TaskSet(evaluate=tuple(tasks)), self.data_config)
+        data = assemble(TaskSet(train=self._rehearsed(tasks), evaluate=tuple(tasks)), self.data_config)
         config = self.known.config
         model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances))
         model.reasoner = self.writer  # the same object for every group: compiled once
@@ -189,6 +199,14 @@ class WriterSolver:
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name in moving.get(self.mode, {name}))
         return model, data
+
+    def _rehearsed(self, tasks: Sequence[Task]) -> tuple[Task, ...]:
+        """Training tasks that the model knows, to be learned again beside these; none if not asked for."""
+        if not self.recipe.rehearse:
+            return ()
+        own, known = {task.id for task in tasks}, self.known.instances
+        found = [task for name in REHEARSED for task in load_source(name).tasks]
+        return tuple(task for task in found if task.id in known and task.id not in own)
 
     def _start(self, data: Dataset) -> Tensor:
         """Where the vectors of these tasks start; a task that the model knows starts at its own."""
@@ -215,8 +233,10 @@ class WriterSolver:
         pairs_of: dict[int, list[int]] = {}
         for block in (block for mixture in data.mixtures.values() for block in mixture.blocks):
             pairs_of.setdefault(int(puzzles[block.rows[0]]), []).extend(block.pairs.tolist())
-        nearest = []
+        nearest = torch.zeros(len(data.instances.puzzles), dtype=torch.long, device=device)
         for number, puzzle in enumerate(data.instances.puzzles):
+            if puzzle in known.instances:
+                continue
             chosen = sorted(set(pairs_of[number]), key=lambda pair: int(lengths[pair]))[:COMPARED]
             likely_K = torch.zeros(len(task_KD), device=device)
             for pair in chosen:
@@ -226,8 +246,8 @@ class WriterSolver:
                     row = torch.full_like(some, int(data.instances.rows(puzzle)[0]))
                     pack = pack_pairs(bank, keys, torch.full_like(some, pair), row, ends, len(some) * length)
                     likely_K[some] += writer.log_likelihood(pack, task_KD[some])
-            nearest.append(likely_K.argmax())
-        return torch.stack(nearest)
+            nearest[number] = likely_K.argmax()
+        return nearest
 
     def tokens(self, tasks: int, data: Dataset) -> int:
         """Tokens in each update: as asked for, or by device and number of tasks."""

@@ -21,7 +21,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
 from charm.tasks.questions import Question, questions_of
-from charm.tasks.sources import load_source
+from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Task
 from tests.adaptation.conftest import HERE
 from tests.toy import write_toy_tasks
@@ -133,6 +133,36 @@ def test_the_nearest_vector_is_the_one_that_fits_best(tmp_path: Path) -> None:
     model, _ = solver.prepare([replace(task, id=f"copy{task.id}") for task in known[::-1]])
     vectors = solver.trained["memory.base.rows.weight"]
     assert torch.equal(model.memory.base.rows.weight, vectors.flip(0))  # type: ignore[union-attr]
+
+
+def test_training_tasks_are_rehearsed_until_the_rates_fall(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known tasks with their own vectors beside the new ones; a task that is solved itself is never among them."""
+    known = load_tasks([writer.parent / "tasks"])[0]
+    monkeypatch.setattr(module, "REHEARSED", ("toys",))
+    monkeypatch.setattr(module, "load_source", lambda name: Source(name, "", (*known, tasks[3])))
+    recipe = WriterRecipe(rehearse=0.5, cooldown=0.4, views=8)
+    solver = WriterSolver(writer, replace(OPTIONS, writer=recipe), HERE)
+    blind = replace(known[0], test=(tasks[0].test[0],))
+    model, data = solver.prepare([tasks[0], blind])
+    assert data.instances.puzzles == ["toy1", "new0", "toy0"]
+    assert [question.task_id for question in data.questions] == ["new0", "toy0"]
+    vectors = solver.trained["memory.base.rows.weight"]
+    assert torch.equal(model.memory.base.rows.weight[[0, 2]], vectors[[1, 0]])  # type: ignore[union-attr]
+    learning = solver.adaptation(model, data, 1024, 600.0)
+    puzzle = data.instances.table()[0]
+
+    def learned(used: float) -> list[set[str]]:
+        found = []
+        for _ in range(12):
+            learning.update(used)
+            found.append({data.instances.puzzles[puzzle[row]] for row in learning.packs.row_N.tolist()})
+        return found
+
+    both = learned(0.1)
+    assert {"toy1" in names for names in both} == {True, False}
+    assert all(names <= {"new0", "toy0"} for names in learned(0.7))
 
 
 def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[Task]) -> None:
