@@ -30,7 +30,6 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow each other down on a shared CPU
 
 import numpy as np
-from benchmarks.continual import memories, sizes
 
 from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import memory_name, short_count, write_json
@@ -42,10 +41,12 @@ from charm.devices import place
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.files import read_sealed
+from charm.paper.variants import VARIANTS
 from charm.paper.verdicts import Difference, paired, spread_text
 from charm.processes import process_pool
 from charm.runs.checkpoint import steps_of
 from charm.tables import Table
+from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from charm.training.config import TrainConfig
@@ -70,13 +71,23 @@ class Study:
 
 
 def studies() -> dict[str, Study]:
-    gpu, tiny = sizes()["gpu"], sizes()["tiny"]
+    base, stream = VARIANTS["bases.cose-r32"], VARIANTS["stream1.cose-r32-memory-only-h0"]
+    gpu, tiny = base.at("small"), base.at("smoke")
+    long = replace(gpu, steps=6000, checkpoint_every=6000)
+    recipe = replace(stream.at("small").recipe, steps=100)
     return {
-        "gpu": Study(
-            replace(gpu.base, steps=6000, checkpoint_every=6000), replace(gpu.recipe, steps=100), 110, 24, 64
-        ),
-        "tiny": Study(tiny.base, tiny.recipe, 3, 2, 2, pretraining=6, orders=2, bases=1, settings=1),
+        "gpu": Study(long, recipe, 110, 24, 64),
+        "tiny": Study(tiny, stream.at("smoke").recipe, 3, 2, 2, pretraining=6, orders=2, bases=1, settings=1),
     }
+
+
+def memories(config: TrainConfig) -> dict[str, TrainConfig]:
+    """CoSE, and a low-rank table whose rows are wider, so that a task costs it no fewer parameters."""
+    rank = config.memory.rank
+    # A task's vector is spread over its views: `extra` more columns for each of them.
+    extra = -(-config.reasoner.width // config.data.views)
+    table = MemoryConfig(design="table", rank=rank + extra)
+    return {"cose": config, "table": replace(config, memory=table)}
 
 
 @dataclass(frozen=True)
