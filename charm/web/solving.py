@@ -26,6 +26,7 @@ from charm.tasks.task import Task
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
 SHOWN = 10  # maximum number of candidates per test input
+LEADING = 3  # a candidate that was once among so many is followed from vote to vote
 
 
 @dataclass(eq=False)
@@ -43,6 +44,7 @@ class BrowserJob:
     version: int = 0  # grows with every change
     answers: Mapping[Question, Sequence[Candidate]] = field(default_factory=dict)
     found: JsonObject = field(default_factory=dict)  # how the newest answers were produced
+    rounds: list[Solution] = field(default_factory=list)  # every vote so far
     seconds: float = 0.0  # once it has ended
 
 
@@ -108,6 +110,11 @@ class Solving:
                 "known": job.known,
                 "inputs": [grid_text(pair.input) for pair in job.task.test],
                 "tests": [[_candidate_json(one) for one in ranked[:SHOWN]] for ranked in tests],
+                "rounds": [
+                    {"seconds": round(one.seconds, 1), "updates": one.updates, "views": one.views}
+                    for one in job.rounds
+                ],
+                "courses": [courses(job.rounds, question) for question in questions_of([job.task])],
             }
 
     def submission(self) -> Submission:
@@ -135,6 +142,7 @@ class Solving:
                 elif kind == "found":
                     job.answers = content.answers
                     job.found = _solution_json(content)
+                    job.rounds.append(content)
                 else:
                     state, text = kind, content
         with self._lock:
@@ -159,6 +167,16 @@ def _solution_json(solution: Solution) -> JsonObject:
         "loss": known(solution.loss),
         "exact": known(solution.exact_accuracy),
     }
+
+
+def courses(rounds: Sequence[Solution], question: Question) -> list[JsonObject]:
+    """Votes in every round for each candidate that was once among the first of a question, the best now first."""
+    votes = [
+        {grid_text(candidate.grid): candidate.votes for candidate in solution.answers.get(question, ())}
+        for solution in rounds
+    ]
+    leading = dict.fromkeys(grid for ranked in reversed(votes) for grid in list(ranked)[:LEADING])
+    return [{"grid": grid, "votes": [ranked.get(grid, 0) for ranked in votes]} for grid in leading]
 
 
 def _candidate_json(candidate: Candidate) -> JsonObject:

@@ -254,6 +254,10 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer) -> N
     page.wait_for_selector(".votes", timeout=60_000)
     assert re.search(r"\d+ views have voted after \d+ update", page.inner_text("#main"))
     page.wait_for_selector(".attempt", timeout=60_000)
+    rounds = len(viewer.solving.status()["rounds"])
+    if rounds > 1:  # votes over time: a row for each candidate that was once in front
+        assert page.locator(".course tr").first.locator("th").count() == rounds + 1
+        assert page.locator(".course canvas").count() == len(viewer.solving.status()["courses"][0])
     with page.expect_download() as download:
         page.click("text=download as submission.json")
     assert json.loads(Path(download.value.path()).read_text()) == viewer.solving.submission()

@@ -9,16 +9,20 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from charm.adaptation.options import SolveOptions
+from charm.adaptation.solution import Solution
 from charm.adaptation.solve import solve
 from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import attempts
+from charm.tasks.questions import Question
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from charm.web.api import JsonObject
-from charm.web.solving import Solving
+from charm.web.solving import Solving, courses
 
 SMALL = SolveOptions(budget=60.0, steps=2, views=12, batch=4)
 LONG = SolveOptions(budget=600.0, steps=10**9, views=12, batch=4)
@@ -61,11 +65,38 @@ def test_a_solve_gives_what_charm_solve_gives(solving: Solving, task: Task, run:
     assert solving.submission() == attempts(expected.answers)
     ranked = next(iter(expected.answers.values()))
     assert [(one["votes"], one["confidence"]) for one in done["tests"][0]] == [
-        (one.votes, round(one.confidence, 4)) for one in ranked
+        (one.votes, round(one.confidence, 4)) for one in ranked[:10]
     ]
     assert done["version"] > begun["version"]
+    assert [(one["updates"], one["views"]) for one in done["rounds"]] == [(0, 8), (2, 8), (2, 12)]
+    best = done["courses"][0][0]
+    assert best["grid"] == done["tests"][0][0]["grid"]
+    assert len(best["votes"]) == 3
+    assert best["votes"][-1] == done["tests"][0][0]["votes"]
     with pytest.raises(CharmError, match="no task is being solved"):
         solving.cancel()
+
+
+def test_the_course_of_votes_by_hand() -> None:
+    """Candidates that were once among the first three, the best of the last vote first."""
+    asked = Question("a", 0)
+
+    def vote(**votes: int) -> Solution:
+        ranked = sorted(votes.items(), key=lambda item: -item[1])
+        grids = [
+            Candidate(np.full((1, 1), int(name[1:]), np.uint8), 0, count, count, 1.0)
+            for name, count in ranked
+        ]
+        return Solution({asked: grids}, 0, 8, 0.0, 0.0, 0.0)
+
+    rounds = [vote(g1=5, g2=2, g3=1), vote(g4=4, g2=3, g1=2, g5=1), vote(g4=9, g1=3, g2=2, g5=1)]
+    assert courses(rounds, asked) == [
+        {"grid": "4", "votes": [0, 4, 9]},
+        {"grid": "1", "votes": [5, 2, 3]},
+        {"grid": "2", "votes": [2, 3, 2]},
+        {"grid": "3", "votes": [1, 0, 0]},
+    ]
+    assert courses([], asked) == []
 
 
 def test_cancelling_keeps_the_votes_and_lets_the_next_begin(solving: Solving, task: Task, run: Path) -> None:

@@ -106,6 +106,7 @@ function resultOf(status) {
       if (truth) grids.append(figure(truth, "truth", size(truth.split("/"))));
       ranked.forEach((one, rank) => grids.append(voteOf(one, rank, status, truth)));
       if (!ranked.length) grids.append(element("p", "No view has answered with a grid yet.", "soft"));
+      if (status.rounds.length > 1 && status.courses[n].length) parts.push(courseOf(status.courses[n], status.rounds));
     });
     const link = element("a", "download as submission.json");
     link.href = "/api/submission";
@@ -114,6 +115,35 @@ function resultOf(status) {
     parts[parts.length - 1].append(link);
   }
   return parts;
+}
+
+// How the votes for the leading candidates changed: a row for each candidate, a column for each vote.
+function courseOf(course, rounds) {
+  const made = element("details", "", "course"), table = element("table"), head = element("tr");
+  head.append(element("th", "candidate"));
+  for (const one of rounds) {
+    const cell = element("th", one.seconds + " s");
+    cell.append(element("br"), plural(one.updates, "update"), element("br"), plural(one.views, "view"));
+    head.append(cell);
+  }
+  table.append(head);
+  course.forEach((candidate, n) => {
+    const row = element("tr"), first = element("td");
+    first.append(drawGrid(candidate.grid, "candidate " + (n + 1)));
+    row.append(first);
+    candidate.votes.forEach((votes, round) => {
+      const share = percent(votes / rounds[round].views), cell = element("td", share), bar = element("div", "", "votes");
+      const part = element("i");
+      part.style.width = share;
+      bar.append(part);
+      cell.append(bar);
+      row.append(cell);
+    });
+    table.append(row);
+  });
+  made.open = true;
+  made.append(element("summary", "Votes over time"), table);
+  return made;
 }
 
 function voteOf(candidate, rank, status, truth) {
