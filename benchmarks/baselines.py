@@ -242,7 +242,7 @@ def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]
         for group in [left] if kind == "writer" else [[task] for task in left]:
             began = time.monotonic()
             blind = [task.blind() for task in group]
-            solver.work(blind, Clock(plan.seconds * len(group)), _quiet, best.__setitem__)
+            solver.work(blind, Clock(plan.seconds * len(group)), _quiet, best.update)
             took = (time.monotonic() - began) / len(group)
             for task in group:
                 print(f"{task.id}: {best[task.id]}", flush=True)
