@@ -181,6 +181,28 @@ class ReArc2:
         return Sample(before, after) if same(expected, after) else Rejected(MISMATCH)
 
 
+@dataclass(frozen=True)
+class CorrectedReArc2(ReArc2):
+    """What a set is built with: official pairs that break the rule come first, corrected.
+
+    The corrections are part of Re-ARC2 alone; the official tasks stay as they are.
+    """
+
+    def make(self, task: str, index: int) -> Sample | Rejected:
+        corrected = corrected_pairs(task, self.root)
+        if index < len(corrected):
+            return Sample(*corrected[index])
+        return super().make(task, index - len(corrected))
+
+
+def corrected_pairs(task: str, root: Path = ROOT) -> list[tuple[Cells, Cells]]:
+    """The official pairs that a package declares wrong, with the output that its rule gives."""
+    package = load_package(task, root)
+    official = official_pairs(task) if package.wrong else {}
+    inputs = [np.array(official[name].input, np.int64) for name in package.wrong]
+    return [(grid, apply_rule(package.verify, grid)) for grid in inputs]
+
+
 def helpers_version() -> str:
     """A hash of the helpers, which every package may use."""
     digest = hashlib.sha256()
@@ -193,6 +215,12 @@ def package_version(task: str, root: Path = ROOT) -> str:
     """The part of a package's identity that is not in the plan; empty if there is no package."""
     path = root / "tasks" / f"{task}.py"
     return file_sha256(path)[:16] if path.is_file() else ""
+
+
+def built_version(task: str, root: Path = ROOT) -> str:
+    """The version of a task's built pairs; sets from before corrected pairs joined them are made again."""
+    version = package_version(task, root)
+    return f"{version}+corrected" if version and load_package(task, root).wrong else version
 
 
 def build_rearc2(
@@ -225,14 +253,16 @@ def build_rearc2(
             (folder / MANIFEST).unlink()
             for task in held.tasks:
                 (folder / f"{task}.npz").unlink(missing_ok=True)
-        elif stale := [
-            task for task in held.tasks if held.tasks[task].version != package_version(task, root)
-        ]:
+        elif stale := [task for task in held.tasks if held.tasks[task].version != built_version(task, root)]:
             kept = {task: record for task, record in held.tasks.items() if task not in stale}
             write_manifest(folder, Manifest(plan, held.unfinished, kept))
-    versions = {task: package_version(task, root) for task in tasks}
-    caps = {task: package.cap for task, package in packages.items() if package.cap is not None}
-    return build_pairs(folder, plan, ReArc2(root, seed).make, tasks, workers, say, versions, caps)
+    versions = {task: built_version(task, root) for task in tasks}
+    caps = {
+        task: package.cap + len(package.wrong)
+        for task, package in packages.items()
+        if package.cap is not None
+    }
+    return build_pairs(folder, plan, CorrectedReArc2(root, seed).make, tasks, workers, say, versions, caps)
 
 
 def describe(error: BaseException, path: Path) -> str:

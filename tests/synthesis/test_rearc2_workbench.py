@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -27,8 +28,25 @@ from charm.synthesis.records import (
     record_reading,
     state,
 )
-from charm.synthesis.workbench import ROOT, build_rearc2, load_package, official_pairs, package_ids
-from charm.tasks.pairs_file import Manifest, Plan, load_pairs, write_block, write_manifest
+from charm.synthesis.workbench import (
+    ROOT,
+    apply_rule,
+    build_rearc2,
+    built_version,
+    load_package,
+    official_pairs,
+    package_ids,
+    package_version,
+)
+from charm.tasks.pairs_file import (
+    Manifest,
+    Plan,
+    load_pairs,
+    read_block,
+    read_manifest,
+    write_block,
+    write_manifest,
+)
 from charm.tasks.task import Pair, Task
 
 TASK, OTHER = "00576224", "03560426"
@@ -101,6 +119,27 @@ def test_a_damaged_record_is_named(root: Path) -> None:
     (root / "checks" / f"{TASK}.json").write_text("{}")
     with pytest.raises(CharmError, match=f"{TASK}.json: not a record"):
         read_record(TASK, root)
+
+
+def test_built_sets_hold_corrected_official_pairs(tmp_path: Path) -> None:
+    """Only a set that is built has them: checks draw from the generator alone."""
+    task = "17829a00"
+    package, official = load_package(task), official_pairs(task)
+    (name,) = package.wrong
+    found = build_rearc2(tmp_path / "pairs", [task], pairs=3)
+    block = read_block(found.folder, task, found.manifest.tasks[task].sha256)
+    grid, answer = block.pair(0)
+    assert np.array_equal(grid, official[name].input)
+    assert not np.array_equal(answer, official[name].output)
+    assert np.array_equal(answer, apply_rule(package.verify, grid))
+    others = [pair.input for pair in official.values()]
+    assert not any(np.array_equal(block.pair(k)[0], one) for k in (1, 2) for one in others)
+    # A set from before is stale for these packages only.
+    manifest = read_manifest(found.folder)
+    old = replace(manifest.tasks[task], version=package_version(task))
+    write_manifest(found.folder, Manifest(manifest.plan, [], {task: old}))
+    assert build_rearc2(tmp_path / "pairs", [task], pairs=3).built == 1
+    assert package_version("00dbd492") == built_version("00dbd492")
 
 
 def test_build_stores_verified_pairs_and_resumes(root: Path, tmp_path: Path) -> None:
