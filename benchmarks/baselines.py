@@ -236,9 +236,7 @@ def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]
         solver = open_solver(out / "run", options, here)
         if kind != "writer":  # build kernels with a task that is not asked
             others = [task for task in load_source("arc1/evaluation").tasks if task not in asked]
-            solver.work(
-                [(others or asked)[0].blind()], Clock(plan.seconds), _quiet, lambda name, solution: None
-            )
+            solver.work([(others or asked)[0].blind()], Clock(plan.seconds), _quiet, lambda found: None)
         for group in [left] if kind == "writer" else [[task] for task in left]:
             began = time.monotonic()
             blind = [task.blind() for task in group]
