@@ -1,4 +1,4 @@
-"""What the site has beyond docs/: the pages beside it, the files they link to, the API reference, a gallery."""
+"""What the site has beyond docs/: pages of the parent folder, linked files, the API reference, a gallery."""
 
 from __future__ import annotations
 
