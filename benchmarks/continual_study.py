@@ -11,7 +11,7 @@ whose tasks cost no fewer parameters. `orders` and `methods` take the settings t
 or the recipe's own where `sweep` has not run. An order is a seed: of the stream's order and of the examples.
 
 Interrupted, the same command resumes. `OUT/SIZE/results` has one small file for each finished run and is all that
-`report` needs; `--size tiny` takes a minute on a CPU and shows only that everything runs.
+`report` needs; `--size smoke` takes a minute on a CPU and shows only that everything runs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -35,18 +35,18 @@ from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import memory_name, short_count, write_json
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.adaptation.streams import TaskStream, load_stream
+from charm.arc.presets import preset
 from charm.arc.run import train
 from charm.config import to_json
 from charm.devices import place
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.files import read_sealed
-from charm.paper.variants import VARIANTS
+from charm.paper.sizes import base_small, base_smoke, stream_small, stream_smoke
 from charm.paper.verdicts import Difference, paired, spread_text
 from charm.processes import process_pool
 from charm.runs.checkpoint import steps_of
 from charm.tables import Table
-from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from charm.training.config import TrainConfig
@@ -54,40 +54,33 @@ from charm.training.config import TrainConfig
 LONGEST = 10  # side of the largest visible grid
 
 
+PRESETS = {"cose": "cl-cose-r32", "table": "cl-table-r32"}
+
+
 @dataclass(frozen=True)
 class Study:
-    base: TrainConfig
-    recipe: Recipe
+    base: Callable[[TrainConfig], TrainConfig]
+    """A base at this size, given the paper's."""
+    stream: Callable[[StreamOptions], StreamOptions]
+    updates: int
+    """Of a base."""
+    stage: int
+    """Updates of a stage."""
     test: int
     validation: int
-    views: int
-    """That vote on a task."""
-    pretraining: int = 0
-    """Tasks that train the bases; 0 is all others."""
+    pretraining: int | None = None
+    """Tasks that train the bases; None is all others."""
     orders: int = 5
     bases: int = 2
     settings: int | None = None
     """Rates and strengths of a method that are tried; None is all."""
 
 
-def studies() -> dict[str, Study]:
-    base, stream = VARIANTS["bases.cose-r32"], VARIANTS["stream1.cose-r32-memory-only-h0"]
-    gpu, tiny = base.at("small"), base.at("smoke")
-    long = replace(gpu, steps=6000, checkpoint_every=6000)
-    recipe = replace(stream.at("small").recipe, steps=100)
-    return {
-        "gpu": Study(long, recipe, 110, 24, 64),
-        "tiny": Study(tiny, stream.at("smoke").recipe, 3, 2, 2, pretraining=6, orders=2, bases=1, settings=1),
-    }
-
-
-def memories(config: TrainConfig) -> dict[str, TrainConfig]:
-    """CoSE, and a low-rank table whose rows are wider, so that a task costs it no fewer parameters."""
-    rank = config.memory.rank
-    # A task's vector is spread over its views: `extra` more columns for each of them.
-    extra = -(-config.reasoner.width // config.data.views)
-    table = MemoryConfig(design="table", rank=rank + extra)
-    return {"cose": config, "table": replace(config, memory=table)}
+# The sizes of `charm reproduce`, with other tasks.
+STUDIES = {
+    "small": Study(base_small, stream_small, 4000, 100, 110, 24),
+    "smoke": Study(base_smoke, stream_smoke, 2, 2, 3, 2, pretraining=6, orders=2, bases=1, settings=1),
+}
 
 
 @dataclass(frozen=True)
@@ -147,19 +140,22 @@ def pool() -> list[Task]:
 
 def write_tasks(study: Study, out: Path) -> None:
     tasks = pool()
-    ends = np.cumsum([0, study.test, study.validation, study.pretraining or len(tasks)]).tolist()
-    for name, first, end in zip(("test", "validation", "base"), ends, ends[1:], strict=False):
-        TaskStream(name, tuple(tasks[first:end])).save(out / f"{name}.json")
+    validation, base = study.test, study.test + study.validation
+    last = None if study.pretraining is None else base + study.pretraining
+    parts = {"test": tasks[:validation], "validation": tasks[validation:base], "base": tasks[base:last]}
+    for name, chosen in parts.items():
+        TaskStream(name, tuple(chosen)).save(out / f"{name}.json")
 
 
 def base_config(study: Study, out: Path, memory: str, seed: int) -> TrainConfig:
-    data = replace(study.base.data, evaluate=(str(out / "base.json"),), tasks=())
-    return replace(memories(replace(study.base, data=data))[memory], seed=seed)
+    config = study.base(preset(PRESETS[memory]))
+    data = replace(config.data, evaluate=(str(out / "base.json"),), tasks=())
+    return replace(config, data=data, steps=study.updates, checkpoint_every=study.updates, seed=seed)
 
 
 def train_base(size: str, device: str, out: Path, which: tuple[str, int]) -> None:
     """The base, unless it is there already."""
-    config = base_config(studies()[size], out, *which)
+    config = base_config(STUDIES[size], out, *which)
     folder = out / "bases" / "{}-{}".format(*which)
     done = steps_of(folder)
     if not done or done[-1] < config.steps:
@@ -170,17 +166,15 @@ def train_base(size: str, device: str, out: Path, which: tuple[str, int]) -> Non
 
 def run_trial(size: str, device: str, out: Path, trial: Trial) -> None:
     """One stream run, and its small file of results, unless that is there already."""
-    path, study = out / "results" / f"{trial.name}.json", studies()[size]
+    path, study = out / "results" / f"{trial.name}.json", STUDIES[size]
     if path.is_file():
         return
-    options = StreamOptions(
-        str(out / ("validation.json" if trial.part == "sweep" else "test.json")),
-        trial.method,
-        trial.scope,
-        trial.recipe(study.recipe),
+    start = study.stream(StreamOptions("", trial.method, trial.scope))
+    options = replace(
+        start,
+        stream=str(out / ("validation.json" if trial.part == "sweep" else "test.json")),
+        recipe=trial.recipe(replace(start.recipe, steps=study.stage)),
         strength=trial.strength,
-        evaluate_views=study.views,
-        base_views=study.views,
         # Where rows alone move, nothing changes between the start and the end.
         recheck_every=10**6 if trial.scope == "rows" else max(1, study.test // 5),
     )
@@ -361,12 +355,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("part", choices=("sweep", "orders", "methods", "report"))
-    parser.add_argument("--size", choices=sorted(studies()), default="gpu")
+    parser.add_argument("--size", choices=sorted(STUDIES), default="small")
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--out", type=Path, default=Path("runs/continual-study"))
     options = parser.parse_args()
-    out, study = options.out / options.size, studies()[options.size]
+    out, study = options.out / options.size, STUDIES[options.size]
     if options.part == "report":
         report(out)
         return

@@ -98,6 +98,8 @@ SMALL = {
     "charm rearc2 build": "--tasks 00dbd492 --pairs 3 --workers 1",
     "charm rearc2 quarantine": "--workers 1",
     "python benchmarks/baselines.py": "--size tiny --device cpu --seconds 1 --only charm varc",
+    "python benchmarks/continual_stages.py": "--stages 3",
+    "python -m benchmarks.continual_study": "--size smoke --jobs 1 --device cpu",
     "python examples/sudoku.py train": "--steps 2 --puzzles 8 --held-out 4 --batch 4 --device cpu",
     "python examples/sudoku.py eval": "--device cpu",
     "make ": "--dry-run",

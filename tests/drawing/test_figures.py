@@ -110,6 +110,23 @@ def test_bands_are_one_standard_deviation() -> None:
     assert colors[0] != colors[1]  # styles go by the label and not by the place on each side
 
 
+def test_learning_is_drawn_against_forgetting_with_one_style_for_a_method() -> None:
+    stream = {"a": [Point(10, (50.0,)), Point(5, (40.0,))], "b": [Point(0, (30.0,))]}
+    figure = figures.cl_learning_forgetting({"the stream": stream, "the base": {"b": [Point(1, (30.0,))]}})
+    left, right = figure.axes
+    assert drawn(figure)["a"] == ([5, 10], [40.0, 50.0])  # along what is forgotten
+    assert left.get_xlabel() == "forgetting of the stream (points)"
+    colors = [[line.get_color() for line in axes.lines if len(line.get_xdata())] for axes in (left, right)]
+    assert colors[0][-1] == colors[1][-1] != colors[0][0]
+
+
+def test_costs_have_a_panel_each() -> None:
+    lengths = {"10 stages": [Point(1, (2.0,)), Point(9, (2.5,))]}
+    figure = figures.cl_costs({"seconds": lengths, "bytes": lengths})
+    assert [axes.get_ylabel() for axes in figure.axes] == ["seconds", "bytes"]
+    assert all(axes.get_ylim()[0] == 0 for axes in figure.axes)
+
+
 def test_equal_counts_stand_side_by_side() -> None:
     series = {name: [Point(100, (50.0,))] for name in "abc"}
     xs = [x for (x,), _ in drawn(figures.cl_tradeoff(series, hollow=["c"])).values()]
