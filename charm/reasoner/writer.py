@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import pairwise
 
 import torch
 import torch.nn.functional as F
@@ -125,16 +124,17 @@ def _attend_within(pack: Pack) -> Attend:
         return found
 
     def plain(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        *sequences, padding = zip(*(part.split(lengths) for part in (q, k, v)), strict=True)
         mixed = []
-        for begin, end in pairwise(edges[:-1]):
-            if begin < end:
-                a, b, c = (part[begin:end].transpose(0, 1)[None] for part in (q, k, v))
+        for sequence in sequences:
+            if len(sequence[0]):
+                a, b, c = (part.transpose(0, 1)[None] for part in sequence)
                 mixed.append(F.scaled_dot_product_attention(a, b, c, is_causal=True)[0].transpose(0, 1))
-        return torch.cat([*mixed, v[edges[-2] :]])  # the result for padding is never read
+        return torch.cat([*mixed, padding[2]])  # nobody reads what the padding becomes
 
     if pack.token_L.is_cuda:
         return fast
-    edges = pack.edges_N2.tolist()
+    lengths = pack.edges_N2.diff().tolist()
     return plain
 
 
