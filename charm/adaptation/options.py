@@ -15,8 +15,10 @@ Mode = Literal["auto", "memory", "composition", "full", "memory-then-full"]
 class WriterRecipe:
     """How a writer learns a group of tasks together. It has no effect on models that refine canvases."""
 
+    optimizer: Literal["auto", "muon", "adamw"] = "auto"
+    """For shared matrices; AdamW moves all else. Auto: Muon, but AdamW on a CPU, where Muon is slow."""
     lr: float = 5e-4
-    """Learning rate of shared weights: Muon for matrices, AdamW for the rest."""
+    """Learning rate of shared weights, the same for both optimizers."""
     weight_decay: float = 0.1
     """Decoupled weight decay of shared weights."""
     task_lr: float = 1e-2

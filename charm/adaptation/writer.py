@@ -89,7 +89,11 @@ class WriterAdaptation:
         self.seed, self.updates = seed, 0
         device = packs.row_N.device
         graphed = device.type == "cuda"
+        dense = recipe.optimizer
+        if dense == "auto":
+            dense = "adamw" if device.type == "cpu" else "muon"
         config = OptimizerConfig(
+            dense=dense,
             lr=recipe.lr,
             weight_decay=recipe.weight_decay,
             factors="rows" if model.config.memory.sparse_base else "adamw",

@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -176,10 +177,14 @@ def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[T
     assert {solution.updates for solution in alone.values()} == {4}
 
 
-def test_learning_lowers_the_loss(writer: Path, tasks: list[Task]) -> None:
+@pytest.mark.parametrize("optimizer", ["muon", "adamw"])
+def test_learning_lowers_the_loss(
+    writer: Path, tasks: list[Task], optimizer: Literal["muon", "adamw"]
+) -> None:
     for mode in ("memory", "full", "memory-then-full"):
         losses = []
-        solver = WriterSolver(writer, replace(OPTIONS, mode=mode), HERE)
+        recipe = replace(OPTIONS.writer, optimizer=optimizer)
+        solver = WriterSolver(writer, replace(OPTIONS, mode=mode, writer=recipe), HERE)
         learning = solver.adaptation(*solver.prepare(tasks), 256, 600.0)
         for step in range(40):
             learning.update(step / 80)
