@@ -102,7 +102,7 @@ class Solver:
         options = self.options
         steps = STEPS if options.steps is None else options.steps
         recipe = Recipe(steps, options.batch, halt_weight=options.halt_weight, seed=options.seed)
-        return recipe_for(self.reasoner, recipe)
+        return recipe_for(self.reasoner, recipe, self.scope)
 
     def prepare(self, task: Task) -> Dataset:
         """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""

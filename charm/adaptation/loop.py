@@ -73,14 +73,14 @@ class Recipe:
                 raise CharmError(f"{name} must be >= {least}, got {getattr(self, name)}")
 
 
-def recipe_for(reasoner: ReasonerConfig, recipe: Recipe) -> Recipe:
-    """The recipe with the rates that the kind of reasoner was published with: a vit's are VARC's."""
+def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe:
+    """The recipe with the rates that the kind of reasoner was published with: a vit's are VARC's, which moves all
+    weights. Rows that learn alone keep their own rate."""
     if reasoner.kind != "vit":
         return recipe
     return replace(
         recipe,
-        task_lr=3e-4,
-        row_lr=3e-4,
+        row_lr=3e-4 if scope == "full" else recipe.row_lr,
         shared_lr=3e-4,
         row_decay=0.0,
         shared_decay=0.0,

@@ -147,9 +147,10 @@ def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path)
 
 
 def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
-    recipe = recipe_for(varc(), Recipe(steps=10, batch=4, warmup=0))
+    recipe = recipe_for(varc(), Recipe(steps=10, batch=4, warmup=0), "full")
     assert (recipe.shared_lr, recipe.row_lr, recipe.shared_decay, recipe.rows) == (3e-4, 3e-4, 0.0, "adamw")
-    assert recipe_for(preset("arc1").reasoner, Recipe()) == Recipe()
+    assert recipe_for(varc(), Recipe(), "rows").row_lr == Recipe().row_lr
+    assert recipe_for(preset("arc1").reasoner, Recipe(), "full") == Recipe()
     config = vit_config(tmp_path)
     with place("cpu") as here:
         job = arc_job(config, here, say=quiet)
