@@ -235,6 +235,11 @@ def test_train_eval_report_and_solve_as_a_user_would(
     limits = ("--budget", "15s", "--steps", "2", "--views", "4", "--batch", "4", "--device", "cpu")
     main(["solve", str(new), "--checkpoint", run, *limits, "--out", str(out), "--json"])
     assert list(json.loads(out.read_text())) == ["toy0"]
+    capsys.readouterr()
+    main(["solve", str(new), "--checkpoint", run, *limits, "--out", str(out)])
+    told = capsys.readouterr().out
+    assert re.search(r"attempt 1: \d of 4 votes", told)
+    assert "the demonstrations were not learned" in told
     main(["train", "quickstart", *small, "--out", run, "--steps", "5", "--resume"])
     assert (tmp_path / "run" / "checkpoints" / "step_000000005").is_dir()
     assert f"next: charm eval {run}" in capsys.readouterr().out

@@ -23,6 +23,9 @@ VOTE_MARGIN = 1.5  # times what the first votes let expect
 CANDIDATES = 1000  # of each question are kept at most
 
 
+LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """Ranked answers to every test input of a task, and how they were come by."""
@@ -36,6 +39,14 @@ class Solution:
     diverged: bool = False
     """Whether learning was given up because it diverged; the answers are those from before it."""
 
+    @property
+    def doubt(self) -> str:
+        """A sentence for answers that are probably wrong because the demonstrations were not learned; "" otherwise."""
+        if self.updates and not self.exact_accuracy < LEARNED:  # it is NaN where nobody has counted
+            return ""
+        exact = f"only {self.exact_accuracy:.0%} exact" if self.updates else "no update was made"
+        return f"the demonstrations were not learned ({exact}): probably wrong, try a longer budget"
+
     def __str__(self) -> str:
         learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
         if self.diverged:
@@ -48,7 +59,8 @@ class Solution:
             row((block(f"{one.votes} of {self.views} votes", one.grid) for one in ranked[:3]), str(question))
             for question, ranked in self.answers.items()
         ]
-        return f"{''.join(rows)}<div>{self}</div>"
+        doubt = f"<div><b>{self.doubt}</b></div>" if self.doubt else ""
+        return f"{''.join(rows)}<div>{self}</div>{doubt}"
 
 
 Say = Callable[[float, str], None]

@@ -17,13 +17,15 @@ from charm.commands.flags import Switch, flag
 if TYPE_CHECKING:
     from charm.adaptation.solution import Solution
 
+BUDGET, CPU_BUDGET = "60s", "180s"  # where none is given
+
 
 def solve(
     tasks: Annotated[Positional[tuple[Path, ...]], arg(metavar="PATH ...", help_behavior_hint="(required)")],
     *,
     checkpoint: Annotated[Path | None, flag("MODEL", "the one that comes with CHARM")] = None,
     mode: Annotated[Mode, flag("MODE")] = "auto",
-    budget: str = "60s",
+    budget: Annotated[str | None, flag("TIME", "60s, and 180s on a CPU")] = None,
     steps: Annotated[int | None, flag("INT", "1000 for each task; as time allows for a writer")] = None,
     views: int = 128,
     batch: int = 128,
@@ -88,7 +90,7 @@ def solve(
 
     if not tasks:
         raise CharmError("name at least one task file")
-    seconds = seconds_of(budget.removesuffix("/task"))  # before anything is loaded
+    seconds = seconds_of((budget or BUDGET).removesuffix("/task"))  # before anything is loaded
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest)
@@ -99,7 +101,9 @@ def solve(
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
     devices = solving.solve_devices(device, len(loaded))
-    if budget.endswith("/task"):
+    if budget is None and devices == ["cpu"]:
+        options = replace(options, budget=seconds_of(CPU_BUDGET))
+    elif budget is not None and budget.endswith("/task"):
         options = replace(options, budget=seconds * len(loaded) / len(devices))
     begun = SubmissionInProgress(path, loaded, model, options, resume)
     left = begun.left
@@ -164,11 +168,16 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
         show(f"{task_id}: {solution}")
         for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
-                votes = f"{candidate.votes} vote{'s' if candidate.votes != 1 else ''}"
+                votes = f"{candidate.votes} of {solution.views} votes"
                 title = f"\n{question}, attempt {number}: {votes}, confidence {candidate.confidence:.2f}"
                 show(title, grid_text(candidate.grid))
             if not candidates:
                 show(f"\n{question}: no answer")
+        if solution.doubt and len(found) == 1:
+            show(f"\n{solution.doubt}")
+    doubted = sum(bool(solution.doubt) for solution in found.values())
+    if doubted and len(found) > 1:
+        show(f"{doubted} of {len(found)} tasks: the demonstrations were not learned; try a longer budget")
     show(f"submission in {path}")
 
 

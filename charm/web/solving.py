@@ -166,6 +166,7 @@ def _solution_json(solution: Solution) -> JsonObject:
         "views": solution.views,
         "loss": known(solution.loss),
         "exact": known(solution.exact_accuracy),
+        "doubt": solution.doubt,
     }
 
 

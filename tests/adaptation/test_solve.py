@@ -1,5 +1,6 @@
 import gc
 import json
+import math
 import os
 import signal
 from collections.abc import Callable
@@ -66,6 +67,16 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
     expected = {"memory.base.rows.weight"} if memory.design == "cose" else set()
     expected |= {"memory.residual.rows.weight"} if memory.rank else set()
     assert set(changed_values(solver.model, before, {})) == expected
+
+
+@pytest.mark.parametrize(
+    ("updates", "exact", "told"),
+    [(0, math.nan, "no update was made"), (30, 0.06, "only 6% exact"), (30, 0.5, ""), (30, math.nan, "")],
+)
+def test_an_answer_without_learning_is_doubted(updates: int, exact: float, told: str) -> None:
+    doubt = Solution({}, updates, 8, 1.0, exact, 60.0).doubt
+    assert bool(doubt) == bool(told)
+    assert told in doubt
 
 
 def test_glances_show_answers_while_learning_and_change_nothing(base: Path, unseen: Path) -> None:
