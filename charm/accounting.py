@@ -5,9 +5,11 @@ Counts are taken from modules instantiated on torch's meta device: they have sha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from statistics import mean, stdev
 from typing import NamedTuple
 
 import torch
@@ -16,9 +18,11 @@ from torch import nn
 from charm.automata.keys import CarMemory, CarSizes, build_car_memory
 from charm.automata.run import CarConfig, read_car_config
 from charm.domains import Counted
+from charm.errors import CharmError
 from charm.memory import CoSE, TableMemory
-from charm.model import ModelConfig, build_reasoner
+from charm.model import CharmModel, ModelConfig, build_reasoner
 from charm.reasoner.backbone import count_parameters
+from charm.runs.checkpoint import folder_of, steps_of
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import MemoryConfig, build_memory
@@ -197,3 +201,35 @@ def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) 
     )
     table = accounting_table(f"Parameters of {name}", caption, found)
     return Counted({"preset": name, **sizes._asdict(), **found.to_json()}, table, found.memory, found.total)
+
+
+# Gates
+
+
+@torch.no_grad()
+def gate_share(model: CharmModel, batch: int = 2**15) -> float:
+    """The mean share of the residual that the gate lets through, over all instance rows and columns."""
+    memory = model.memory
+    if not isinstance(memory, CoSE) or memory.gate is None:
+        raise CharmError("the model's memory has no gate; `--memory.gate` trains one")
+    rows = torch.arange(1, len(model.instances), device=memory.gate.weight.device)  # row 0 is blank
+    sums = [memory.open(memory.compose(model.key(some))).double().mean(1).sum() for some in rows.split(batch)]
+    return float(torch.stack(sums).sum()) / len(rows)
+
+
+def gate_shares(run: Path) -> dict[int, float]:
+    """Step -> share of the residual that passes, for every checkpoint of a run."""
+    steps = steps_of(run)
+    if not steps:
+        raise CharmError(f"{run} has no checkpoint whose gate could be measured")
+    return {step: gate_share(CharmModel.from_pretrained(folder_of(run, step))) for step in steps}
+
+
+def gates_table(run: Path, shares: Mapping[int, float]) -> Table:
+    """Checkpoint by checkpoint, and their mean and sample standard deviation."""
+    rows = [[f"step {step}", f"{share:.2%}"] for step, share in shares.items()]
+    values = [100 * share for share in shares.values()]
+    spread = f" ± {stdev(values):.2f}" if len(values) > 1 else ""
+    rows.append(["mean", f"{mean(values):.2f}{spread} %"])
+    caption = "Share of the residual rows that the gate lets through, on average over rows and columns."
+    return Table(["checkpoint", "open"], rows, f"Gate of {run}", caption, totals=[len(rows) - 1])

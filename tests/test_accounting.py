@@ -2,15 +2,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from charm.accounting import Size, account, drawn_size
+from charm.accounting import Size, account, drawn_size, gate_share
 from charm.arc.presets import preset
+from charm.arc.run import train
 from charm.commands.params import params
+from charm.devices import place
 from charm.errors import CharmError
+from charm.memory import CoSE
 from charm.model import CharmModel, ModelConfig
 from charm.paper.counts import ARC1_REARC
 from charm.reasoner.backbone import count_parameters
@@ -20,6 +24,7 @@ from charm.tasks.dataset import DataConfig
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sources import find_task
+from tests.toy import toy_config, write_toy_tasks
 
 DESIGNS = {
     "full table": MemoryConfig(design="table", rank=64),
@@ -117,3 +122,39 @@ def test_params_refuses_what_makes_no_sense() -> None:
         params("arc1", paper=True)
     with pytest.raises(CharmError, match="need a preset"):
         params(paper=True, data_rows=True)
+
+
+def test_the_gate_of_a_run_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The paper's "only 48.92 % of the table is utilized"; by hand, row by row."""
+    tasks = write_toy_tasks(tmp_path / "tasks", count=2)
+    config = toy_config(tasks, memory=MemoryConfig(rank=8, gate=True), steps=4, checkpoint_every=2)
+    with place("cpu") as here:
+        train(config, tmp_path / "run", here, say=lambda text: None)
+    params(gate=tmp_path / "run", json=True)
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == ["2", "4"]
+    model = CharmModel.from_pretrained(tmp_path / "run" / "checkpoints" / "step_000000004")
+    assert isinstance(model.memory, CoSE)
+    with torch.no_grad():
+        rows = [
+            model.memory.open(model.memory.compose(model.key(torch.tensor([r]))))
+            for r in range(1, len(model.instances))
+        ]
+    assert found["4"] == pytest.approx(float(torch.cat(rows).mean()), rel=1e-6)
+    assert found["4"] == pytest.approx(gate_share(model, batch=3))
+    assert 0.4 < found["4"] < 0.6
+    assert found["4"] != 0.5  # it starts there
+    params(gate=tmp_path / "run")
+    assert "mean" in capsys.readouterr().out
+    with pytest.raises(CharmError, match="--gate takes a run folder"):
+        params("arc1", gate=tmp_path / "run")
+    with pytest.raises(CharmError, match="has no checkpoint"):
+        params(gate=tmp_path)
+
+
+def test_a_memory_without_a_gate_is_refused(tmp_path: Path) -> None:
+    tasks = write_toy_tasks(tmp_path / "tasks", count=1)
+    with place("cpu") as here:
+        train(toy_config(tasks, steps=2, checkpoint_every=2), tmp_path / "run", here, say=lambda text: None)
+    with pytest.raises(CharmError, match="the model's memory has no gate"):
+        params(gate=tmp_path / "run")

@@ -181,6 +181,8 @@ def settings_of(options: Mapping[str, Any]) -> str:
         for name, rate in rates.items()
         if rate not in (None, getattr(Recipe, name)) and (name != "shared_lr" or options["scope"] != "rows")
     ]
+    if options["recipe"].get("rows", Recipe.rows) != Recipe.rows:
+        parts.append(f"rows {options['recipe']['rows']}")
     return ", ".join(parts)
 
 

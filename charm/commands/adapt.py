@@ -27,6 +27,7 @@ def adapt(
     views: Annotated[int, flag(default="as many as the base had")] = 0,
     task_lr: float = 1e-2,
     row_lr: float = 1e-2,
+    row_optimizer: Literal["signsgd", "adamw"] = "signsgd",
     shared_lr: float = 1e-4,
     strength: Annotated[float | None, flag("FLOAT", "0.1 for l2sp, 0.01 for ewc")] = None,
     buffer: int = 10,
@@ -60,6 +61,7 @@ def adapt(
         views: views of each task to learn.
         task_lr: learning rate of the task's vector.
         row_lr: learning rate of the task's instance rows.
+        row_optimizer: optimizer of the instance rows; the paper found adamw less effective.
         shared_lr: learning rate of shared weights.
         strength: strength of the pull to the base, for l2sp and ewc.
         buffer: earlier tasks to keep, for replay.
@@ -90,6 +92,7 @@ def adapt(
         halt_weight=halt_weight,
         task_lr=task_lr,
         row_lr=row_lr,
+        rows=row_optimizer,
         shared_lr=shared_lr,
         seed=seed,
     )

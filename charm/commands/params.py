@@ -21,6 +21,7 @@ def params(
     paper: Switch = False,
     all: Switch = False,
     data_rows: Switch = False,
+    gate: Annotated[Path | None, flag("RUN", "none")] = None,
     json: Json = False,
     data: Data = None,
 ) -> None:
@@ -30,14 +31,25 @@ def params(
 
     Example: charm params lm-d12 --all
 
+    Example: charm params --gate runs/arc1
+
     Args:
         preset: name of a preset, or the start of names with --all; not used with --paper.
         paper: compare all counts in the paper; exits with 1 if one differs beyond rounding (0.2 % with our views).
         all: list every preset whose name starts with PRESET, one per line.
         data_rows: use the views that we draw for the preset's data instead of the paper's row counts.
+        gate: measure how much of its residual rows a trained run's gate lets through, at every checkpoint.
     """
     from charm.errors import CharmError
 
+    if gate is not None:
+        if preset or paper or all or data_rows:
+            raise CharmError("--gate takes a run folder and goes with --json only")
+        from charm.accounting import gate_shares, gates_table
+
+        shares = gate_shares(gate)
+        output(json, shares, gates_table(gate, shares))
+        return
     if bool(preset) == paper:
         raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")
     if paper and (data_rows or all):

@@ -84,6 +84,35 @@ class Comparison:
         caption = "Paired differences of equal seeds with their 95 % interval."
         return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
 
+    def alone(self) -> list[str] | None:
+        """Tasks whose answers are among the candidates of a line's runs and of no other line's; None if not asked.
+
+        A candidate of any seed counts, on both sides.
+        """
+        table = self.table
+        if not self.results.get(table.alone) or len(self.results) < 2:
+            return None
+        found = {
+            key: {task for one in some.values() for task in one.get("tasks", {}).get("proposed", ())}
+            for key, some in self.results.items()
+        }
+        others = set().union(*(tasks for key, tasks in found.items() if key != table.alone))
+        return sorted(found[table.alone] - others)
+
+    def alone_text(self) -> str:
+        """The same in a sentence, beside the paper's number."""
+        tasks = self.alone()
+        if tasks is None:
+            return ""
+        title, others = (
+            self.table.line(self.table.alone).title,
+            sum(bool(some) for some in self.results.values()) - 1,
+        )
+        return (
+            f"{len(tasks)} tasks are answered by {title} and by none of the {others} other variants, at any rank "
+            f"(the paper: {self.table.alone_count}): {' '.join(tasks)}".removesuffix(": ")
+        )
+
     def to_json(self) -> dict[str, Any]:
         lines = [
             {
@@ -108,7 +137,8 @@ class Comparison:
                     "half_width": found.half_width if finite else None,
                 }
             claims.append(one)
-        return {"label": self.table.label, "lines": lines, "claims": claims}
+        alone = {} if self.alone() is None else {"alone": self.alone()}
+        return {"label": self.table.label, "lines": lines, "claims": claims, **alone}
 
 
 def results_of(variant: Variant, shelf: Shelf) -> dict[int, Result]:

@@ -164,11 +164,13 @@ class Reproduction:
     def comparisons(self) -> list[Comparison]:
         return [Comparison.of(table, self.shelf, lines) for table, lines in self.parts]
 
-    def shown(self) -> Iterator[Table]:
+    def shown(self) -> Iterator[Table | str]:
         for comparison in self.comparisons():
             yield comparison.scores_table()
             if comparison.claims():
                 yield comparison.claims_table()
+            if told := comparison.alone_text():
+                yield told
 
     def draw(self) -> list[Path]:
         """The figures that were asked for, drawn from what is finished."""

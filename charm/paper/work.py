@@ -21,16 +21,18 @@ from typing import Any, get_args
 
 import torch
 
+from charm.accounting import gate_share
 from charm.adaptation.run import run_stream
 from charm.config import read_run_config
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.gpt import components
+from charm.model import CharmModel
 from charm.paper.shelf import Result, Shelf, identity
 from charm.paper.sizes import SizeName
 from charm.paper.variants import Variant, variant_named
-from charm.runs.checkpoint import steps_of
+from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.metrics import mean_around, read_metrics
 from charm.signals import StoppedEarly, stop_early
 
@@ -107,6 +109,10 @@ def _train_and_ask(
     metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
+    if domain.name == "arc" and config.memory.gate:
+        scores["gate"] = round(
+            100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4
+        )
     seconds = {
         "training": _training_seconds(metrics, config.batch),
         "evaluation": round(time.monotonic() - asked, 1),

@@ -51,6 +51,15 @@ def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
     assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == 2
     adapt(base, method="replay", buffer=1, shared_lr=1e-3, **small)  # type: ignore[arg-type]
     assert (tmp_path / "out" / "cose-r8-replay-composition-buffer1-shared_lr0.001-h0-s0" / "R.npz").is_file()
+    capsys.readouterr()
+    adapt(base, method="memory-only", row_optimizer="adamw", json=True, **small)  # type: ignore[arg-type]
+    other = json.loads(capsys.readouterr().out)
+    assert other["settings"] == "rows adamw"
+    paper, ours = (
+        tmp_path / "out" / f"cose-r8-memory-only-rows{own}-h0-s0" / "rows" / "0001.safetensors"
+        for own in ("", "-rowsadamw")
+    )
+    assert paper.read_bytes() != ours.read_bytes()
     with pytest.raises(CharmError, match="no method"):
         adapt(base, method="best", **small)  # type: ignore[arg-type]
 

@@ -15,6 +15,7 @@ from charm.adaptation.results import (
     results_table,
     rows_of,
     runs_in,
+    settings_of,
     short_count,
     summarize,
     write_json,
@@ -183,3 +184,9 @@ def test_counts_are_printed_as_in_the_paper() -> None:
     ]
     assert memory_name({**MEMORY, "rank": 0, "task_width": 32}) == "CoSE (r=0, t=32)"
     assert memory_name({**MEMORY, "design": "table", "rank": 512}) == "Table (r=512)"
+
+
+def test_another_optimizer_of_rows_is_a_setting_of_its_own() -> None:
+    options = {"method": "memory-only", "scope": "rows", "recipe": {"rows": "adamw", "row_lr": 1e-2}}
+    assert settings_of(options) == "rows adamw"
+    assert settings_of({**options, "recipe": {"rows": "signsgd"}}) == ""

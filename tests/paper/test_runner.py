@@ -108,9 +108,9 @@ def test_finished_runs_are_skipped_and_seeds_come_in_turn(shelf: Shelf) -> None:
 
 
 SCRIPT = """
-import json, sys, time
+import json, os, sys, time
 from pathlib import Path
-state, name, behaviour = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+state, name, behaviour, result = Path(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
 with (state / "started").open("a") as file: file.write(name + "\\n")
 if behaviour == "memory" and not (state / (name + ".again")).exists():
     (state / (name + ".again")).touch()
@@ -118,6 +118,7 @@ if behaviour == "memory" and not (state / (name + ".again")).exists():
 if behaviour == "broken":
     print("charm: there is no data here"); sys.exit(2)
 time.sleep(0.3)
+os.replace(result + ".pending", result)
 """
 
 
@@ -130,9 +131,11 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
     def command(job: MissingRun, shelf: Shelf, device: str, at_once: int) -> list[str]:
         behaviour = behaviours.get(job.variant.name, "")
-        if behaviour != "broken":
-            store(shelf, job.variant.key, job.seed, pass_1=1.0, pass_2=2.0)
-        return [sys.executable, "-c", SCRIPT, str(state), f"{job.variant.name}{job.seed}", behaviour]
+        store(shelf, job.variant.key, job.seed, pass_1=1.0, pass_2=2.0)
+        result = shelf.result_path(job.variant, job.seed)
+        result.rename(f"{result}.pending")  # which the process makes a result when it ends well
+        name = f"{job.variant.name}{job.seed}"
+        return [sys.executable, "-c", SCRIPT, str(state), name, behaviour, str(result)]
 
     monkeypatch.setattr(runner, "command", command)
     return behaviours
@@ -277,6 +280,29 @@ def test_the_comparison_by_hand(shelf: Shelf) -> None:
     found = comparison.to_json()
     assert found["claims"][0]["verdict"] == "same order"
     assert found["lines"][0]["ours"]["pass@2"] == {0: 10.0, 1: 11.0, 2: 12.0}
+
+
+def test_tasks_that_one_variant_alone_answers(shelf: Shelf) -> None:
+    """Among any number of runs: the paper's "19 puzzles solved by the table, but by none of the compositional"."""
+    proposed = {
+        ("train.table", 0): ["a", "b", "c"],
+        ("train.table", 1): ["d"],
+        ("train.film", 0): ["b"],
+        ("train.add", 0): ["c", "e"],
+    }
+    for (key, seed), tasks in proposed.items():
+        store(shelf, key, seed, pass_2=1.0)
+        path = shelf.result_path(VARIANTS[key], seed)
+        write_sealed(path, {**read_sealed(path), "tasks": {"solved": [], "proposed": tasks}})
+    printed = printed_table("tab:compo-ablations")
+    comparison = Comparison.of(printed, shelf, printed.runs)
+    assert comparison.alone() == ["a", "d"]
+    told = comparison.alone_text()
+    assert told.startswith(
+        "2 tasks are answered by Full task table and by none of the 2 other variants, at any rank"
+    )
+    assert told.endswith("(the paper: 19): a d")
+    assert Comparison.of(printed_table(LABEL), shelf, printed_table(LABEL).runs).alone() is None
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
