@@ -44,9 +44,12 @@ from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.packs import Packs, longest_sequence
 
 LOOK_EVERY = 10  # updates between looks at the loss, which wait for the device
-EARLY_AT = 0.5  # of the learning time, first answers are written, in case that the command is killed
+# Answers of a few views while the group still learns, in case that the command is killed: at these shares of the
+# learning time, those after the first only where they cost little of it. Short groups have none.
+EARLY_AT = (0.5, 0.75, 0.9)
 EARLY_VIEWS = 2
-EARLY_SECONDS = 60.0  # shorter groups have no early answers
+EARLY_COST = 0.01
+EARLY_SECONDS = 60.0
 FIRST_VIEWS = 8  # vote in the first round after learning
 COMPILE_SECONDS = 90.0  # groups with less time are not worth compiling for
 RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
@@ -292,11 +295,9 @@ class WriterSolver:
         tokens = self.tokens(len(tasks), data)
         learning = self.adaptation(model, data, tokens, clock.seconds)
         loss = exact = math.nan
-        answered = False
 
         def answer(votes: dict[int, Votes], views: int) -> float:
             """Publish the answers of so many views; the seconds that each new view took."""
-            nonlocal answered
             began, before, stopped = clock.spent, _views(votes), False
 
             def stop() -> bool:
@@ -313,20 +314,24 @@ class WriterSolver:
                 answers[question.task_id][question] = ranked
             how = (learning.updates, views, loss, exact, clock.spent)
             publish({task_id: Solution(own, *how) for task_id, own in answers.items()})
-            answered = True
             say(clock.used, f"{name}: {views} views have voted")
             return (clock.spent - began) / max(views - before, 1)
 
         keep = self.recipe.vote_share * clock.seconds
+        early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS else []
         try:
             while steps is None or learning.updates < steps:
                 used = clock.spent / (clock.seconds - keep)
                 used = max(used, learning.updates / steps) if steps else used
                 if used >= 1:
                     break
-                if used >= EARLY_AT and not answered and clock.seconds >= EARLY_SECONDS:
-                    cost = answer({}, min(EARLY_VIEWS, options.views))
+                if early and used >= early[0]:
+                    if not _is_finite(model):
+                        break  # such answers must not replace better ones
+                    views = min(EARLY_VIEWS, options.views)
+                    cost = answer({}, views)
                     keep = voting_seconds(clock.seconds, cost, options.views, self.recipe.vote_share)
+                    early = early[1:] if cost * views < EARLY_COST * clock.seconds else []
                     continue
                 try:
                     learning.update(used)
@@ -351,8 +356,7 @@ class WriterSolver:
                 torch.cuda.empty_cache()  # what updates needed, votes may
         if learning.updates % LOOK_EVERY:
             loss, exact = learning.progress()
-        finite = all(bool(parameter.isfinite().all()) for parameter in model.parameters())
-        if learning.updates and not (math.isfinite(loss) and finite):
+        if learning.updates and not (math.isfinite(loss) and _is_finite(model)):
             raise CharmError(f"{name}: learning diverged; a lower --writer.lr may help")
         votes: dict[int, Votes] = {}
         voted, more = 0, min(FIRST_VIEWS if learning.updates else 1, options.views)
@@ -381,6 +385,10 @@ class WriterSolver:
 def _views(votes: dict[int, Votes]) -> int:
     """How many views have voted on the question with most of them."""
     return max((int(np.bincount(some.question_V).max()) for some in votes.values() if len(some)), default=0)
+
+
+def _is_finite(model: nn.Module) -> bool:
+    return all(bool(parameter.isfinite().all()) for parameter in model.parameters())
 
 
 def _names(module: nn.Module, prefix: str) -> set[str]:

@@ -207,10 +207,13 @@ def test_views_vote_in_rounds_after_early_answers(
     monkeypatch.setattr(module, "FIRST_VIEWS", 2)
     solver = WriterSolver(writer, OPTIONS, HERE)
     found, published, said = work(solver, tasks[:2])
-    # Early answers after half of the updates, in case that the command is killed.
-    assert [one[1:] for one in published if one[0] == "new0"] == [(2, 2), (4, 2), (4, 4)]
+    # Early answers after a half and three quarters of the updates, in case that the command is killed.
+    assert [one[1:] for one in published if one[0] == "new0"] == [(2, 2), (3, 2), (4, 2), (4, 4)]
     assert set(found) == {"new0", "new1"}
     assert said[-1] == "2 tasks: 4 views have voted"
+    monkeypatch.setattr(module, "EARLY_COST", 0.0)  # where they cost too much, there are no more
+    _, published, _ = work(solver, tasks[:1])
+    assert [one[1:] for one in published] == [(2, 2), (4, 2), (4, 4)]
     _, published, _ = work(solver, tasks[:1], 10.0)  # too short for early answers
     assert published[0][1] == 4
 
