@@ -3,7 +3,7 @@
     pip install avalanche-lib
     python benchmarks/continual_measures.py
 
-Avalanche's metrics are told the accuracies in the order in which a stream produces them. Its "forgetting" takes the
+Avalanche's metrics receive the accuracies in the order in which a stream produces them. Its "forgetting" takes the
 accuracy right after learning where Chaudhry et al. take the best one so far, so those two are compared on matrices in
 which a task is never better than right after it was learned. Fails where two numbers differ by more than rounding.
 """

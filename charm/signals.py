@@ -116,13 +116,13 @@ def _heard(
     here.settimeout(POLL if watched else None)
 
     def listen() -> None:
-        told = False
+        reported = False
         while True:
             try:
                 number = here.recv(1)
             except TimeoutError:
-                if orphaned is not None and not told and os.getppid() != _PARENT:
-                    told = True
+                if orphaned is not None and not reported and os.getppid() != _PARENT:
+                    reported = True
                     orphaned()
                 continue
             if not number:

@@ -1,4 +1,4 @@
-"""The suite sees nothing of the machine it runs on: home, caches and data folder are empty ones of its own."""
+"""The suite sees nothing of the machine it runs on: home, caches and data folder are its own, initially empty."""
 
 import os
 import shutil

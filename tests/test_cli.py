@@ -141,7 +141,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    ("args", "told"),
+    ("args", "message"),
     [
         (
             "train quickstart --optimizer.lrr 1",
@@ -164,15 +164,15 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     ],
 )
 def test_mistakes_in_flags_take_one_sentence(
-    args: str, told: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    args: str, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[1])
-    assert fails(*args.split(), capsys=capsys) == f"charm: {told}"
+    assert fails(*args.split(), capsys=capsys) == f"charm: {message}"
 
 
 def test_the_overview_has_a_line_for_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    told = fails("nonsense", capsys=capsys)
-    registered = told.partition("the commands are ")[2].split(", ")
+    message = fails("nonsense", capsys=capsys)
+    registered = message.partition("the commands are ")[2].split(", ")
     assert sorted(registered) == sorted(name for name, *more in COMMANDS[1:] if not more)
 
 
@@ -195,8 +195,8 @@ def test_folders_that_cannot_be_read_are_named(
     monkeypatch.setattr(os, "scandir", refuse)
     for folder in (tmp_path / "open" / "locked", tmp_path / "open"):
         for command in ("solve", "data audit"):
-            told = fails(*command.split(), str(folder), capsys=capsys)
-            assert told == f"charm: {tmp_path / 'open' / 'locked'}: Permission denied"
+            message = fails(*command.split(), str(folder), capsys=capsys)
+            assert message == f"charm: {tmp_path / 'open' / 'locked'}: Permission denied"
 
 
 def test_a_setting_that_is_refused_names_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

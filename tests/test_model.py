@@ -140,7 +140,7 @@ def test_bad_models_are_refused_with_a_sentence(tmp_path: Path) -> None:
         CharmModel.from_pretrained(tmp_path)
     model = CharmModel(REASONER, MemoryConfig(), ArcKey(some_instances()))
     model.save_pretrained(tmp_path / "m")
-    (tmp_path / "m" / "checkpoint.json").unlink()  # its hashes would tell all of this, in other words
+    (tmp_path / "m" / "checkpoint.json").unlink()  # its hashes would reveal all of this, with other messages
     config = json.loads((tmp_path / "m" / "config.json").read_text())
     for change, complaint in (
         ({"reasoner": {**config["reasoner"], "horizn": 3}}, "no field 'horizn'"),

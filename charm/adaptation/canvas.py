@@ -48,7 +48,7 @@ from charm.training.config import solving_config
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 FEW_UPDATES = 100  # are too few: smaller batches then
-SMALLEST_BATCH = 16  # also that of the first updates, which tell what one costs
+SMALLEST_BATCH = 16  # also that of the first updates, which measure the cost of one
 
 LARGE_BATCH = 128
 STEPS = 1000  # for each task at most, if not said otherwise
@@ -72,7 +72,7 @@ class Learned:
 
 
 def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: int) -> int:
-    """How many examples an update shall have: half as many, again and again, while the time allows too few updates."""
+    """Examples per update: halved repeatedly while the time allows too few updates."""
     while batch // 2 >= SMALLEST_BATCH and left < min(steps, FEW_UPDATES) * seconds_per_update:
         batch, seconds_per_update = batch // 2, seconds_per_update / 2
     return batch
@@ -105,7 +105,7 @@ class Solver:
         return recipe_for(self.reasoner, recipe, self.scope)
 
     def prepare(self, task: Task) -> Dataset:
-        """The task as a dataset of its own, room for it in the model's memory, and shared weights as trained."""
+        """The task as a separate dataset, with room in the model's memory, and shared weights as trained."""
         instances = self.model.instances.copy()
         config = task_data(self.config.data, self.options.views)
         data = assemble(TaskSet(evaluate=(task,)), config, instances)

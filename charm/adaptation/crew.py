@@ -112,7 +112,7 @@ class Crew:
                 worker.connection.send(self.order(worker.job, share))
 
     def _replace(self, worker: Worker, reason: str) -> None:
-        """Go on without a worker: its job is tried once more in a fresh process on the same device."""
+        """Continue without a worker: its job is tried once more in a fresh process on the same device."""
         del self.workers[worker.connection]
         processes.stop(worker.process)
         worker.connection.close()

@@ -1,4 +1,4 @@
-"""Drift: what learning changed outside of what it may change, told bit by bit."""
+"""Drift: values that learning changed but must not, compared bit by bit."""
 
 from __future__ import annotations
 

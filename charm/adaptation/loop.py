@@ -91,7 +91,7 @@ def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe
 
 
 def private_tables(model: CharmModel) -> dict[str, Rows]:
-    """Tables in which a task has rows of its own, by the name of their parameter in the model."""
+    """Tables in which a task has its own rows, by the name of their parameter in the model."""
     memory = model.memory
     tables = {}
     if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
@@ -212,12 +212,12 @@ class Adaptation:
         return metrics
 
     def _update_prepared(self, slots: Slots) -> dict[str, Tensor]:
-        """What of `update` the device does."""
+        """Device half of `update`."""
         metrics = refine_prepared(self.model, slots, self.settings)
         if self.anchor is not None:
             self.anchor.add_gradients()
         self.form.after_backward()
-        # A rehearsed example reads rows of the base, which must stay as they are.
+        # A rehearsed example reads rows of the base, which must not change.
         rehearsed = any(slots is group for group in self.rehearsal.values())
         self.optimizers.step(self.optimizers.all[len(private_tables(self.model)) :] if rehearsed else None)
         self.form.after_step()
@@ -237,7 +237,7 @@ class Adaptation:
         return float(measured[:, 0].mean()), float(measured[-1, 1])
 
     def state(self) -> dict[str, Tensor]:
-        """All that going on later needs, the weights excepted."""
+        """Everything that resuming needs, except the weights."""
         tensors = {
             f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizers.all).items()
         }
@@ -270,7 +270,7 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
     """One optimizer for each private table, then one for shared weights; everything else is frozen."""
     tables = private_tables(model)
     if not tables:
-        raise CharmError("this model's memory has no rows of its own for a new task")
+        raise CharmError("this model's memory cannot hold rows for a new task")
     model.requires_grad_(False)
     for table in tables.values():
         table.sparse = True  # only rows that were read have a gradient, so only they can move

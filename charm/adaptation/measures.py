@@ -49,7 +49,7 @@ def forgetting(r: Matrix, learned: Stages) -> float | None:
 
 
 def worst_case_accuracy(r: Matrix, learned: Stages) -> float | None:
-    """WC-ACC (De Lange et al. 2023): each task at its worst moment after it was learned, the last one as it is."""
+    """WC-ACC (De Lange et al. 2023): each task at its worst after it was learned, the last one at the end."""
     last = len(r) - 1
     worst = np.empty(len(learned))
     for j, stage in enumerate(learned):

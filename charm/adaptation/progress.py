@@ -1,6 +1,6 @@
 """A submission while it is being made: on disk whole at any time, and continued after a kill.
 
-Beside OUT.json, OUT.progress.json says which tasks are finished. It is removed once all of them are.
+OUT.progress.json, next to OUT.json, lists the finished tasks. It is removed once all tasks are finished.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SubmissionInProgress:
             self._take_over()
         self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
         if self.left:
-            # In this order: a kill in between must not leave empty answers beside an older solve's finished tasks.
+            # In this order: a kill in between must not leave empty answers with an older solve's finished tasks.
             write_atomically(self.record_path, json.dumps(self.record))
             try:
                 write_submission(path, self.submission)

@@ -56,7 +56,7 @@ class Asked(NamedTuple):
 def matrices(found: StreamRecords) -> tuple[Asked, Asked]:
     """R of the stream's tasks and of the base's own, from all that was asked.
 
-    A method that moves rows alone leaves the answers to every other task as they are, bit for bit, so what was not
+    A method that updates rows alone leaves the answers to every other task unchanged to the bit, so what was not
     asked in between is known.
     """
     order, stages = found.order, len(found.order)
@@ -202,7 +202,7 @@ def _metric(rechecks: Sequence[dict[str, Any]], of: str, name: str) -> float | N
 
 
 SAME = ("stream", "tasks", "memory", "method", "scope", "halt_weight", "settings")  # but for the seed
-ONE_SCOPE = ("memory-only", "oracle", "joint")  # methods whose name tells their scope
+ONE_SCOPE = ("memory-only", "oracle", "joint")  # methods whose name implies their scope
 # In percent: the task right after it was learned, the measures, and what became of the base's own tasks.
 COLUMNS = {
     "immediate pass@2": "Learned",

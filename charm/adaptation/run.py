@@ -93,7 +93,7 @@ class StreamOptions(EngineConfig):
     scope: Scope | None = None
     recipe: Recipe = field(default_factory=Recipe)
     tasks: int = 0
-    """Only the first so many tasks of the stream; 0 is all."""
+    """Number of tasks, from the start of the stream; 0 for all."""
     views: int = 0
     """Views of each task that are learned; 0 is as many as the base had."""
     evaluate_views: int = 128
@@ -101,7 +101,7 @@ class StreamOptions(EngineConfig):
     base_views: int = 64
     """Views that vote on the base's own puzzles."""
     base_tasks: int = 60
-    """How many of the base's own puzzles tell whether it forgets."""
+    """Number of the base's own puzzles used to measure forgetting."""
     strength: float | None = None
     """Of the pull to the base, for l2sp and ewc; the method's own if not given."""
     buffer: int = 10
@@ -113,7 +113,7 @@ class StreamOptions(EngineConfig):
     recheck_every: int = 15
     """Stages between evaluations of the whole stream and of the base's own puzzles."""
     data: Path | None = None
-    """Where downloaded and generated data lie; as in training if not given."""
+    """Folder of downloaded and generated data; by default as in training."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -124,7 +124,7 @@ class StreamOptions(EngineConfig):
             if getattr(self, name) < 1:
                 raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
         if self.tasks < 0 or self.views < 0:
-            raise CharmError("the number of tasks or views must not be negative; 0 is all of them")
+            raise CharmError(f"tasks and views must be >= 0 (0 for all), got {self.tasks} and {self.views}")
         if self.recipe.steps < 1:
             raise CharmError("a stage needs at least 1 update")
         method_named(self.method, self.scope)
@@ -134,7 +134,7 @@ class StreamOptions(EngineConfig):
         return step % self.recipe.steps == 0
 
     def evaluates_at(self, step: int) -> bool:
-        """At the start, every so many stages and at the end; the oracle keeps no model that could be asked again."""
+        """At the start, every `recheck_every` stages and at the end; the oracle keeps no model to check again."""
         if METHODS[self.method].restores:
             return step == 0
         return step % (self.recheck_every * self.recipe.steps) == 0 or step == self.steps
@@ -302,7 +302,7 @@ class StreamJob(Job):
         return metrics
 
     def _ask_next(self, step: int) -> float | None:
-        """pass@2 on the task that comes next, where no recheck and no frozen model tells it: for forward transfer."""
+        """pass@2 on the next task, for forward transfer, unless a recheck or a frozen model already gives it."""
         stage = step // self.options.recipe.steps
         if self.method.joint or self.method.restores or not self.shared or self.options.evaluates_at(step):
             return None
@@ -431,10 +431,10 @@ class StreamJob(Job):
         }
         write_sealed(_json(self.out / "rechecks", stage), record)
         shares = {"stream": stream.metrics.get("pass@2"), "base": base.metrics.get("pass@2")}
-        told = {f"{of} pass@2": value for of, value in shares.items() if value is not None}
+        scores = {f"{of} pass@2": value for of, value in shares.items() if value is not None}
         words = ["-" if value is None else f"{value:.2%}" for value in shares.values()]
         text = f"after {stage} stages: pass@2 {words[0]} on the stream, {words[1]} on the base's puzzles"
-        return LogEntry({"stages": stage, **told}, text)
+        return LogEntry({"stages": stage, **scores}, text)
 
     def _score(self, data: Dataset, answers: AnswerKey, views: int) -> Scores:
         return score_votes(self.model, data, answers, views, self.place, 4 * self.options.recipe.batch)
@@ -456,7 +456,7 @@ class StreamJob(Job):
         return {name: table.weight[own[name]] for name, table in private_tables(self.model).items()}
 
     def _save_rows(self, number: int) -> dict[str, Any]:
-        """Write the rows that a stage learned, where they stay as they are; returns the file's fingerprint."""
+        """Write the rows that a stage learned, which no later stage changes; returns the file's fingerprint."""
         if self.method.restores or self.method.joint:
             return {}
         path = _tensors(self.out / "rows", number)
@@ -501,7 +501,7 @@ class StreamJob(Job):
         self.made = step
 
     def _check_records(self, stages: int) -> None:
-        """Refuse to go on without what was written of earlier stages: the model that was asked then is gone."""
+        """Refuse to resume without the records of earlier stages: the models of those stages are gone."""
         due = [n for n in range(stages) if self.options.evaluates_at(n * self.options.recipe.steps)]
         missing = [path for n in due if not (path := _json(self.out / "rechecks", n)).is_file()]
         for number in range(1, stages + 1):
@@ -546,7 +546,7 @@ def _base_questions(config: DataConfig, count: int) -> DataConfig:
         task.id for task in load_tasks(asked).evaluate if not config.tasks or task.id in config.tasks
     )
     if not ids:
-        raise CharmError("the base run evaluated no puzzle, so nothing tells whether it forgets")
+        raise CharmError("the base run evaluated no puzzle, so forgetting cannot be measured")
     order = np.random.Generator(np.random.Philox(keyed.key_of("base puzzles"))).permutation(len(ids))
     chosen = tuple(ids[number] for number in order[:count].tolist())
     return replace(asked, tasks=chosen)

@@ -28,7 +28,7 @@ LEARNED = 0.5  # share of the last demonstrations exact, below which an answer i
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Ranked answers to every test input of a task, and how they were come by."""
+    """Ranked answers to every test input of a task, and how they were produced."""
 
     answers: dict[Question, list[Candidate]]
     updates: int
@@ -101,7 +101,7 @@ class Clock:
         return self.spent / self.seconds
 
     def share(self, tasks: int) -> Clock:
-        """A clock of its own for the next of so many remaining tasks; what a task leaves over the others share."""
+        """A separate clock for the next of the remaining tasks; time that a task leaves is shared by the others."""
         return Clock(max(self.left, 1e-3) / tasks, self._now)
 
 
@@ -111,7 +111,7 @@ def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: f
 
 
 def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
-    """How many views shall have voted next: twice as many, or as many more as the time left allows, or no more."""
+    """Number of views after the next round: twice as many, or as many as the remaining time allows, or no more."""
     affordable = int(left / max(seconds_per_view, 1e-9))
     return min(2 * views, limit, views + max(affordable, 0))
 

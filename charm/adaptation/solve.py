@@ -210,7 +210,7 @@ def _work(connection: Connection, run: Path, options: SolveOptions, device: str,
     def send(kind: str, content: Any) -> None:
         try:
             connection.send((kind, content))
-        except OSError:  # nobody reads this any more
+        except OSError:  # the reader is gone
             raise SystemExit(1) from None
 
     try:
@@ -248,9 +248,9 @@ def failure(error: Exception) -> str:
 
 
 def solve_devices(wanted: str, tasks: int) -> list[str]:
-    """The devices that work on so many tasks: all accelerators of the wanted kind, or the one that is named."""
+    """The devices for this number of tasks: all accelerators of the wanted kind, or the named one."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
-        raise CharmError("charm solve uses all accelerators by itself: start it without torchrun")
+        raise CharmError("charm solve already uses all accelerators; start it without torchrun")
     device = choose_device(wanted)
     if device.type not in ("cuda", "xpu") or ":" in wanted:
         return [str(device)]

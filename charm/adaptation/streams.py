@@ -48,7 +48,7 @@ def load_stream(
 ) -> TaskStream:
     """The stream of that name, or the tasks of a source, a file or a folder, in the order that `seed` decides.
 
-    Tasks whose id is `known` to the base are not unseen and left out. `limit` keeps the first so many; 0 keeps all.
+    Tasks whose id is `known` to the base are skipped. `limit` keeps only the first tasks; 0 keeps all.
     """
     if name in STREAMS:
         seen = {

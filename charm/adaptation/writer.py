@@ -208,7 +208,7 @@ class WriterSolver:
         return model, data
 
     def _rehearsed(self, tasks: Sequence[Task]) -> tuple[Task, ...]:
-        """Training tasks that the model knows, to be learned again beside these; none if not asked for."""
+        """Training tasks that the model knows, to be learned again with these; none if not requested."""
         if not self.recipe.rehearse:
             return ()
         own, known = {task.id for task in tasks}, self.known.instances
@@ -297,7 +297,7 @@ class WriterSolver:
         loss = exact = math.nan
 
         def answer(votes: dict[int, Votes], views: int) -> float:
-            """Publish the answers of so many views; the seconds that each new view took."""
+            """Publish the answers of this many views; returns the seconds that each new view took."""
             began, before, stopped = clock.spent, _views(votes), False
 
             def stop() -> bool:

@@ -142,7 +142,7 @@ def _tally(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Votes, weighted votes, mean confidence and the odds of that mean; `pooled_of` numbers each ballot's candidates.
 
-    The odds, confidence / doubt, put means in the same order as the means themselves, and still tell them apart where
+    The odds, confidence / doubt, put means in the same order as the means themselves, and still differ where
     they round to 1. Counts of equal weight are added before they are multiplied, and confidences are added from the
     smallest up: all sums then depend on what was voted and not on the order in which it is read.
     """

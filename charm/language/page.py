@@ -23,7 +23,7 @@ def lm_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
     for name, run in zip(names, runs, strict=True):
         points = curve(read_metrics(run), "evaluation/bpb")
         ngram = read_sealed(run / "config.json").get("ngram", {})
-        told = [str(ngram.get(field, UNKNOWN)) for field in ("variant", "rows", "width")]
+        memory = [str(ngram.get(field, UNKNOWN)) for field in ("variant", "rows", "width")]
         last = [f"{points[-1][0]:,}", f"{points[-1][1]:.5f}"] if points else ["not evaluated yet", UNKNOWN]
-        rows.append([name, *told, *last])
+        rows.append([name, *memory, *last])
     return [Table(["run", "n-gram memory", "rows", "width", "step", "bits per byte"], rows)]

@@ -1,4 +1,4 @@
-"""A table of the paper beside ours: means and spreads over seeds, paired differences, and a verdict on every claim."""
+"""A table of the paper compared with ours: means and spreads over seeds, paired differences, verdicts on claims."""
 
 from __future__ import annotations
 
@@ -60,12 +60,12 @@ class Comparison:
             if not line.run:
                 continue
             seeds = sorted(self.results[line.key])
-            told = f"seeds {', '.join(map(str, seeds))}" if seeds else "no run"
+            ours_text = f"seeds {', '.join(map(str, seeds))}" if seeds else "no run"
             scores = [list(self.scores(line, measure).values()) for measure in measures]
             ours = (
                 spread_text(one, _decimals(measure)) for measure, one in zip(measures, scores, strict=True)
             )
-            rows.append([f"  ours: {told}", *ours])
+            rows.append([f"  ours: {ours_text}", *ours])
         return Table(["", *measures], rows, self.table.label, self.table.about, narrow=True)
 
     def claims_table(self) -> Table:

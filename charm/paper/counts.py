@@ -1,4 +1,4 @@
-"""Every parameter count that the paper prints, beside ours; to add a table of it, add a `PaperTable` to `PAPER`."""
+"""Every parameter count in the paper compared with ours; to add a table, add a `PaperTable` to `PAPER`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PAPER_SIZES = {
     ARC1_REARC: Size(960, 876_705),
     ARC2: Size(1280, 1_190_624),
     ARC2_REARC2: Size(1280, 1_289_151),
-    # The paper tells means, 976.42 and 996.28 rows for a puzzle; these are the whole numbers behind them.
+    # The paper gives means, 976.42 and 996.28 rows per puzzle; these are the integers behind them.
     TRAIN_STREAM: Size(233, 227_506),
     EVAL_STREAM: Size(114, 113_576),
     # Combinations of rule and horizon, each with a row for each of eight views; and a blank row.
@@ -65,10 +65,10 @@ DRAWN_TOLERANCE = Fraction(2, 1000)  # views are drawn at random; nearly all of 
 
 
 def paper_dataset(config: DataConfig) -> str | None:
-    """The paper's name for this data where the paper tells its size; repeats, canvases and seeds do not matter."""
+    """The paper's name for this data if the paper gives its size; repeats, canvases and seeds do not matter."""
     same = replace(config, canvas="full", seed=0, evaluate_repeats=2, auxiliary_repeats=2, data=None)
     candidates = [same]
-    if config.synthetic_views == "shared":  # then synthetic pairs bring no rows of their own
+    if config.synthetic_views == "shared":  # then synthetic pairs add no rows
         candidates.append(replace(same, synthetic=(), partial=False))
     for candidate in candidates:
         for name, known in DATASETS.items():
@@ -122,7 +122,7 @@ class Claim:
 class PaperTable:
     label: str
     reading: str
-    """How the counts come out, where the paper leaves that open."""
+    """How we count where the paper leaves that open."""
     claims: list[Claim]
 
 
@@ -283,7 +283,7 @@ def _table(label: str, reading: str, columns: Mapping[str, Read], *lines: Line) 
 
 
 def _streams(label: str, reading: str, *columns: tuple[str, str, Read, str]) -> PaperTable:
-    """A table over the seven base models; each column tells its data, its name, and a cell for each model."""
+    """A table over the seven base models; each column has its data, its name, and a cell for each model."""
     claims = [
         _claim(f"{name}: {column}", printed, data, model, read)
         for data, column, read, cells in columns
@@ -616,7 +616,7 @@ PAPER = (
 
 
 def paper_tables(checks: list[CountCheck]) -> list[Table]:
-    """Every count of the paper beside ours, a table for each of the paper's."""
+    """Every count of the paper compared with ours, a table for each of the paper's."""
     readings = {table.label: table.reading for table in PAPER}
     tables = []
     for label, some in groupby(checks, key=lambda check: check.table):

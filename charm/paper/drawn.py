@@ -64,7 +64,7 @@ def _over_parameters(lines: Lines, parameter: str, measure: str) -> Series:
 
 
 def _overall(lines: Lines) -> Figure:
-    """Ours beside the published systems."""
+    """Our systems with the published ones."""
     benchmarks: dict[str, dict[str, list[Point]]] = {}
     published: dict[str, Series] = {}
     for line, results in lines:

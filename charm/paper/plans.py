@@ -101,7 +101,7 @@ class Reproduction:
             ["variant", "runs to make", "time of one", "time"],
             rows,
             f"{', '.join(table.label for table, _ in self.parts)}, size {self.shelf.size}",
-            f"Estimated for {'two CPU cores' if cpu else 'one NVIDIA H200'} with nothing beside it.",
+            f"Estimated for {'two CPU cores' if cpu else 'one NVIDIA H200'} with nothing else running.",
             totals=[len(rows) - 1],
         )
         for about in dict.fromkeys(variant.size(self.shelf.size).about for variant, _ in self.wanted()):

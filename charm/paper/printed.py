@@ -39,7 +39,7 @@ class PrintedLine:
 
 @dataclass(frozen=True)
 class PrintedClaim:
-    """Two lines that the paper tells apart; which of them is ahead follows from its numbers."""
+    """Two lines that the paper distinguishes; which of them is ahead follows from its numbers."""
 
     first: str
     second: str
@@ -569,7 +569,7 @@ CAR_TABLES = (
         "tab:car-all-horizons",
         "seen pass@1 | seen pass@2",
         {
-            f"{group}.{memory}": f"{CAR_TITLES[memory]}, {told} | {cells} | {SEVEN}"
+            f"{group}.{memory}": f"{CAR_TITLES[memory]}, {label} | {cells} | {SEVEN}"
             for memory, both in {
                 "full-table": ("45.20 ± 1.78 | 48.24 ± 2.07", "43.66 ± 1.32 | 47.21 ± 1.72"),
                 "low-rank": ("45.09 ± 1.46 | 47.19 ± 1.52", "43.09 ± 0.31 | 45.61 ± 0.33"),
@@ -578,7 +578,7 @@ CAR_TABLES = (
                 "three-factor": ("50.26 ± 2.38 | 51.83 ± 2.33", "49.43 ± 1.82 | 51.39 ± 2.02"),
                 "three-factor-cose": ("51.80 ± 1.96 | 53.37 ± 1.99", "50.45 ± 1.28 | 52.25 ± 1.23"),
             }.items()
-            for (group, told), cells in zip(
+            for (group, label), cells in zip(
                 (("car-280k", "single-horizon"), ("car-all", "all horizons")), both, strict=True
             )
         },
@@ -593,14 +593,14 @@ CAR_TABLES = (
         "tab:car-gpt",
         "pass@1 | pass@2",
         {
-            f"{run}@seen T={horizon}": f"T={horizon}, {told} | {cells}{f' | {SEVEN}' if run[0] != '-' else ''}"
+            f"{run}@seen T={horizon}": f"T={horizon}, {label} | {cells}{f' | {SEVEN}' if run[0] != '-' else ''}"
             for horizon, three in {
                 1: ("98.70 | 99.25", "48.0 | 66.0", "78.5 | 90.0"),
                 2: ("88.84 | 90.27", "8.5 | 11.0", "73.5 | 78.0"),
                 4: ("31.56 | 34.15", "3.0 | 5.0", "66.5 | 72.0"),
                 8: ("10.50 | 11.77", "5.0 | 8.0", "66.0 | 76.0"),
             }.items()
-            for (run, told), cells in zip(
+            for (run, label), cells in zip(
                 (
                     ("three-factor-cose", "three-factor CoSE"),
                     ("-no-tools", "GPT-5.6, no tools"),
@@ -799,10 +799,10 @@ def _better(group: str, method: str) -> dict[str, str]:
 def _best_lines(groups: Iterable[str], methods: Mapping[str, str]) -> dict[str, str]:
     """The better line of every base."""
     return {
-        f"{group}.{base}-{method}-h{weight}": f"{STREAM_TITLES[group]}, {BASE_TITLES[base]}{told} | "
+        f"{group}.{base}-{method}-h{weight}": f"{STREAM_TITLES[group]}, {BASE_TITLES[base]}{label} | "
         f"{HALT_LINES[group, method][base][HALTS.index(weight)]} | n={SEEDS[method]}"
         for group in groups
-        for method, told in methods.items()
+        for method, label in methods.items()
         for base, weight in _better(group, method).items()
     }
 

@@ -1,6 +1,6 @@
 """The table of docs/reproduce.md: every table and figure of the paper with our command, its cost and what was run.
 
-    python -m charm.paper.reproduction                 # from the root of the repository: writes docs/reproduce.md anew
+    python -m charm.paper.reproduction                 # from the root of the repository: rewrites docs/reproduce.md
 
 All numbers of ours come from the records in benchmarks/results, so that the page cannot drift from them.
 """
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def updated(page: str, records: Mapping[str, ResultRecord]) -> str:
-    """The page with the part between its two marks generated anew."""
+    """The page with the part between its two marks regenerated."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -70,10 +70,10 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     lines += ["### What was run here", "", "| record | what and how large | command | where, when | seeds |"]
     lines.append("|---|---|---|---|---|")
     for name, record in records.items():
-        told = f"{record.what}: {record.size}"
+        text = f"{record.what}: {record.size}"
         cells = (
             _link(name),
-            told,
+            text,
             f"`{_cell(record.command)}`",
             f"{record.machine}, {record.date}",
             _seeds(record),
@@ -83,7 +83,7 @@ def render(records: Mapping[str, ResultRecord]) -> str:
 
 
 def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
-    ours = "; ".join(f"{tell(one, records)} ({_link(one.record)})" for one in row.ours) or row.instead
+    ours = "; ".join(f"{result_text(one, records)} ({_link(one.record)})" for one in row.ours) or row.instead
     seeds = "; ".join(dict.fromkeys(_seeds(records[one.record]) for one in row.ours))
     cells = (row.label, command_of(row), cost_of(row), paper_of(row), ours, seeds)
     return f"| {' | '.join(cells)} |"
@@ -116,14 +116,14 @@ def paper_of(row: Row) -> str:
     keys = {key for claim in table.claims for key in (claim.first, claim.second)}
     lines = [line for line in table.lines if measure in line.paper]
     lines = [line for line in lines if line.key in keys] or lines[:6]
-    told = "; ".join(f"{line.title} {line.paper[measure]}" for line in lines)
-    return _cell(told if measure == "pass@2" else f"{measure}: {told}")
+    text = "; ".join(f"{line.title} {line.paper[measure]}" for line in lines)
+    return _cell(text if measure == "pass@2" else f"{measure}: {text}")
 
 
 HEADLINES = ("pass@2", "final pass@2", "seen pass@2", "zero-shot pass@2", "token loss", "bits per byte")
 
 
-def tell(one: Ours, records: Mapping[str, ResultRecord]) -> str:
+def result_text(one: Ours, records: Mapping[str, ResultRecord]) -> str:
     """The sentence about a record, with its numbers filled in."""
     if one.record not in records:
         raise CharmError(f"there is no record {one.record}")

@@ -18,7 +18,7 @@ from charm.paper.shelf import Result, Shelf
 from charm.paper.variants import Variant
 from charm.paper.work import STOPPED
 
-GRACE = 30.0  # seconds that runs have to write a checkpoint in, once told to stop
+GRACE = 30.0  # seconds that runs have to write a checkpoint after being asked to stop
 POLL = 0.5
 
 
@@ -58,7 +58,7 @@ def run_here(
 ) -> list[str]:
     """Run jobs, at most so many at once, spread over the GPUs; returns a sentence for each that failed.
 
-    A run that runs out of memory beside others is tried again with one run fewer at a time. On SIGTERM or Ctrl-C all
+    A run that runs out of memory while others run is tried again with one run fewer at a time. On SIGTERM or Ctrl-C all
     runs write a checkpoint, and KeyboardInterrupt is raised.
     """
     devices = gpus() if device in ("auto", "cuda") else []
@@ -73,7 +73,7 @@ def run_here(
                     waiting.remove(job)
                     running[_start(job, shelf, device, gpu, at_once)] = job, gpu
                     say(f"{job}: started{f' on GPU {gpu}' if gpu else ''}")
-                if not running:  # whatever waits lacks its base
+                if not running:  # the waiting jobs lack their base
                     failed += [
                         f"{job}: its base {job.variant.base.key} failed"
                         for job in waiting
@@ -88,7 +88,9 @@ def run_here(
                     elif at_once > 1 and _out_of_memory(shelf, job):
                         at_once = max(1, min(at_once - 1, len(running)))
                         waiting.append(job)
-                        say(f"{job}: out of memory beside others; tried again with at most {at_once} at once")
+                        say(
+                            f"{job}: out of memory while others ran; tried again with at most {at_once} at once"
+                        )
                     else:
                         failed.append(_failure(shelf, job, process.returncode))
                         say(failed[-1])
@@ -118,7 +120,7 @@ def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -
     )
     chosen = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
     with log.open("ab") as file:
-        # In a session of its own: Ctrl-C reaches the runner alone, which asks each run once to stop.
+        # In a separate session: Ctrl-C reaches the runner alone, which asks each run once to stop.
         return subprocess.Popen(
             command(job, shelf, device, at_once),
             env={**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths), **chosen},
@@ -223,7 +225,7 @@ class ClusterJob:
 def run_on_slurm(
     jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, settings: Mapping[str, str | int]
 ) -> list[str]:
-    """Hand jobs to Slurm as an array of at most so many at once; returns their numbers."""
+    """Submit jobs to Slurm as an array with a limit on running jobs; returns their numbers."""
     try:
         import submitit
     except ImportError as error:

@@ -46,7 +46,7 @@ class Shelf:
     out: Path
     size: SizeName
     data: Path | None = None
-    """Where downloaded and generated data lie, if not where presets look."""
+    """Folder of downloaded and generated data, if not the presets' default."""
 
     def config(self, variant: Variant, seed: int) -> Any:
         """What a run computes, with the data where they are here."""

@@ -51,7 +51,7 @@ class Setting:
     together: int = 1
     """Runs that share a GPU of 80 GB."""
     home: str = ""
-    """Where results lie; groups with the same home share runs of the same name. "" is the group's own name."""
+    """Folder of results; groups with the same home share runs of the same name. "" is the group's own name."""
     text: str = "lm"
     """Of runs on text: the folder of prepared text in the data folder."""
 
@@ -342,7 +342,7 @@ def _stream_memory(memory: MemoryConfig, width: int, views: int, scale: float) -
     """A low-rank table gets wider rows, so that a task costs it no fewer parameters than it costs CoSE."""
     found = narrowed(memory, width, scale)
     if memory.design == "table" and memory.rank < FULL_WIDTH:
-        # A task's vector is spread over its views: so many more columns for each of them.
+        # A task's vector is spread over its views: each of them has more columns.
         found = replace(found, rank=found.rank + -(-width // views))
     return found
 

@@ -40,7 +40,7 @@ def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Differenc
 
 
 def verdict(claimed: float, found: Difference | None) -> Verdict:
-    """Whether the interval of the difference lies on the side of zero that the paper's difference is on."""
+    """Whether the interval of the difference is on the same side of zero as the paper's difference."""
     if found is None or not math.isfinite(found.half_width) or not claimed:
         return "undecided"
     low, high = found.interval

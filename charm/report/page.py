@@ -217,9 +217,9 @@ def _parameter_cards(run: Path) -> list[str]:
 def _examples(run: Path, config: TrainConfig, protocol: Protocol, tasks: Sequence[JsonObject]) -> list[str]:
     """Some solved and some failed tasks as grids: input, truth, answer, and the answer with the memory zeroed."""
     blank = _blank_answers(run, config, protocol)
-    told = [task for task in tasks if task["outcome"] != "blind"]
-    solved = [task for task in told if task["outcome"] == "solved"]
-    failed = [task for task in told if task["outcome"] != "solved"]
+    scored = [task for task in tasks if task["outcome"] != "blind"]
+    solved = [task for task in scored if task["outcome"] == "solved"]
+    failed = [task for task in scored if task["outcome"] != "solved"]
     parts = []
     for title, some in (("Solved", _spread(solved)), ("Failed", _spread(failed))):
         if some:

@@ -149,10 +149,10 @@ class Engine(Generic[J]):
     def evaluate(self, stopped: Sequence[int] = ()) -> bool:
         """Write the scores of this step to the metrics; False if a signal came first."""
         exam = Exam(self.out, self.name, self.step, self.logs.report, lambda: bool(stopped))
-        told = self.job.evaluate(exam)
-        if told is None:
+        entry = self.job.evaluate(exam)
+        if entry is None:
             return False
-        self.logs.evaluation(self.step, *told)
+        self.logs.evaluation(self.step, *entry)
         return True
 
     def save(self) -> None:

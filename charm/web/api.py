@@ -293,7 +293,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
     rate = updates_per_second(lines)
     curves = domain.get("curves") or {"loss": ("Loss", False)}
     newest = domain.get("headline")
-    told = [(title, curve(lines, name), share) for name, (title, share) in curves.items()]
+    drawn = [(title, curve(lines, name), share) for name, (title, share) in curves.items()]
     speed = next((name for name in (lines[0] if lines else ()) if name.endswith("_per_second")), None)
     written = [line["time"] for line in lines if is_number(line.get("time"))]
     return {
@@ -309,7 +309,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "evaluation": (newest(run) if newest else None) or newest_scores(lines),
         "voted": domain.has_votes and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
         # Made of numbers and our own titles, which are escaped anyway.
-        "curves": [curve_svg(title, points, share) for title, points, share in told if points],
+        "curves": [curve_svg(title, points, share) for title, points, share in drawn if points],
     }
 
 

@@ -114,17 +114,17 @@ def test_a_submission_is_named_after_its_only_task(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Whatever else was named; and no share of exact demonstrations is told where none was learned."""
+    """No matter what else was named; and no share of exact demonstrations is shown where none was learned."""
     monkeypatch.chdir(tmp_path)
     bad = tmp_path / "bad.json"
     bad.write_text("{")
     file = (unseen / "new1.json").rename(tmp_path / "new [b].json")
     solve((bad, file), checkpoint=base, steps=0, views=1, device="cpu")
     assert list(json.loads((tmp_path / "new [b].submission.json").read_text())) == ["new [b]"]
-    told = capsys.readouterr()
-    assert f"left out: {bad}: invalid JSON" in told.err
-    assert "new [b]: 0 updates, 1 views" in told.out
-    assert "new [b] test 0, attempt 1" in told.out
+    printed = capsys.readouterr()
+    assert f"left out: {bad}: invalid JSON" in printed.err
+    assert "new [b]: 0 updates, 1 views" in printed.out
+    assert "new [b] test 0, attempt 1" in printed.out
 
 
 def test_starting_is_part_of_the_budget(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_solve_writes_a_whole_submission_from_the_start(
 def test_resuming_keeps_better_answers_and_refuses_other_settings(
     base: Path, unseen: Path, tmp_path: Path
 ) -> None:
-    """A task that was under way when the command was killed begins anew, and its answers only get better."""
+    """A task that was in progress when the command was killed starts again, and its answers only get better."""
     tasks = load_tasks([unseen / "new0.json"])[0]
     out, options = tmp_path / "out.json", SolveOptions(steps=3)
 

@@ -67,7 +67,7 @@ def test_what_was_not_asked_is_not_made_up() -> None:
     found = measures(r, STREAM)
     assert found["ACC"] == pytest.approx(0.7)
     assert found["BWT"] == pytest.approx(-0.3)
-    assert found["FWT"] is None  # nobody asked a task right before it was learned
+    assert found["FWT"] is None  # no task was evaluated right before it was learned
     assert found["forgetting"] == pytest.approx(0.3)
     assert found["AIA"] == pytest.approx(
         (0.8 + 0.7) / 2

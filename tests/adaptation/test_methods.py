@@ -96,7 +96,7 @@ def test_every_learning_rate_moves_its_own_weights(base: Path, unseen: Path) -> 
     for task_lr, row_lr, shared_lr in ((3e-3, 1e-2, 1e-4), (1e-2, 2e-3, 5e-4)):
         moved = first_update(base, unseen, task_lr=task_lr, row_lr=row_lr, shared_lr=shared_lr)
         for name, rate in ((VECTORS, task_lr), (ROWS, row_lr), ("shared", shared_lr)):
-            # AdamW's epsilon shortens the step of a tiny gradient, so the longest step tells.
+            # AdamW's epsilon shortens the step of a tiny gradient, so the longest step decides.
             assert float(moved[name].abs().max()) == pytest.approx(rate, rel=0.01)
     for still, rate in ((VECTORS, "task_lr"), (ROWS, "row_lr"), ("shared", "shared_lr")):
         moved = first_update(base, unseen, **{rate: 0.0})

@@ -30,7 +30,7 @@ MEMORY = {"design": "cose", "rank": 32, "task_width": 0}
 
 
 def write_run(folder: Path, method: str, seed: int, passes: list[float], final: float, base: float) -> Path:
-    """A finished run of so many stages, with 100 private and 1000 shared parameters."""
+    """A finished run of `stages` stages, with 100 private and 1000 shared parameters."""
     options = {
         "method": method,
         "scope": "composition" if method == "naive" else "full",
@@ -113,7 +113,7 @@ def test_the_matrix_of_a_run_is_stored_and_measured(tmp_path: Path) -> None:
     assert found["ACC"] == found["final pass@2"] == 0.25
     assert found["BWT"] == pytest.approx((-0.75 + 0.0 - 0.75) / 3)
     assert found["forgetting"] == pytest.approx((0.75 + 0.0 + 0.75) / 3)
-    assert found["FWT"] is None  # nobody asked the fourth task after the third stage
+    assert found["FWT"] is None  # the fourth task was not evaluated after the third stage
     assert found["base BWT"] == pytest.approx(-0.7)
     assert found["base WC-ACC"] == pytest.approx(0.1)
 

@@ -230,7 +230,7 @@ def test_many_tasks_are_adapted_in_a_row_on_a_gpu(
 
 
 def test_a_challenges_file_is_solved_whole(base: Path, unseen: Path, tmp_path: Path) -> None:
-    """The same answers as from single files; a malformed task is told and left out."""
+    """The same answers as from single files; a malformed task is reported and skipped."""
     tasks = {path.stem: json.loads(path.read_text()) for path in sorted(unseen.glob("*.json"))}
     tasks["bad"] = {"train": [], "test": []}
     file = tmp_path / "test_challenges.json"
@@ -250,7 +250,7 @@ def test_a_short_budget_still_gives_answers(base: Path, unseen: Path) -> None:
 
 
 class Ticks:
-    """A clock for tests: it goes on when it is told to."""
+    """A clock for tests that advances only on demand."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -70,7 +70,7 @@ def test_a_malformed_task_of_a_challenges_file_is_skipped_alone(unseen: Path, tm
 
 
 def test_hidden_files_and_solutions_are_no_tasks(unseen: Path, tmp_path: Path) -> None:
-    """As in a source: what an editor keeps beside the tasks is not read; nor are solutions that are named, too."""
+    """As in a source: an editor's files next to the tasks are not read, nor are solutions that are also named."""
     (unseen / ".old").mkdir()
     (unseen / ".old" / "new0.json").write_text((unseen / "new0.json").read_text())
     task = json.loads((unseen / "new0.json").read_text())

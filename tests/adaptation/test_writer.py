@@ -139,7 +139,7 @@ def test_the_nearest_vector_is_the_one_that_fits_best(tmp_path: Path) -> None:
 def test_training_tasks_are_rehearsed_until_the_rates_fall(
     writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Known tasks with their own vectors beside the new ones; a task that is solved itself is never among them."""
+    """Known tasks with their own vectors in addition to the new ones, never a task that is being solved."""
     known = load_tasks([writer.parent / "tasks"])[0]
     monkeypatch.setattr(module, "REHEARSED", ("toys",))
     monkeypatch.setattr(module, "load_source", lambda name: Source(name, "", (*known, tasks[3])))

@@ -93,7 +93,7 @@ def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
         assert (depth, shape.layers, shape.recurrences, shape.learning_layers, config.steps) == row
         evaluated = [16897 * n for n in range(1, row[-1] // 16897 + 1)]  # so that families share their steps
         assert [step for step in range(config.steps + 1) if config.evaluates_at(step)] == evaluated
-        assert config.logs_at(row[-1] - 50)  # each update around a reported step can be told from the others
+        assert config.logs_at(row[-1] - 50)  # each update around a reported step has its own line
         assert config.logs_at(row[-1] - 51)
 
 
@@ -162,7 +162,7 @@ def test_varc_and_loopvit_have_their_published_settings() -> None:
 
 @pytest.mark.parametrize("name", ["base", "base2"])
 def test_a_base_learns_nothing_that_it_is_measured_on(name: str) -> None:
-    """No pair of its sources, up to a view, is in an evaluation set or in ConceptARC (which only a data folder has)."""
+    """No pair of its sources is, under any view, in an evaluation set or in ConceptARC (if the data folder has it)."""
     data = preset(name).data
     assert data.evaluate == ()
     tasks = load_tasks(replace(data, synthetic=()))

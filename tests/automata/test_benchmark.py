@@ -105,7 +105,7 @@ def test_densities_are_uniform_from_a_tenth_to_a_half() -> None:
     density = grids.mean(axis=(1, 2))
     assert density.mean() == pytest.approx(0.3, abs=0.01)
     assert density.std() == pytest.approx(0.4 / 12**0.5, rel=0.05)
-    assert density.min() > 0.1 - 0.05  # 900 cells tell a density to 0.02
+    assert density.min() > 0.1 - 0.05  # 900 cells give a density to 0.02
     assert density.max() < 0.5 + 0.06
     # Any grid can be made alone.
     assert np.array_equal(initial_grids(parse_rule("B3/S23"), 0, 30, 123, 1)[0], grids[123])

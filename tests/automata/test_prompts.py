@@ -91,7 +91,7 @@ def test_scores_are_those_counted_by_hand(home: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("{", "line 1: not JSON"),
         ("[]", "line 1: expected a JSON object, got list"),
@@ -99,12 +99,12 @@ def test_scores_are_those_counted_by_hand(home: Path, capsys: pytest.CaptureFixt
         ('{"answer": ""}', 'expected the fields "id" and "answer"'),
     ],
 )
-def test_bad_answers_are_named(home: Path, capsys: pytest.CaptureFixture[str], line: str, told: str) -> None:
+def test_bad_answers_are_named(home: Path, capsys: pytest.CaptureFixture[str], line: str, message: str) -> None:
     exported(home, "--puzzles", "1")
     (home / "answers.jsonl").write_text(line)
     with pytest.raises(SystemExit):
         main(["car", "score", str(home / "prompts.jsonl"), str(home / "answers.jsonl")])
-    assert told in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["car", "score", str(home / "answers.jsonl"), str(home / "answers.jsonl")])
     assert "answers.jsonl, line 1: " in capsys.readouterr().err

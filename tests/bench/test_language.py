@@ -18,7 +18,7 @@ from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, toy_config
 
 @pytest.mark.parametrize("name", ["stock", "cose", "mixture"])
 def test_flops_are_those_that_torch_counts(name: str) -> None:
-    """torch counts attention as if nothing were masked, so that is put in its place."""
+    """torch counts attention as if nothing were masked, so that count is replaced."""
     batch, length = 3, TOY_GPT.length
     config = LMConfig(TOY_GPT, MEMORIES[name], batch=length, evaluate_tokens=length)
     model = GPT(TOY_GPT, MEMORIES[name], 0)

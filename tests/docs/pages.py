@@ -17,7 +17,7 @@ PAGES = (
 )
 PROGRAMS = ("charm", "python", "torchrun", "make", "pip")
 
-# The shell expands variables, globs and loops and drops comments, but the programs only tell how they were called.
+# The shell expands variables, globs and loops and drops comments, but the programs only print how they were called.
 # `srun` and `scontrol` stand for a SLURM allocation of one machine.
 PREAMBLE = "".join(f'{name}() {{ printf "%s\\0" {name} "$@"; echo; }}\n' for name in PROGRAMS) + (
     'srun() { "$@"; }\nscontrol() { echo localhost; }\nSLURM_NNODES=1 SLURM_JOB_NODELIST=localhost\n'
@@ -78,7 +78,7 @@ def statements(text: str) -> list[str]:
 
 
 def calls(statement: str) -> list[list[str]]:
-    """How the statement calls which programs, expanded in the current folder as it is now."""
+    """The calls of programs in the statement, expanded in the current folder."""
     done = _bash(script=PREAMBLE + statement)
     assert done.returncode == 0, f"{statement}\n{done.stderr}"
     assert not done.stderr, f"{statement}\n{done.stderr}"

@@ -56,7 +56,7 @@ GPT = (
     "--ngram.rows 50 --ngram.width 8 --ngram.layers 1 --steps 2 --batch 128 --device-rows 2 --evaluate-tokens 64 "
     "--evaluate-every 0 --device cpu "
 )
-# How a command begins -> what is added to it, the first that fits. A command that none fits runs as it is.
+# Start of a command -> what is added to it; the first match counts. A command without a match runs unchanged.
 SMALL = {
     "charm quickstart": "--steps 2",
     "charm data stats": "--views 1",
@@ -157,7 +157,7 @@ class Desk:
             self.run_charm(with_small(call)[1:], where)
 
     def run_charm(self, words: list[str], where: str) -> None:
-        """In this process: importing torch anew for each command would take most of the time."""
+        """In this process: importing torch again for each command would take most of the time."""
         try:
             (look_at_server if words[0] == "view" else main)(words)
         except SystemExit as stopped:

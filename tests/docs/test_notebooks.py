@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
-OF_THEIR_OWN = {"kaggle"}  # run by a test of their own, beside what they need
+OF_THEIR_OWN = {"kaggle"}  # run by a separate test, with what they need
 # What is written instead, to take seconds.
 SMALL = {
     "budget=60": "budget=60, steps=2, views=2, batch=4, device='cpu'",

@@ -120,7 +120,7 @@ def test_task_text_shows_every_cell_at_any_width(task: Task, width: int) -> None
     lines = text.splitlines()
     assert max(map(len, lines)) <= width
     assert lines[0].startswith(f"{task.id}: {len(task.train)} demonstrations, 1 test")
-    # Lines of cells hold nothing else but arrows; each digit that was put in comes out.
+    # Lines of cells contain only digits and arrows; each digit that was put in is printed.
     digits = sorted("".join(line for line in lines[1:] if "train" not in line and "test" not in line))
     expected = sorted(str(cell) for pair in task.pairs for grid in pair.grids() for cell in grid.flat)
     assert [digit for digit in digits if digit.isdigit()] == expected

@@ -72,7 +72,7 @@ def test_invert_views_equals_one_view_at_a_time(dihedral: int) -> None:
     views = [random_view(rng, dihedral) for _ in seen]
     canvas = padded(seen, 30)
     noise = torch.from_numpy(rng.integers(0, 256, canvas.shape).astype(np.uint8))
-    canvas = torch.where(canvas == OUTSIDE, noise, canvas)  # what stands beside the grid must not matter
+    canvas = torch.where(canvas == OUTSIDE, noise, canvas)  # cells outside the grid must not matter
     heights, widths = torch.tensor(sizes).unbind(1)
     symmetries = torch.tensor([view.dihedral for view in views], dtype=torch.uint8)
     colors = torch.tensor([view.colors for view in views], dtype=torch.uint8)

@@ -16,7 +16,7 @@ def lift(canvas: np.ndarray, top: int, left: int, scale: int) -> np.ndarray:
 
 @pytest.mark.parametrize("height", range(1, 31))
 def test_every_size_comes_back_at_every_scale(height: int) -> None:
-    """Noise all around: only the boundary tells where a grid ends."""
+    """Noise all around: only the boundary shows where a grid ends."""
     rng = np.random.default_rng(height)
     grids, canvases, where = [], [], []
     for width in range(1, 31):

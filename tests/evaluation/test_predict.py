@@ -172,7 +172,7 @@ def test_votes_in_memory_are_those_of_the_archive(
 def test_other_processes_go_on_with_an_evaluation(
     setting: tuple[CharmModel, Dataset], tmp_path: Path
 ) -> None:
-    """Three begin, one of them is killed, two go on, one is killed, and one ends it: every vote is there once."""
+    """Three start, one of them is killed, two continue, one is killed, and one finishes: every vote is there once."""
     model, data = setting
     predict_votes(Request(model, data, (3,)), HERE, tmp_path / "one", 0)
     folder, made = tmp_path / "many", []
@@ -311,7 +311,7 @@ def test_the_papers_presets_take_votes_at_the_depths_of_every_protocol() -> None
 
 
 def test_some_tasks_are_scored_beside_the_run(tmp_path: Path) -> None:
-    """From the run's votes where they suffice, else from votes of their own; the run's are left alone."""
+    """From the run's votes where they suffice, else from separate votes; the run's are left alone."""
     config = toy_config(write_toy_tasks(tmp_path / "tasks"))
     run, protocol = tmp_path / "run", Protocol(views=2, window="current", loops=(3,))
     train(config, run, HERE, say=lambda text: None)
@@ -357,7 +357,7 @@ def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def test_blank_memory_forgets_the_task(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
-    """Without memory all rows are alike: a view is told from another only by its input."""
+    """Without memory all rows are alike: views differ only in their input."""
     model, data = setting
     predict_votes(Request(model, data, (3,), 1, blank_memory=True), HERE, tmp_path, 0)
     votes = candidates(tmp_path, 3)

@@ -152,7 +152,7 @@ class Target:
     # The commands. Each gives what must be the same: scores, answers, weights.
 
     def evaluate(self, run: Path, *more: str) -> Answer:
-        """Scores and attempts: a toy that answers little scores the same whatever it answers."""
+        """Scores and attempts: a toy that answers little scores the same for any answers."""
         answer = call(["eval", run, *EVALUATE, *more])
         if answer.code:
             return replace(answer, result=None)
@@ -197,7 +197,7 @@ class Target:
     # Kills
 
     def processes(self, run: Path) -> dict[str, tuple[list[object], Path]]:
-        """The commands that write, each as a process of its own from a fresh start, and where they write."""
+        """The commands that write, each as a separate process from a fresh start, and where they write."""
         charm: list[object] = ["-m", "charm"]
         submission = self.folder / "killed" / "submission.json"
         return {

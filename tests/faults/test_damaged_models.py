@@ -1,4 +1,4 @@
-"""A damaged model is refused with one sentence by whatever would use it."""
+"""A damaged model is refused with one sentence by every command that would use it."""
 
 import json
 import shutil
@@ -77,7 +77,7 @@ def test_one_flipped_bit_is_refused_by_every_command_that_loads_a_model(
 
 @pytest.mark.parametrize("bit", range(8))
 def test_a_damaged_record_is_refused(bit: int, run: Path) -> None:
-    """Whatever changes, it changes what the record says, or its hash, or it is no longer JSON."""
+    """Every change alters the content of the record or its hash, or the file is no longer JSON."""
     record = newest_checkpoint(run) / "checkpoint.json"
     text = record.read_text()
     flip(record, text.index('"model.safetensors"') + 3 + bit, bit)
@@ -128,7 +128,7 @@ def test_a_damaged_stream_is_refused_or_mended(kind: str, run: Path, unseen: Pat
         "stream": out / "stream.json",
     }[kind]
     text = file.read_bytes()
-    if kind == "stream":  # written anew
+    if kind == "stream":  # written again
         flip(file)
         adapt(run, unseen, out)
         assert file.read_bytes() == text

@@ -1,4 +1,4 @@
-"""Files from anywhere: whatever they hold, they are read or refused in one sentence, and never cost much memory."""
+"""Files from anywhere are read or refused in one sentence, and never cost much memory."""
 
 import io
 import json

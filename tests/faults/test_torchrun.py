@@ -1,4 +1,4 @@
-"""Several processes whose agent is killed, which leaves them nobody to stop them."""
+"""Several processes whose agent is killed, so that no one is left to stop them."""
 
 import json
 import signal
@@ -20,7 +20,7 @@ def children(process: int) -> list[int]:
 
 
 def is_running(process: int) -> bool:
-    """Not so of one that has ended and that nobody has asked about."""
+    """Not so for one that has ended and has not been waited for."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except (FileNotFoundError, ProcessLookupError):

@@ -74,7 +74,7 @@ def test_a_report_names_damaged_votes(damage: str, run: Path) -> None:
 
 
 def test_votes_and_evaluations_of_an_earlier_run_do_not_count(run: Path, tmp_path: Path) -> None:
-    """Checkpoints of another seed were put into the folder: the votes beside them are not theirs."""
+    """Checkpoints of another seed were put into the folder: the existing votes are not theirs."""
     evaluate_run(run, "standard", ALL, HERE, blank_memory=True)
     other = trained(tmp_path / "other", seed=1)
     expected = evaluate_run(other, "standard", ALL, HERE, blank_memory=True)

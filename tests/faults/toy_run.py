@@ -51,7 +51,7 @@ def empty(file: Path) -> None:
 
 
 def charm(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process of its own."""
+    """A command in a separate process."""
     return subprocess.run(
         [sys.executable, "-m", "charm", *map(str, arguments)],
         env={**os.environ, "OMP_NUM_THREADS": "1", **environment},

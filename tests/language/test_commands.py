@@ -39,7 +39,7 @@ def test_from_text_to_a_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert 0 < scores["bpb"] < 10
     charm("lm", "sample", str(run), "--prompt", "This is", "--tokens", "5", "--device", "cpu")
     assert capsys.readouterr().out.startswith("This is")
-    # A damaged checkpoint is told of, but not to the program that reads JSON.
+    # A damaged checkpoint is reported on stderr, not in the JSON.
     shutil.copytree(run, tmp_path / "damaged")
     weights = tmp_path / "damaged" / "checkpoints" / "step_000000004" / "model.safetensors"
     shutil.copytree(weights.parent, weights.parent.with_name("step_000000005"))

@@ -28,7 +28,7 @@ def test_polar_comes_near_the_polar_factor(shape: tuple[int, int], dtype: torch.
     singular = torch.linalg.svdvals(found)
     assert (singular - 1).abs().max() < 0.2
     assert (found - exact).flatten(1).norm(dim=1).max() < 0.15 * math.sqrt(min(shape))
-    # The singular vectors are right, whatever the values: U^T X V is diagonal.
+    # The singular vectors are right for any values: U^T X V is diagonal.
     u, _, v = torch.linalg.svd(matrices, full_matrices=False)
     inner = u.mT @ found @ v.mT
     off = inner - torch.diag_embed(inner.diagonal(dim1=-2, dim2=-1))
@@ -47,7 +47,7 @@ def test_polar_is_the_polynomials_of_the_singular_values() -> None:
         expected = a * expected + b * expected**3 + c * expected**5
     found = polar((u * values) @ v, torch.float64)
     torch.testing.assert_close(found, (u * expected) @ v, rtol=1e-9, atol=1e-9)
-    assert expected.min() > 0.8  # even the small ones have come up
+    assert expected.min() > 0.8  # even the small ones have grown
 
 
 def best_quintic(low: float, high: float) -> np.ndarray:

@@ -13,7 +13,7 @@ from charm.tasks.keys import ArcKey, Keys, MemoryConfig
 from tests.test_model import some_instances
 
 HEADER = 288  # bytes of gloo's headers for a message at most
-LENGTH = 8  # a process without divided tables tells the others how many entries it has
+LENGTH = 8  # a process without sharded tables sends the others its number of entries
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").is_file(), reason="only Linux counts the bytes of a process")

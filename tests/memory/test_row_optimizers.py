@@ -30,7 +30,7 @@ def weight(memory: TableMemory) -> torch.nn.Parameter:
 def batches(
     count: int, size: int, rows: int = ROWS, seed: int = 1
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Row ids with many duplicates, and the gradient that each read shall get."""
+    """Row ids with many duplicates, and the gradient that each read gets."""
     rng = torch.Generator().manual_seed(seed)
     ids = torch.randint(rows, (count, size), generator=rng)
     return list(zip(ids, torch.randn(count, size, WIDTH, generator=rng), strict=True))
@@ -125,7 +125,7 @@ def test_row_adamw_is_adamw_when_every_row_is_read(decay: float):
 
 
 def test_row_adamw_advances_each_row_by_itself():
-    """Every row behaves as if it had an AdamW of its own, stepped only when the row is read."""
+    """Every row behaves as if it had its own AdamW, stepped only when the row is read."""
     memory = table()
     own = [torch.nn.Parameter(row.detach().clone()) for row in weight(memory)]
     optimizers = [torch.optim.AdamW([row], lr=0.01, betas=(0.9, 0.95), weight_decay=0.1) for row in own]

@@ -32,7 +32,7 @@ from charm.paper.reproduction import (
     measured_speed,
     paper_of,
     render,
-    tell,
+    result_text,
     updated,
 )
 from charm.paper.tables import ROWS, Row
@@ -139,8 +139,8 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
 
 
 def test_the_page_shows_the_numbers_that_claims_compare() -> None:
-    told = paper_of(ROWS["tab:cose-arc1training-ablations"])
-    assert told.startswith("Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; ")
+    message = paper_of(ROWS["tab:cose-arc1training-ablations"])
+    assert message.startswith("Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; ")
     assert paper_of(ROWS["tab:nanochat-d20"]).startswith("bits per byte: Engram x5 0.73002 ± 0.00031; ")
     assert command_of(ROWS["tab:car-gpt"]) == "`charm reproduce tab:car-gpt --size full`"
     assert command_of(ROWS["tab:param-arc1-exact"]) == "`charm params --paper`"
@@ -189,13 +189,13 @@ def test_numbers_are_told_with_their_spread(tmp_path: Path) -> None:
     assert record.number("a") == 2
     (ours,) = [one for row in ALL for one in row.ours if one.record == "parameters"][:1]
     with pytest.raises(CharmError, match="has no number 'agree'"):
-        tell(ours, {"parameters": record})
+        result_text(ours, {"parameters": record})
     with pytest.raises(CharmError, match="there is no record parameters"):
-        tell(ours, {})
+        result_text(ours, {})
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"what": ""}, "are text"),
         ({"date": "yesterday"}, "yesterday is not a date"),
@@ -205,9 +205,9 @@ def test_numbers_are_told_with_their_spread(tmp_path: Path) -> None:
         ({"extra": 1}, r"a record has the fields what, command.* see extra"),
     ],
 )
-def test_records_that_are_none(tmp_path: Path, change: dict[str, Any], told: str) -> None:
+def test_records_that_are_none(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     path = tmp_path / "r.json"
     path.write_text(json.dumps({**GOOD, **change}))
-    with pytest.raises(CharmError, match=told) as refused:
+    with pytest.raises(CharmError, match=message) as refused:
         read_record(path)
     assert re.match(r".*r\.json: ", str(refused.value))

@@ -124,7 +124,7 @@ os.replace(result + ".pending", result)
 
 @pytest.fixture
 def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """Processes that behave as told instead of training; those that end well leave a result."""
+    """Processes that behave as specified instead of training; those that end well leave a result."""
     behaviours: dict[str, str] = {}
     state = tmp_path / "state"
     state.mkdir()
@@ -145,8 +145,8 @@ def test_failures_do_not_stop_the_others(shelf: Shelf, stand_in: dict[str, str])
     stand_in["table"] = "broken"
     said: list[str] = []
     failed = run_here([MissingRun(TABLE, 0), MissingRun(COSE, 0)], shelf, "cpu", 2, said.append)
-    (told,) = failed
-    assert told.startswith("train.table seed 0: there is no data here (see ")
+    (message,) = failed
+    assert message.startswith("train.table seed 0: there is no data here (see ")
     assert any(
         line.startswith("train.cose seed 0: finished in 2 s: pass@1 1.00, pass@2 2.00") for line in said
     )
@@ -156,7 +156,7 @@ def test_out_of_memory_is_tried_again_with_fewer_at_once(shelf: Shelf, stand_in:
     stand_in["table"] = "memory"
     said: list[str] = []
     assert run_here([MissingRun(TABLE, 0), MissingRun(COSE, 0)], shelf, "cpu", 2, said.append) == []
-    assert "train.table seed 0: out of memory beside others; tried again with at most 1 at once" in said
+    assert "train.table seed 0: out of memory while others ran; tried again with at most 1 at once" in said
     started = (shelf.out / "state" / "started").read_text().split()
     assert started.count("table0") == 2
 
@@ -187,9 +187,9 @@ def test_a_kill_leaves_checkpoints_and_the_same_command_continues(tmp_path: Path
     while time.monotonic() < end and not (folder / "metrics.jsonl").is_file():
         time.sleep(0.2)
     process.send_signal(signal.SIGTERM)
-    _, told = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "0 of 1 runs are finished; the same command continues" in told
+    assert "0 of 1 runs are finished; the same command continues" in message
     (saved,) = (folder / "checkpoints").glob("step_*")
     shelf = Shelf(tmp_path, "cpu")
     step = int(saved.name.removeprefix("step_"))
@@ -344,7 +344,7 @@ def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["tab:nothing"], "the paper has no table or figure 'tab:nothing'"),
         (
@@ -358,7 +358,7 @@ def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
 )
 def test_bad_input_is_one_sentence(
     words: list[str],
-    told: str,
+    message: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -368,7 +368,7 @@ def test_bad_input_is_one_sentence(
         main(["reproduce", *words, "--out", str(tmp_path)])
     assert ended.value.code == 2
     (line,) = capsys.readouterr().err.strip().splitlines()
-    assert told in line
+    assert message in line
 
 
 def test_dry_run_commands_do_the_same_by_hand(shelf: Shelf) -> None:
@@ -412,12 +412,12 @@ def test_slurm_gets_an_array_and_results_are_collected(shelf: Shelf, monkeypatch
     fake.helpers = SimpleNamespace(DelayedSubmission=lambda job: ("again", job))  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "submitit", fake)
     plan = Reproduction.of([LABEL], "smoke", 1, ["cose"], shelf.out, None)
-    told = plan.submit("cpu", 5, ["slurm_partition=gpu", "timeout_min=60"])
+    message = plan.submit("cpu", 5, ["slurm_partition=gpu", "timeout_min=60"])
     executor = Executor.made[-1]
     assert executor.parameters["slurm_array_parallelism"] == 5
     assert executor.parameters["slurm_partition"] == "gpu"
     assert executor.parameters["timeout_min"] == 60
-    assert told.startswith("1 runs submitted as 17_0 to 17_0;")
+    assert message.startswith("1 runs submitted as 17_0 to 17_0;")
     assert shelf.read(COSE, 0) is not None
     (job,) = executor.jobs
     assert job.checkpoint() == ("again", job)

@@ -133,7 +133,7 @@ def test_it_is_torchs_post_norm_transformer_with_masked_keys(base: ReasonerConfi
 
 
 def test_rotary_positions_are_rows_and_columns_of_patches() -> None:
-    """Scores depend on how far apart two patches lie along each axis, and on nothing else."""
+    """Scores depend only on the distance between two patches along each axis."""
     turn = rotation(PATCHES, 1, "2d", 10000.0, 8, torch.device("cpu"))
     q, k = torch.randn(2, 8, generator=torch.Generator().manual_seed(0))
 

@@ -241,7 +241,7 @@ def test_the_film_steps(report: Path, page: Page) -> None:
     assert frame() == steps[0]  # from the beginning
     film.get_by_role("button", name="play").click()
     film.get_by_text("step 4 of 4").wait_for()
-    film.get_by_role("button", name="play").wait_for()  # it has stopped by itself
+    film.get_by_role("button", name="play").wait_for()  # it has stopped at the end
     assert frame() == steps[3]
     seen = []
     for _ in range(4):  # the last one stays at the beginning

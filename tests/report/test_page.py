@@ -140,7 +140,7 @@ class Reader(HTMLParser):
         self.elements.append((tag, dict(attrs)))
 
     def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag  # everything is closed in its place
+        assert self.open.pop() == tag  # every tag is closed where it belongs
 
     def handle_data(self, data: str) -> None:
         if self.open[-1:] == ["script"]:

@@ -119,7 +119,7 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path) -> None:
         with pytest.raises(CharmError, match=r"rank_0\.npz: the votes file is damaged or cut short"):
             read_votes(path)
     told = 0
-    for _ in range(400):  # one byte flipped: either told, or in a place that holds nothing of ours
+    for _ in range(400):  # one byte flipped: either reported, or in a place that is not ours
         bad = bytearray(good)
         bad[rng.integers(len(good))] ^= int(rng.integers(1, 256))
         path.write_bytes(bad)

@@ -60,7 +60,7 @@ def test_a_sound_package_passes(root: Path) -> None:
 
 
 def test_1_verify_must_reproduce_the_official_pairs(root: Path) -> None:
-    # Both functions are wrong in the same way, so that only the official pairs tell.
+    # Both functions are wrong in the same way, so that only the official pairs reveal it.
     source = (
         spoiled(", ::-1]", "]")
         .replace("[np.fliplr(block)] * 3", "plain")
@@ -115,7 +115,7 @@ def test_2_a_cap_must_be_the_true_one(root: Path) -> None:
 
 
 def root_of(root: Path, name: object) -> Path:
-    """A root of its own: packages are loaded once for each path."""
+    """A separate root, because packages are loaded once per path."""
     folder = root / str(name)
     (folder / "tasks").mkdir(parents=True)
     shutil.copy(root / "ids.txt", folder)

@@ -163,7 +163,7 @@ def test_only_what_changed_packages_made_is_made_again(root: Path, tmp_path: Pat
     before = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root).manifest.tasks
     package = root / "tasks" / f"{TASK}.py"
     package.write_text(package.read_text() + "\n# changed\n")
-    # Pairs of a package that is not asked for now do not stay if it has changed: nobody knows what they are.
+    # Pairs of a package that is not asked for now do not stay if it has changed: it is unknown what they are.
     assert list(build_rearc2(folder, [OTHER], pairs=5, root=root).manifest.tasks) == [OTHER]
     after = build_rearc2(folder, [TASK, OTHER], pairs=5, root=root)
     assert after.built == 1

@@ -67,7 +67,7 @@ def test_common_view_against_trying_every_view() -> None:
     found = 0
     for _ in range(400):
         first = [random_pair(rng, 3, 1, 2) for _ in range(2)]
-        # Half the time: the same pairs, each under a view of its own, which need not be a common one.
+        # Half the time: the same pairs, each under its own view, which need not be a common one.
         second = [random_pair(rng, 3, 1, 2) for _ in range(2)]
         if rng.random() < 0.5:
             choices = rng.integers(len(SMALL_VIEWS), size=2)

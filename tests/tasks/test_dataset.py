@@ -103,7 +103,7 @@ def test_held_out_outputs_cannot_be_reached(config: DataConfig) -> None:
 
 
 def test_tasks_are_blinded_as_they_are_loaded_and_again_as_they_are_assembled(config: DataConfig) -> None:
-    """A task made in memory may hold its answer: here it would tell eight views of each recolouring apart."""
+    """A task made in memory may contain its answer: here it would distinguish eight views of each recolouring."""
     assert all(pair.output is None for task in load_tasks(config).evaluate for pair in task.test)
     square, uneven = np.ones((3, 3), np.uint8), np.array([[1, 1, 0], [0, 0, 0]], np.uint8)
     task = Task("t", (Pair(square, square),), (Pair(square, uneven),))
@@ -210,12 +210,12 @@ def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig)
     command = f"`charm data rearc --data {config.data}`"
 
     def lacking(found: Manifest) -> str:
-        """What is refused, and told if partial data are wanted."""
+        """What is refused, and reported if partial data is allowed."""
         write_manifest(folder, found)
         with pytest.raises(CharmError) as refused:
             load_dataset(replace(config, synthetic=("rearc",)))
-        (told,) = load_dataset(replace(config, synthetic=("rearc",), partial=True)).manifest["partial"]
-        assert str(refused.value).startswith(f"{config.data}/{told}; ")
+        (message,) = load_dataset(replace(config, synthetic=("rearc",), partial=True)).manifest["partial"]
+        assert str(refused.value).startswith(f"{config.data}/{message}; ")
         assert str(refused.value).endswith(", or pass --data.partial to train on what is there")
         return str(refused.value)
 
@@ -336,7 +336,7 @@ def test_synthetic_pairs_stand_under_rows_of_their_own_puzzle(config: DataConfig
         found = entries(data)
         for name, pairs in made.items():
             generated = {(pair, row) for pair, row in found[name] if pair >= first}
-            codes = draw_views(Task(name, tuple(pairs[:8]), ()), 5, seed + 1)  # eight pairs tell views apart
+            codes = draw_views(Task(name, tuple(pairs[:8]), ()), 5, seed + 1)  # eight pairs distinguish views
             rows = data.instances.rows(name)[:5] if style == "shared" else data.instances.add(name, codes)
             assert {row for _, row in generated} == set(rows.tolist())
             assert [data.bank.pair(pair) for pair in sorted({pair for pair, _ in generated})] == pairs
@@ -381,7 +381,7 @@ def test_a_stream_follows_its_seed_or_that_of_the_data(config: DataConfig) -> No
 
 
 def test_balanced_pairs_come_up_equally_often(config: DataConfig) -> None:
-    black = {"input": [[0, 0]], "output": [[0, 0, 0]]}  # two distinct views: as it is, and turned
+    black = {"input": [[0, 0]], "output": [[0, 0, 0]]}  # two distinct views: unchanged, and turned
     Path(config.train[0], "few.json").write_text(json.dumps({"train": [black], "test": [black]}))
 
     def entries(balanced: bool) -> dict[str, float]:

@@ -22,7 +22,7 @@ from tests.toy import write_toy_tasks
 
 
 def slow_place(grid: np.ndarray, side: int, top: int, left: int, scale: int, is_output: bool) -> np.ndarray:
-    """Token by token: what lies at (r, c) of the canvas."""
+    """Token by token: what is at (r, c) of the canvas."""
     large = side > 30
     height, width = scale * grid.shape[0], scale * grid.shape[1]
     tokens = np.zeros((side, side), np.uint8)

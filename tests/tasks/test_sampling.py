@@ -61,7 +61,7 @@ def test_a_restart_at_any_step_continues_identically() -> None:
 
 
 def test_slots_advance_on_their_own() -> None:
-    """A slot that halted twice meets what it would have met later, whatever the others do."""
+    """A slot that halted twice gets what it would have got later, independent of the others."""
     stream = make_stream()
     draw = stream.draw(np.array([5, 2]), np.array([9, 4]))
     assert as_rows(draw) == [as_rows(batch(stream, 9))[5], as_rows(batch(stream, 4))[2]]

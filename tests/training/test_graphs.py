@@ -154,7 +154,7 @@ def test_a_failed_recording_leaves_no_gradients(monkeypatch: pytest.MonkeyPatch)
 def test_nothing_is_collected_during_a_capture(
     error: BaseException | None, collecting: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Garbage that may hold an older graph goes before; collector and stream are as before, whatever happens."""
+    """Garbage that may hold an older graph goes before; collector and stream are always restored."""
     cuda, during = FakeCuda(monkeypatch), []
 
     class Cycle:

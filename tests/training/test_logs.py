@@ -1,4 +1,4 @@
-"""Where metrics go beside metrics.jsonl; tested where the packages that write there are installed."""
+"""Where metrics go in addition to metrics.jsonl; tested if the packages that write there are installed."""
 
 import json
 import sys

@@ -130,7 +130,7 @@ def test_twenty_steps_match_the_stored_curve(tmp_path: Path) -> None:
 
 
 def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> None:
-    """Split into micro-batches, all gradients are the same; rows get those of their own examples."""
+    """Split into micro-batches, all gradients are the same; rows get the gradients of their examples."""
     found = []
     for parts in (1, 4):
         trainer = arc_job(replace(config, accumulate=parts), HERE, quiet)
@@ -147,7 +147,7 @@ def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> N
 
 
 def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
-    """Each slot meets exactly the examples of its own stream, one after the other, until each has halted."""
+    """Each slot takes exactly the examples of its stream, one by one, until each has halted."""
     trainer = arc_job(config, HERE, quiet)
     (slots,) = trainer.slots.values()
     met: list[list[int]] = [[] for _ in range(len(slots))]
@@ -349,7 +349,7 @@ def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(
 
 
 def test_a_run_does_not_go_on_with_other_pairs(config: TrainConfig, tmp_path: Path) -> None:
-    """A demonstration that was mended keeps its rows, so rows alone do not tell."""
+    """A corrected demonstration keeps its rows, so rows alone do not show the change."""
     run, half = tmp_path / "run", replace(config, steps=6)
     train(half, run, HERE, say=quiet)
     task = tmp_path / "tasks" / "toy0.json"

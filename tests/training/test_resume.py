@@ -1,4 +1,4 @@
-"""What a resumed run goes on from: the same examples, the same rows, and nothing of what came later."""
+"""What a resumed run starts from: the same examples, the same rows, and nothing of what came later."""
 
 import json
 import shutil
@@ -43,7 +43,7 @@ def test_two_sizes_resumed_after_any_update_equal_an_uninterrupted_run(
 
 
 def test_a_run_does_not_go_on_with_rows_of_other_views_or_tasks(config: TrainConfig, tmp_path: Path) -> None:
-    """Neither the settings nor the pairs tell these apart, only whose rows they are."""
+    """Neither the settings nor the pairs distinguish these, only the owners of the rows."""
     run = tmp_path / "run"
     train(replace(config, steps=6), run, HERE, say=quiet)
     renamed = write_toy_tasks(tmp_path / "renamed")

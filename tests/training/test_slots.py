@@ -140,7 +140,7 @@ def test_hrm_foresees_the_halt_logit_at_its_last_step_only(tmp_path: Path) -> No
     model = job.model
     with (
         torch.no_grad()
-    ):  # continue is larger, so that it matters which one is foreseen, and nobody halts early
+    ):  # continue is larger, so that it matters which one is foreseen, and no slot halts early
         model.reasoner.halt_bias.copy_(torch.tensor([-1.0, 2.0]))
     (slots,) = job.slots.values()
     previous = slots.state_SBLD

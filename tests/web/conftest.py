@@ -77,7 +77,7 @@ def library(toy_tasks: Path, run: Path, rearc_package: Path) -> Library:
 
 @contextmanager
 def serving(library: Library) -> Iterator[Viewer]:
-    """A server at work while the block runs."""
+    """A server that runs during the block."""
     viewer = Viewer(library, device="cpu")
     threading.Thread(target=viewer.serve_forever, daemon=True).start()
     try:

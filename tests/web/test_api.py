@@ -1,4 +1,4 @@
-"""What the pages are told, against the project's own functions."""
+"""The answers to the pages, compared with the project's own functions."""
 
 import json
 from dataclasses import replace
@@ -293,7 +293,7 @@ def test_what_is_opened_is_looked_at_first(
         api.open_library([tmp_path], [], [], tmp_path, said.append)
     with pytest.raises(CharmError, match="neither a saved model nor a run"):
         api.open_library([], [tmp_path], [], tmp_path, said.append)
-    (tmp_path / CONCEPT_ARC).mkdir()  # a download that holds nothing
+    (tmp_path / CONCEPT_ARC).mkdir()  # an empty download
     assert list(api.open_library([], [], [], tmp_path, said.append).sources) == list(ARC_SPLITS)
     assert "files of ConceptARC are missing" in said[0]
     young = write_run(tmp_path / "young", {"steps": 4}, [])

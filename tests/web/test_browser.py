@@ -31,7 +31,7 @@ PLACES = {  # hash -> what is there once the page is
 
 
 def show(page: Page, viewer: Viewer, place: str, awaited: str) -> None:
-    page.goto("about:blank")  # a change of the hash alone would not load the page anew
+    page.goto("about:blank")  # a change of the hash alone would not reload the page
     page.goto(viewer.url + place)
     page.wait_for_selector(awaited)
 

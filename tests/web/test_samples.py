@@ -1,4 +1,4 @@
-"""Drawing pairs in a process of its own."""
+"""Drawing pairs in a separate process."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Solving in a process of its own, against the same solve in this one."""
+"""Solving in a separate process, compared with the same solve in this one."""
 
 import multiprocessing
 import os
@@ -157,7 +157,7 @@ def test_a_worker_does_not_outlive_a_server_that_is_killed(tmp_path: Path) -> No
 
 
 def ends(process: int, seconds: float = 10.0) -> bool:
-    """Whether a process ends by itself in this time. One that does not is killed."""
+    """Whether a process ends within this time. One that does not is killed."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if _gone(process):
@@ -168,7 +168,7 @@ def ends(process: int, seconds: float = 10.0) -> bool:
 
 
 def _gone(process: int) -> bool:
-    """Also of a process that has ended and that nobody has asked about yet."""
+    """Also for a process that has ended and has not been waited for yet."""
     try:
         os.kill(process, 0)
     except ProcessLookupError:
