@@ -55,7 +55,7 @@ class Form:
 class LowRank(Form):
     """LoRA (Hu et al. 2022): each matrix is where it started, plus the product of two thin ones, which learn.
 
-    The thin ones get their gradients from the matrix's by the chain rule, so the model itself does not change. After the
+    The thin ones get their gradients from the matrix's by the chain rule, so the module itself is unchanged. After the
     stage the change remains in the matrix, and the next stage starts another one.
     """
 

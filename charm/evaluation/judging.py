@@ -1,6 +1,6 @@
 """Judging: how likely a writer finds each candidate under many views of its question.
 
-A view that would not have written an answer can still judge how likely it is, at the price of reading it once. Views err
+A view that would not have written an answer can still judge how likely it is, by reading it once. Views err
 in different ways, so the candidate that all of them find likely is right more often than the one most of them wrote.
 
     K  candidates      J  views of a question that judge
