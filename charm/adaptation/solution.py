@@ -42,7 +42,7 @@ class Solution:
     @property
     def doubt(self) -> str:
         """A sentence for answers that are probably wrong because the demonstrations were not learned; "" otherwise."""
-        if self.updates and not self.exact_accuracy < LEARNED:  # it is NaN where nobody has counted
+        if self.updates and not self.exact_accuracy < LEARNED:  # it is NaN if it was not counted
             return ""
         exact = f"only {self.exact_accuracy:.0%} exact" if self.updates else "no update was made"
         return f"the demonstrations were not learned ({exact}): probably wrong, try a longer budget"

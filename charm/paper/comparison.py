@@ -100,7 +100,7 @@ class Comparison:
         return sorted(found[table.alone] - others)
 
     def alone_text(self) -> str:
-        """The same in a sentence, beside the paper's number."""
+        """The same in a sentence, with the paper's number."""
         tasks = self.alone()
         if tasks is None:
             return ""

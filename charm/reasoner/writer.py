@@ -130,7 +130,7 @@ def _attend_within(pack: Pack) -> Attend:
             if len(sequence[0]):
                 a, b, c = (part.transpose(0, 1)[None] for part in sequence)
                 mixed.append(F.scaled_dot_product_attention(a, b, c, is_causal=True)[0].transpose(0, 1))
-        return torch.cat([*mixed, padding[2]])  # nobody reads what the padding becomes
+        return torch.cat([*mixed, padding[2]])  # the result for padding is never read
 
     if pack.token_L.is_cuda:
         return fast

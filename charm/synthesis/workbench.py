@@ -185,7 +185,7 @@ class ReArc2:
 class CorrectedReArc2(ReArc2):
     """What a set is built with: official pairs that break the rule come first, corrected.
 
-    The corrections are part of Re-ARC2 alone; the official tasks stay as they are.
+    The corrections are part of Re-ARC2 alone; the official tasks stay unchanged.
     """
 
     def make(self, task: str, index: int) -> Sample | Rejected:

@@ -26,7 +26,7 @@ from charm.tasks.task import Task
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
 SHOWN = 10  # maximum number of candidates per test input
-LEADING = 3  # a candidate that was once among so many is followed from vote to vote
+LEADING = 3  # a candidate that was once among the top 3 is followed from vote to vote
 
 
 @dataclass(eq=False)

@@ -99,7 +99,9 @@ def test_scores_are_those_counted_by_hand(home: Path, capsys: pytest.CaptureFixt
         ('{"answer": ""}', 'expected the fields "id" and "answer"'),
     ],
 )
-def test_bad_answers_are_named(home: Path, capsys: pytest.CaptureFixture[str], line: str, message: str) -> None:
+def test_bad_answers_are_named(
+    home: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
+) -> None:
     exported(home, "--puzzles", "1")
     (home / "answers.jsonl").write_text(line)
     with pytest.raises(SystemExit):

@@ -140,7 +140,9 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
 
 def test_the_page_shows_the_numbers_that_claims_compare() -> None:
     message = paper_of(ROWS["tab:cose-arc1training-ablations"])
-    assert message.startswith("Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; ")
+    assert message.startswith(
+        "Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; "
+    )
     assert paper_of(ROWS["tab:nanochat-d20"]).startswith("bits per byte: Engram x5 0.73002 ± 0.00031; ")
     assert command_of(ROWS["tab:car-gpt"]) == "`charm reproduce tab:car-gpt --size full`"
     assert command_of(ROWS["tab:param-arc1-exact"]) == "`charm params --paper`"
@@ -153,7 +155,7 @@ def test_every_row_is_runs_or_a_command() -> None:
 
 
 def test_numbers_are_those_of_the_runs(records: dict[str, ResultRecord]) -> None:
-    """What a record tells of its raw runs, computed from them another way."""
+    """A record's summary of its raw runs, computed from them another way."""
     streams = records["continual_gpu"]
 
     def of(memory: str, method: str, scope: str, name: str) -> list[float]:
