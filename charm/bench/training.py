@@ -87,10 +87,9 @@ def _vit_flops(config: ReasonerConfig) -> tuple[int, int]:
     patches, width = PATCHES**2, config.width
     length = 1 + patches
     layer = 2 * length * (4 * width**2 + 2 * width * config.inner_width) + 4 * length**2 * width
-    symbols = PATCH**2 * config.vocab
-    ends = 2 * 2 * patches * symbols * width  # into patches, and out of them
-    forward = config.recurrences * config.layers * layer + ends
-    return forward, 3 * forward
+    ends = 2 * patches * PATCH**2 * config.vocab * width  # into patches, and as much out of them
+    forward = config.recurrences * config.layers * layer + 2 * ends
+    return forward, 3 * forward - ends  # what symbols there are has no gradient
 
 
 def measure_training(

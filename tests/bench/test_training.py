@@ -10,7 +10,8 @@ from torch.utils.flop_counter import FlopCounterMode
 from charm.bench.training import flops, measure_training, seconds_each
 from charm.devices import Place
 from charm.reasoner.backbone import Reasoner
-from charm.reasoner.config import ReasonerConfig, hrm, trm
+from charm.reasoner.config import ReasonerConfig, hrm, loopvit, trm, varc
+from charm.reasoner.vit import Vit
 
 SMALL = {"width": 32, "heads": 2, "layers": 2, "prefix": 3, "inner_multiple": 16, "compute_dtype": "float32"}
 
@@ -34,6 +35,25 @@ def test_flops_are_those_that_torch_counts(base: ReasonerConfig) -> None:
     forward, training = flops(config, side)
     assert count(training=False) == batch * forward
     assert count(training=True) == batch * training
+
+
+@pytest.mark.parametrize("base", [varc(), loopvit()])
+def test_flops_of_a_vit_are_those_that_torch_counts(base: ReasonerConfig) -> None:
+    """Beside a part that does not depend on the batch: the vectors of all symbols at all places of a patch."""
+    small = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}
+    vit = Vit(replace(base, **small, dropout=0.0))
+
+    def count(batch: int, training: bool) -> int:
+        tokens, task = torch.full((batch, 64**2), 3), torch.randn(batch, 16, requires_grad=training)
+        with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH):
+            with torch.set_grad_enabled(training):
+                _, logits, _ = vit(vit.initial_state(batch, 64**2), tokens, task, 64)
+            if training:
+                logits.sum().backward()
+        return counter.get_total_flops()
+
+    counted = [count(2, training) - count(1, training) for training in (False, True)]
+    assert counted == list(flops(vit.config, 64))
 
 
 def test_the_paper_size() -> None:
