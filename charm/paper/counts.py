@@ -13,19 +13,17 @@ from typing import Any, Literal
 
 from charm.accounting import Accounting, Size, account, account_car, accounting_table, drawn_size
 from charm.adaptation.streams import load_stream
-from charm.arc.presets import preset
-from charm.automata.keys import CarMemory, CarSizes
+from charm.automata.keys import CarSizes
+from charm.automata.run import CarConfig
 from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
-from charm.model import ModelConfig
+from charm.paper.variants import VARIANTS
 from charm.progress import status
-from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
 from charm.tables import Table
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
-from charm.tasks.keys import MemoryConfig
 from charm.training.config import TrainConfig
 
 Count = int | Fraction  # a mean over tasks is a fraction
@@ -218,48 +216,47 @@ Model = Callable[[Size], Accounting]
 Read = Callable[[Accounting], Count]
 
 
-def _arc(reasoner: ReasonerConfig | None = None, **memory: Any) -> Model:
-    config = ModelConfig(reasoner or charm(), MemoryConfig(**memory))
-    return lambda size: account(config, *size)
+def _variant(key: str) -> Model:
+    """The model of one of the paper's runs, as `charm reproduce` trains it; CAR's rules and horizons never change."""
+    variant = VARIANTS[key]
+
+    def count(size: Size) -> Accounting:
+        config = variant.full()
+        if isinstance(config, CarConfig):
+            sizes = CarSizes(1500, 4, combinations=size.puzzles, rows=size.rows)
+            return account_car(config.model, sizes)
+        return account(config.model, *size)
+
+    return count
 
 
-def _preset(name: str) -> Model:
-    return lambda size: account(preset(name).model, *size)
-
-
-def _car(**memory: Any) -> Model:
-    """CAR's model; its 1,500 rules and 4 horizons are the same in both splits."""
-    config = ModelConfig(car(), CarMemory(**memory))
-    return lambda size: account_car(config, CarSizes(1500, 4, combinations=size.puzzles, rows=size.rows))
-
-
-FULL_TABLE = _arc(design="table", rank=512)
-RANK_32_TABLE = _arc(design="table", rank=32)
-COMPOSITION = _arc(rank=0)
-COSE = _arc(rank=32)
-GATED = _arc(rank=32, gate=True)
-COSE_512 = _arc(rank=512)
-URM = _arc(ReasonerConfig(prefix=1, halt_outputs=2), design="table", rank=512)
-TRM = _arc(trm(), design="table", rank=512)
-HRM = _arc(hrm(), design="table", rank=512)
+FULL_TABLE = _variant("arc1.table")
+RANK_32_TABLE = _variant("arc1.table-r32")
+COMPOSITION = _variant("arc1.composition")
+COSE = _variant("arc1.cose")
+GATED = _variant("arc1.cose-gated")
+COSE_512 = _variant("arc1.cose-r512")
+URM = _variant("systems.urm-arc1")
+TRM = _variant("systems.trm-arc1")
+HRM = _variant("systems.hrm-arc1")
 
 CAR = {
-    "full table": _car(key="rule-horizon", design="table", rank=256),
-    "low-rank table": _car(key="rule-horizon", design="table", rank=16),
-    "two-factor composition": _car(key="rule-horizon", rank=0),
-    "two-factor CoSE": _car(key="rule-horizon", rank=16),
-    "three-factor composition": _car(key="rule+horizon", rank=0),
-    "three-factor CoSE": _car(key="rule+horizon", rank=16),
+    "full table": _variant("car-280k.full-table"),
+    "low-rank table": _variant("car-280k.low-rank"),
+    "two-factor composition": _variant("car-280k.two-factor"),
+    "two-factor CoSE": _variant("car-280k.two-factor-cose"),
+    "three-factor composition": _variant("car-280k.three-factor"),
+    "three-factor CoSE": _variant("car-280k.three-factor-cose"),
 }
 
 STREAM_MODELS = {
-    "CoSE (r=0, t=32)": _preset("cl-cose-r0-t32"),
-    "CoSE (r=0)": _preset("cl-cose-r0"),
-    "CoSE (r=32, t=32)": _preset("cl-cose-r32-t32"),
-    "CoSE (r=32)": _preset("cl-cose-r32"),
-    "CoSE (r=512)": _preset("cl-cose-r512"),
-    "Table (r=32)": _preset("cl-table-r32"),
-    "Table (r=512)": _preset("cl-table-r512"),
+    "CoSE (r=0, t=32)": _variant("bases.cose-r0-t32"),
+    "CoSE (r=0)": _variant("bases.cose-r0"),
+    "CoSE (r=32, t=32)": _variant("bases.cose-r32-t32"),
+    "CoSE (r=32)": _variant("bases.cose-r32"),
+    "CoSE (r=512)": _variant("bases.cose-r512"),
+    "Table (r=32)": _variant("bases.table-r32"),
+    "Table (r=512)": _variant("bases.table-r512"),
 }
 
 # A line of a table: label, data, model, and what the paper prints in each column.
@@ -315,17 +312,17 @@ def _amortized(model: Accounting) -> Count:
     return Fraction(model.reasoner + model.memory, model.size.puzzles)
 
 
-def _scaling(label: str, printed: Mapping[int, str], runs: Iterable[tuple[int, int, int]]) -> PaperTable:
-    """Backbones of U layers; R and the layer-level horizon are in the label only, as they change no count."""
+def _scaling(label: str, printed: Mapping[int, str], runs: Mapping[str, tuple[int, int, int]]) -> PaperTable:
+    """Backbones of U layers by variant; R and the layer-level horizon change no count."""
     claims = [
         _claim(
             f"U={unique} R={recurrences} H={horizon}",
             printed[unique],
             ARC1,
-            _arc(ReasonerConfig(layers=unique, ffn="swiglu"), design="table", rank=512),
+            _variant(key),
             lambda model: model.backbone,
         )
-        for unique, recurrences, horizon in runs
+        for key, (unique, recurrences, horizon) in runs.items()
     ]
     reading = "Backbones alone, with plain SwiGLU: a depthwise convolution would make the four layers 13.7M."
     return PaperTable(label, reading, claims)
@@ -333,7 +330,10 @@ def _scaling(label: str, printed: Mapping[int, str], runs: Iterable[tuple[int, i
 
 @cache
 def _language(preset: str) -> Mapping[str, int]:
-    config = lm_preset(preset)
+    key = f"text.{preset.removeprefix('lm-')}"
+    config = (
+        VARIANTS[key].full() if key in VARIANTS else lm_preset(preset)
+    )  # d20 alone is no run of the paper
     return components(config.gpt, config.ngram)
 
 
@@ -484,9 +484,23 @@ PAPER = (
             _claim("task table on ARC-AGI-2", "610M", ARC2, FULL_TABLE, lambda m: m.memory),
         ],
     ),
-    _scaling("scaling", SCALING, [(u, depth // u, depth // 2) for depth, us in ISO_FLOP.items() for u in us]),
     _scaling(
-        "scaling-tbptt", SCALING, [(u, 24 // u, h) for u, horizons in HORIZONS.items() for h in horizons]
+        "scaling",
+        SCALING,
+        {
+            f"sweep.L{depth}-U{unique}": (unique, depth // unique, depth // 2)
+            for depth, every in ISO_FLOP.items()
+            for unique in every
+        },
+    ),
+    _scaling(
+        "scaling-tbptt",
+        SCALING,
+        {
+            f"sweep.U{unique}-H{layers}": (unique, 24 // unique, layers)
+            for unique, every in HORIZONS.items()
+            for layers in every
+        },
     ),
     _table(
         "car-single-horizon",

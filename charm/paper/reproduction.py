@@ -17,6 +17,7 @@ from charm.paper.costs import Speed, hours
 from charm.paper.plans import Reproduction
 from charm.paper.printed import PRINTED
 from charm.paper.records import ResultRecord, read_records
+from charm.paper.sizes import GROUPS, Setting
 from charm.paper.tables import SECTIONS, Ours, Row
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
@@ -67,6 +68,16 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         f"{run} of {every} rows have a run or a check of ours; none of the training runs is at full size.",
         "",
     ]
+    lines += [
+        "### The smaller sizes",
+        "",
+        "| group | size | setting | minutes for a run, about |",
+        "|---|---|---|---|",
+    ]
+    for size, setting, groups in _settings():
+        where = "one H200" if size == "small" else "two CPU cores"
+        lines.append(f"| {', '.join(groups)} | {size} | {setting.about} | {setting.minutes:g}, {where} |")
+    lines += ["", "Minutes are planned, not measured, except where a record below has them.", ""]
     lines += ["### What was run here", "", "| record | what and how large | command | where, when | seeds |"]
     lines.append("|---|---|---|---|---|")
     for name, record in records.items():
@@ -80,6 +91,17 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join([*lines, ""])
+
+
+def _settings() -> list[tuple[str, Setting, list[str]]]:
+    """Size, setting and the groups of variants that have it."""
+    found: dict[tuple[str, str], tuple[str, Setting, list[str]]] = {}
+    for group, settings in GROUPS.items():
+        for size in ("cpu", "small"):
+            if size in settings:
+                one = settings[size]
+                found.setdefault((size, one.about), (size, one, []))[2].append(group)
+    return list(found.values())
 
 
 def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
