@@ -44,12 +44,12 @@ def solve(
     resume: Switch = False,
     json: Switch = False,
 ) -> None:
-    """Answer tasks: grow the memory by their rows, learn their demonstrations with them, vote over views.
+    """Answer tasks: add rows for them to the memory, learn their demonstrations, vote over views.
 
-    The budget is shared out to the tasks, and updates and views are cut to fit it. The submission is rewritten with
-    every better answer, so there is one whenever the command is stopped. All accelerators of the machine work at once
-    on several tasks. Shared weights that learn are put back after each task. A task that fails is tried once more in a
-    fresh process, then named in the end; the others are not harmed.
+    The budget is divided among the tasks, and the numbers of updates and views are chosen to fit it. The submission is
+    rewritten with every better answer, so it is complete whenever the command is stopped. Several tasks run at once on
+    all accelerators of the machine. Shared weights that learn are restored after each task. A task that fails is tried
+    once more in a fresh process, then named at the end; the others are not affected.
 
     Example: charm solve task.json --budget 5m
 
@@ -60,17 +60,17 @@ def solve(
         checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
         mode: memory (a task's rows), composition (the memory's shared weights, too), full (all) or memory-then-full.
         budget: time for everything, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
-        steps: updates at most.
-        views: views of each task that vote, at most.
+        steps: maximum number of updates.
+        views: maximum number of views per task that vote.
         batch: examples in an update.
         halt_weight: weight of the halting loss while learning.
-        seed: decides the order of examples.
+        seed: seed for the order of examples.
         together: tasks that a writer learns together in one copy of the weights; 0 is all that a device has.
         writer: how a writer learns.
-        device: cuda, xpu, mps, cpu, or the best there is; cuda:1 is that one alone.
-        out: where the submission goes.
-        choose: only so many of the tasks, chosen by a hash of their ids; 0 is all.
-        largest: only tasks whose grids have sides of at most so many cells; 0 is all.
+        device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
+        out: file to write the submission to.
+        choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
+        largest: only tasks whose grids have sides of at most this many cells; 0 for all.
         score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
         dollars: price of a device for an hour, for the scores.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.

@@ -14,13 +14,13 @@ Rope = Literal["1d", "2d"]
 ComputeType = Literal["bfloat16", "float32"]
 Kernels = Literal["auto", "plain", "fused"]
 
-MOST = 2**16  # of anything that is counted: a configuration from a file must not ask for the whole memory
+MOST = 2**16  # of any size: a configuration from a file must not use up all memory
 MOST_LAYERS = 1024
 
 
 @dataclass(frozen=True)
 class ReasonerConfig:
-    """Everything that decides a reasoner's parameters and its recurrence; the defaults are CHARM's."""
+    """Shape and recurrence of a reasoner; the defaults are CHARM's."""
 
     kind: Recurrence = "urm"
     """The recurrence: "urm" (CHARM's own) repeats one block, "trm" and "hrm" keep two states. A "writer" writes the
@@ -37,7 +37,7 @@ class ReasonerConfig:
     horizon: int = 6
     """H: the last recurrences that carry gradients, 1..R. HRM's is 1 and means its last two applications."""
     horizon_layers: int = 0
-    """The same in layers, so that it can cut through a block, U..U*R; 0 is `horizon` whole blocks. For urm."""
+    """The same in layers, so that it can cut through a block, U..U*R; 0 means `horizon` whole blocks. For urm."""
     inner: int = 1
     """Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1."""
     prefix: int = 16
@@ -48,28 +48,28 @@ class ReasonerConfig:
     expansion: float = 4.0
     """Feed-forward expansion e: the inner width is 2/3 * e * width, rounded up to a multiple."""
     inner_multiple: int = 256
-    """The multiple that feed-forward widths are rounded up to: the family's, too coarse for tiny models."""
+    """Feed-forward widths are rounded up to a multiple of this; the family's value is too coarse for tiny models."""
     rope: Rope = "1d"
-    """Rotary positions along the sequence, or by row and column."""
+    """Rotary positions: along the sequence (1d), or by row and column (2d)."""
     rope_base: float = 10000.0
     """Base of the rotary wavelengths."""
     dropout: float = 0.0
     """Share of activations dropped in training; for writers and vits."""
     placements: int = 1
-    """Random scales and places of its input at which each view votes; a vit's alone."""
+    """Random scales and places of the input at which each view votes; only for vits."""
     halt_outputs: int = 1
     """Outputs of the halt head: 1 (halt), or 2 (halt, continue). Only HRM learns to use the second."""
     vocab: int = 12
     """Tokens: pad, boundary, ten colours."""
     refinement_steps: int = 16
-    """Most refinement (outer) steps an example gets in training, and exactly how many in evaluation."""
+    """Maximum number of refinement (outer) steps per example in training, and the exact number in evaluation."""
     exploration: float = 0.1
     """Probability that a training step imposes a random minimum on the number of refinement steps."""
     compute_dtype: ComputeType = "bfloat16"
     """Type of activations and matrix products; the weights themselves are always float32."""
     kernels: Kernels = "auto"
-    """How blocks are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs, the choice of "auto" for
-    bfloat16 on one. The model is the same."""
+    """How blocks are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs, which "auto" uses for
+    bfloat16 there. The model is the same."""
 
     def __post_init__(self) -> None:
         choices = {

@@ -18,7 +18,7 @@ from charm.reasoner.vit import Vit
 def refine(
     reasoner: Reasoner | Vit, tokens_BT: Tensor, task_BD: Tensor, steps: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yields (token logits [B, T, V], halt logits) after each of `steps` steps; nobody halts early.
+    """Yields (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting.
 
     The last pair is the answer; the ones before make curves and pictures. Cells form a square canvas.
     """

@@ -42,7 +42,7 @@ class DataConfig:
     tasks: tuple[str, ...] = ()
     """Use only the tasks with these ids; none given: all tasks."""
     without: tuple[str, ...] = ()
-    """Tasks with these ids are left out, with their synthetic pairs."""
+    """Skip the tasks with these ids and their synthetic pairs."""
     views: int = 1000
     """Maximum number of views per puzzle, including the original."""
     synthetic_view_count: int = 100
@@ -52,7 +52,7 @@ class DataConfig:
     partial: bool = False
     """Allow incomplete synthetic sets, which are refused otherwise."""
     augment: Literal["random", "pseudo-tasks"] = "random"
-    """Views drawn at random, or VARC's: trained tasks as they are, evaluated ones also under five symmetries with ten
+    """Random views, or VARC's: the original view for trained tasks; for evaluated ones also five symmetries with ten
     colourings each, 51 views in all."""
     evaluate_repeats: int = 2
     """How often the pairs of evaluated tasks are repeated in the index; 0 leaves them to `charm solve`."""

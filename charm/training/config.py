@@ -1,4 +1,4 @@
-"""Everything that decides a training run, in one typed record; also its command line."""
+"""All settings of a training run as one typed record, which is also its command line."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from charm.tasks.keys import MemoryConfig
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """Which optimizer moves which weights, and how fast."""
+    """Which optimizer updates which weights, and how fast."""
 
     dense: Literal["muon", "adamw", "adam-atan2", "urm-muon"] = "muon"
-    """For 2-D dense tensors, the others are AdamW's; "adam-atan2" takes them all, "urm-muon" is URM's own Muon."""
+    """Optimizer of 2-D dense tensors; AdamW updates the others. "adam-atan2" updates all; "urm-muon" is URM's Muon."""
     lr: float = 1e-4
     """Learning rate of all dense weights."""
     weight_decay: float = 0.1
     """Decoupled weight decay of all dense weights."""
     betas: tuple[float, float] = (0.9, 0.95)
-    """AdamW's and Adam-atan2's averages."""
+    """Betas of AdamW and Adam-atan2."""
     momentum: float = 0.95
     """Muon's Nesterov momentum."""
     factors: Literal["muon", "adamw", "rows"] = "muon"
-    """For the memory's factor tables; "rows" is AdamW row by row, with sparse gradients for the puzzle table."""
+    """Optimizer of the memory's factor tables; "rows" is AdamW by row, with sparse gradients for the puzzle table."""
     factor_lr: float = 1e-4
     """Learning rate of the factor tables."""
     factor_weight_decay: float = 0.1
@@ -40,9 +40,9 @@ class OptimizerConfig:
     row_lr: float = 1e-2
     """Learning rate of instance rows."""
     row_weight_decay: float = 0.1
-    """Decoupled weight decay of instance rows that are touched."""
+    """Decoupled weight decay of instance rows that are read."""
     rows: Literal["signsgd", "adamw"] = "signsgd"
-    """For instance rows: SignSGD, or AdamW row by row."""
+    """Optimizer of instance rows: SignSGD, or AdamW row by row."""
     warmup: int = 2000
     """Updates over which all learning rates rise linearly."""
     cooldown: float = 0.0
@@ -50,7 +50,7 @@ class OptimizerConfig:
     decay: Literal["linear", "cosine"] = "linear"
     """How they fall."""
     clip: float = 0.0
-    """Largest norm of the gradient of all dense weights together; 0 is no limit."""
+    """Maximum norm of the gradient of all dense weights together; 0 for no limit."""
     ema: float = 0.999
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 
@@ -73,19 +73,19 @@ SHORT_RUN = OptimizerConfig(
 
 @dataclass(frozen=True)
 class Refinement:
-    """What a refinement step in training needs to know."""
+    """Settings of a refinement step in training."""
 
     kind: Recurrence
     limit: int
-    """Refinement steps of an example at most."""
+    """Maximum number of refinement steps per example."""
     exploration: float
-    """Share of examples that may not halt before a depth drawn for them."""
+    """Share of examples that must not halt before a randomly drawn depth."""
     batch: int
     """Slots over all processes; the loss is a mean over them."""
     halt_weight: float
     """Weight of the halting loss."""
     accumulate: int = 1
-    """Micro-batches an update is split into."""
+    """Number of micro-batches per update."""
 
     @staticmethod
     def of(reasoner: ReasonerConfig, batch: int, halt_weight: float, accumulate: int = 1) -> Refinement:
@@ -115,27 +115,27 @@ class RunConfig(EngineConfig):
     memory: CoSEConfig = field(default_factory=CoSEConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     steps: int = 600_000
-    """Updates in all."""
+    """Number of updates."""
     batch: int = 768
-    """Slots over all processes: examples refined in each update."""
+    """Examples refined per update (slots), over all processes."""
     tokens: int = 32_768
-    """Tokens in each update of a writer, over all processes; it has no slots."""
+    """Tokens per update of a writer, which has no slots, over all processes."""
     focus: float = 0.0
-    """Last share of a writer's updates that learn from the evaluated tasks' demonstrations alone."""
+    """Share of a writer's updates, at the end, that use only the evaluated tasks' demonstrations."""
     accumulate: int = 1
-    """Micro-batches an update is split into, to save memory."""
+    """Number of micro-batches per update, to save memory."""
     halt_weight: float = 0.5
     """Weight of the halting loss."""
     seed: int = 0
-    """Decides the initial weights, the order of examples and the exploration of halting."""
+    """Seed for the initial weights, the order of examples and the exploration of halting."""
     checkpoint_every: int = 10_000
     """Updates between checkpoints."""
     keep_checkpoints: int = 2
-    """Checkpoints kept; 0 keeps all. Votes are kept always."""
+    """Number of checkpoints to keep; 0 keeps all. Votes are always kept."""
     evaluate_every: int = 10_000
-    """Updates between evaluations (a multiple of checkpoint_every); there is one at the end too. 0 is never."""
+    """Updates between evaluations (a multiple of checkpoint_every); there is also one at the end. 0: none."""
     evaluate_views: int = 0
-    """Views of each question in those evaluations; 0 is all."""
+    """Views per question in those evaluations; 0 for all."""
     evaluate_loops: tuple[int, ...] = (16,)
     """Refinement steps after which votes are taken. Scores while training use the first; the others' votes are kept."""
     log_every: int = 50
@@ -143,7 +143,7 @@ class RunConfig(EngineConfig):
     compile: Literal["auto", "on", "off"] = "auto"
     """torch.compile the blocks; auto: on CUDA."""
     graphs: bool = True
-    """Replay updates as CUDA graphs, on one GPU: small canvases and batches would wait for the host otherwise."""
+    """Replay updates as CUDA graphs on one GPU; otherwise small canvases and batches would wait for the host."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -183,7 +183,7 @@ class TrainConfig(RunConfig):
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     data: DataConfig = field(default_factory=DataConfig)
     shard_tables: bool = False
-    """Under torchrun, divide the instance rows among the processes instead of repeating them."""
+    """Under torchrun, shard the instance rows over the processes instead of replicating them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
