@@ -216,7 +216,7 @@ def best(results: Sequence[dict[str, Any]]) -> dict[tuple[str, str, str], dict[s
     return {key: one["trial"] for key, one in chosen.items()}
 
 
-def test_trials(part: str, study: Study, results: Sequence[dict[str, Any]]) -> list[Trial]:
+def trials_for(part: str, study: Study, results: Sequence[dict[str, Any]]) -> list[Trial]:
     found = best(results)
 
     def tuned(memory: str, method: str, scope: Scope) -> Trial:
@@ -367,9 +367,7 @@ def main() -> None:
     began = time.monotonic()
     write_tasks(study, out)
     trials = (
-        sweep_trials(study)
-        if options.part == "sweep"
-        else test_trials(options.part, study, read_results(out))
+        sweep_trials(study) if options.part == "sweep" else trials_for(options.part, study, read_results(out))
     )
     bases = sorted({(trial.memory, trial.base) for trial in trials})
     for memory, base in bases:

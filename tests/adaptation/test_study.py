@@ -1,0 +1,75 @@
+"""What the study of continual learning concludes, from results made by hand."""
+
+from typing import Any
+
+import pytest
+
+from benchmarks.continual_study import (
+    STUDIES,
+    advantage,
+    best,
+    learning_forgetting,
+    sweep_trials,
+    trials_for,
+)
+
+
+def result(memory: str, acc: float, old: float = 0.5, final: Any = (), **trial: Any) -> dict[str, Any]:
+    settings = {"part": "sweep", "method": "memory-only", "scope": "rows", "rate": 1.0, "strength": None}
+    summary = {
+        "ACC": acc,
+        "base ACC": old,
+        "immediate pass@2": acc,
+        "forgetting": 0.1,
+        "base forgetting": 0.5 - old,
+        "memory": f"{memory} (r=1)",
+    }
+    return {"trial": {**settings, "memory": memory, **trial}, "summary": summary, "final": dict(final)}
+
+
+def test_the_advantage_by_hand() -> None:
+    """Differences of 10, 20 and 30 points: mean 20, deviation 10, t of two degrees of freedom 4.3027."""
+    results = []
+    for order, gap in enumerate((0.1, 0.2, 0.3)):
+        results += [
+            result("cose", 0.4 + gap, part="orders", order=order, base=0, final={"a": 1.0, "b": 0.0}),
+            result("table", 0.4, part="orders", order=order, base=0, final={"a": 0.5, "b": 0.0}),
+        ]
+    difference, by_tasks = advantage(results)
+    assert difference is not None
+    assert by_tasks is not None
+    assert difference.seeds == 3
+    assert difference.mean == pytest.approx(20)
+    assert difference.half_width == pytest.approx(4.3027 * 10 / 3**0.5, rel=1e-4)
+    assert by_tasks == (0.0, 50.0)  # one task differs by 50 points, the other not at all
+    assert advantage([]) == (None, None)
+
+
+def test_settings_are_chosen_by_new_and_old_tasks_together() -> None:
+    results = [
+        result("cose", 0.4, 0.1, method="naive", scope="full", rate=2.0),
+        result("cose", 0.3, 0.4, method="naive", scope="full", rate=0.5),
+        result("cose", 0.2, rate=0.25),
+    ]
+    chosen = best(results)
+    assert chosen["cose", "naive", "full"]["rate"] == 0.5
+    assert chosen["cose", "memory-only", "rows"]["rate"] == 0.25
+    trials = trials_for("orders", STUDIES["small"], results)
+    assert len(trials) == 5 * 2 * 2
+    assert {(one.memory, one.rate) for one in trials} == {("cose", 0.25), ("table", 1.0)}
+    assert len({one.name for one in trials}) == len(trials)
+    others = trials_for("methods", STUDIES["small"], results)
+    assert {one.rate for one in others if (one.method, one.scope) == ("naive", "full")} == {0.5}
+
+
+def test_every_method_has_a_curve_and_no_two_trials_a_name() -> None:
+    trials = sweep_trials(STUDIES["small"])
+    assert len({one.name for one in trials}) == len(trials)
+    assert {one.method for one in trials} == {
+        *("memory-only", "naive", "l2sp", "ewc", "rehearsal", "replay", "lora", "sparse")
+    }
+    panels = learning_forgetting([result("cose", 0.3, 0.4), result("table", 0.2, 0.5)])
+    assert list(panels) == ["the stream", "the base's tasks"]
+    assert [(point.x, point.mean) for point in panels["the base's tasks"]["cose memory-only"]] == [
+        (pytest.approx(10), 30)
+    ]
