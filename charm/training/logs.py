@@ -79,7 +79,7 @@ class Logs:
         if not self.enabled:
             yield
             return
-        with bar(total=steps, done=step, stays=True) as self._bar:
+        with bar(total=steps, done=step, stays=step < steps) as self._bar:  # a finished run leaves no line behind
             yield
         self._bar = None
 

@@ -98,7 +98,7 @@ function resultOf(status) {
     const exact = status.exact === null ? "" : ", " + percent(status.exact) + " of the demonstrations exact";
     parts.push(element("p", plural(status.views, "view") + " have voted after " + plural(status.updates, "update") +
       exact + ".", "soft"));
-    if (status.doubt && status.state !== "working") parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
+    if (status.doubt && !status.known && status.state !== "working") parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
     status.tests.forEach((ranked, n) => {
       const grids = element("div", "", "grids");
       parts.push(element("h3", status.tests.length > 1 ? "Test " + (n + 1) : "Test"), grids);
