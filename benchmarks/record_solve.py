@@ -68,9 +68,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/solving.gif"))
     options = parser.parse_args()
     frames = record(options.run, options.task, options.budget)
-    colors = frames[-1].quantize(64)
+    shown = Image.new(
+        "RGB", (SIZE["width"], 3 * SIZE["height"])
+    )  # colours of the beginning, the middle and the end
+    for number, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
+        shown.paste(frame, (0, number * SIZE["height"]))
+    colors = shown.quantize(96)
     small = [frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in frames]
-    milliseconds = [2500, *([350] * (len(small) - 2)), 5000]
+    milliseconds = [2500, *([9000 // len(small)] * (len(small) - 2)), 5000]
     small[0].save(
         options.out, save_all=True, append_images=small[1:], duration=milliseconds, loop=0, optimize=True
     )

@@ -79,7 +79,8 @@ class Logs:
         if not self.enabled:
             yield
             return
-        with bar(total=steps, done=step, stays=step < steps) as self._bar:  # a finished run leaves no line behind
+        # A run that has nothing left to do leaves no line behind.
+        with bar(total=steps, done=step, stays=step < steps) as self._bar:
             yield
         self._bar = None
 
