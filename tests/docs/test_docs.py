@@ -452,7 +452,7 @@ def test_options_in_the_text_exist(page: str, options_of: dict[tuple[str, ...], 
     others = "".join(path.read_text() for path in ROOT.glob("benchmarks/*.py"))
     known = set().union(*options_of.values()) | set(OPTION.findall(others))
     wrong = []
-    for span in (part.strip() for span in spans(read(page)) for part in span.split("&&")):
+    for span in (part.strip() for whole in spans(read(page)) for part in whole.split("&&")):
         words = span.split() or [""]
         expected = known
         if words[0] == "charm" and words[1:]:
