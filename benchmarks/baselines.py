@@ -188,7 +188,11 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
             steps = max(2, round(60 * plan.minutes * rate))
             write_atomically(planned, json.dumps({"steps": steps, "updates_per_second": rate}) + "\n")
         config = with_steps(config, json.loads(planned.read_text())["steps"])
-        train(config, folder, here, resume=bool(steps_of(folder)), say=lambda text: print(f"{name}: {text}"))
+        resume = bool(steps_of(folder))
+        engine = train(config, folder, here, resume, say=lambda text: print(f"{name}: {text}"))
+        if engine.step < config.steps:  # a signal came
+            raise SystemExit(f"{name}: stopped in training; the same command continues")
+        del engine
         machine = here.describe()
         _free(here)
     lines = [line for line in read_metrics(folder) if "loss" in line]
