@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from charm.errors import CharmError
+from charm.files import write_atomically
 from charm.paper import runner
 from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.costs import hours
@@ -172,11 +174,49 @@ class Reproduction:
             if told := comparison.alone_text():
                 yield told
 
+    def record(self, folder: Path) -> list[Path]:
+        """Write what is finished as records for the reproduction page, one for each table; returns the files."""
+        written = []
+        for comparison in self.comparisons():
+            label = comparison.table.label
+            found = {key: some for key, some in comparison.results.items() if some}
+            seeds = sorted(set.intersection(*(set(some) for some in found.values()))) if found else []
+            if not seeds:
+                raise CharmError(f"{label}: no seed is finished by all variants; --variants leaves some out")
+            runs = [some[seed] for some in found.values() for seed in seeds]
+            numbers = {
+                f"{line.key} {measure}": [comparison.scores(line, measure)[seed] for seed in seeds]
+                for line in comparison.table.runs
+                for measure in line.paper
+                if line.key in found and set(seeds) <= set(comparison.scores(line, measure))
+            }
+            settings = {line.variant.size(self.shelf.size).about for line in comparison.table.runs}
+            at_once = max(run.get("at_once", 1) for run in runs)
+            path = folder / f"{record_name(label, self.shelf.size)}.json"
+            record = {
+                "what": f"{label}, size {self.shelf.size}",
+                "command": f"charm reproduce {label} --size {self.shelf.size} --seeds {len(seeds)} --jobs {at_once}",
+                "size": "; ".join(sorted(settings)),
+                "machine": ", ".join(sorted({run["machine"] for run in runs})),
+                "date": max(run["date"] for run in runs),
+                "seeds": seeds,
+                "numbers": numbers,
+                "runs": [{name: value for name, value in run.items() if name != "curve"} for run in runs],
+            }
+            write_atomically(path, json.dumps(record, indent=1) + "\n")
+            written.append(path)
+        return written
+
     def draw(self) -> list[Path]:
         """The figures that were asked for, drawn from what is finished."""
         found = {one.table.label: one for one in self.comparisons()}
         folder = self.shelf.out / self.shelf.size / "figures"
         return [path for label in self.figures for path in draw(label, found, folder)]
+
+
+def record_name(label: str, size: SizeName) -> str:
+    """The name of the record that the reproduction page looks for."""
+    return f"{label.removeprefix('tab:')}_{size}"
 
 
 def _tables(labels: Sequence[str]) -> list[str]:

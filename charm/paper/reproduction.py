@@ -14,10 +14,10 @@ from pathlib import Path
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paper.costs import Speed, hours
-from charm.paper.plans import Reproduction
-from charm.paper.printed import PRINTED
+from charm.paper.plans import Reproduction, record_name
+from charm.paper.printed import PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
-from charm.paper.sizes import GROUPS, Setting
+from charm.paper.sizes import GROUPS, SIZE_NAMES, Setting
 from charm.paper.tables import SECTIONS, Ours, Row
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
@@ -62,7 +62,7 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         lines += ["|---|---|---|---|---|---|"]
         lines += [_line(row, records) for row in rows]
         lines.append("")
-    run = sum(bool(row.ours) for rows in SECTIONS.values() for row in rows)
+    run = sum(bool(row.ours or reproduced(row, records)) for rows in SECTIONS.values() for row in rows)
     every = sum(map(len, SECTIONS.values()))
     lines += [
         f"{run} of {every} rows have a run or a check of ours; none of the training runs is at full size.",
@@ -105,10 +105,34 @@ def _settings() -> list[tuple[str, Setting, list[str]]]:
 
 
 def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
-    ours = "; ".join(f"{result_text(one, records)} ({_link(one.record)})" for one in row.ours) or row.instead
-    seeds = "; ".join(dict.fromkeys(_seeds(records[one.record]) for one in row.ours))
-    cells = (row.label, command_of(row), cost_of(row), paper_of(row), ours, seeds)
+    made = {f"{result_text(one, records)} ({_link(one.record)})": one.record for one in row.ours}
+    made |= {f"{text} ({_link(name)})": name for name, text in reproduced(row, records).items()}
+    seeds = "; ".join(dict.fromkeys(_seeds(records[name]) for name in made.values()))
+    cells = (row.label, command_of(row), cost_of(row), paper_of(row), "; ".join(made) or row.instead, seeds)
     return f"| {' | '.join(cells)} |"
+
+
+def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
+    """Name of a record -> its scores, for the records that `charm reproduce --record` wrote of this table."""
+    if row.label not in PRINTED:
+        return {}
+    table, found = PRINTED[row.label], {}
+    measure = _headline(table)
+    for size in SIZE_NAMES:
+        name = record_name(row.label, size)
+        if name in records:
+            record, form = records[name], ".4f" if measure in ("token loss", "bits per byte") else ".1f"
+            told = [
+                f"{line.title} {record.text(f'{line.key} {measure}', form)}"
+                for line in table.runs
+                if f"{line.key} {measure}" in record.numbers
+            ]
+            found[name] = f"size {size}: {_cell('; '.join(told))}"
+    return found
+
+
+def _headline(table: PrintedTable) -> str:
+    return next((one for one in HEADLINES if one in table.measures), table.measures[0])
 
 
 def command_of(row: Row) -> str:
@@ -134,7 +158,7 @@ def paper_of(row: Row) -> str:
     if row.label not in PRINTED:
         return row.paper
     table = PRINTED[row.label]
-    measure = next((one for one in HEADLINES if one in table.measures), table.measures[0])
+    measure = _headline(table)
     keys = {key for claim in table.claims for key in (claim.first, claim.second)}
     lines = [line for line in table.lines if measure in line.paper]
     lines = [line for line in lines if line.key in keys] or lines[:6]

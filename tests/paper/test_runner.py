@@ -22,8 +22,11 @@ from charm.paper import runner
 from charm.paper.comparison import Comparison
 from charm.paper.plans import Reproduction, commands
 from charm.paper.printed import printed_table
+from charm.paper.records import read_records
+from charm.paper.reproduction import reproduced
 from charm.paper.runner import MissingRun, missing, run_here, run_on_slurm
 from charm.paper.shelf import Shelf, identity
+from charm.paper.tables import ROWS
 from charm.paper.variants import VARIANTS
 from charm.paper.work import run_one
 from charm.signals import StoppedEarly, stop_early
@@ -333,6 +336,27 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         main([*words, "--show", "--seeds", "2"])
     assert ended.value.code == 2
     assert "1 of 2 runs are finished; the same command continues without --show" in capsys.readouterr().err
+
+
+def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
+    for key, scores in {"train.table": (10.0, 12.0), "train.cose": (13.0, 15.0)}.items():
+        for seed, score in enumerate(scores):
+            store(shelf, key, seed, pass_2=score, pass_1000=20.0)
+            path = shelf.result_path(VARIANTS[key], seed)
+            more = {"machine": "one GPU", "date": "2026-11-16", "at_once": 8}
+            write_sealed(path, {**read_sealed(path), **more})
+    store(shelf, "train.cose", 2, pass_2=99.0)  # a seed that the other lacks does not count
+    folder = shelf.out / "records"
+    words = ["reproduce", LABEL, "--size", "smoke", "--seeds", "2", "--variants", "table", "cose", "--show"]
+    main([*words, "--out", str(shelf.out), "--record", str(folder)])
+    assert "cose-arc1training-ablations_smoke.json" in capsys.readouterr().out
+    records = read_records(folder)
+    (name,) = records
+    assert records[name].seeds == (0, 1)
+    assert records[name].command == f"charm reproduce {LABEL} --size smoke --seeds 2 --jobs 8"
+    assert reproduced(ROWS[LABEL], records) == {
+        name: "size smoke: Full task table 11.0 ± 1.4; FiLM-concat + residual (r=32) 14.0 ± 1.4"
+    }
 
 
 def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
