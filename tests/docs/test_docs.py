@@ -66,6 +66,7 @@ SMALL = {
     "charm reproduce tab:car": "--size smoke --seeds 1 --variants three-factor --jobs 1",
     "charm reproduce tab:nano": "--size smoke --seeds 1 --variants d12 --jobs 1 --data data",
     "charm reproduce (tab:cose-cl|fig:)": "--size smoke --seeds 1 --variants cose-r32-memory-only-h0 --jobs 1",
+    "charm train --resume": "--device cpu",
     "charm train car-": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
     "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
     "charm train lm-": GPT,
