@@ -5,7 +5,7 @@
     charm.tasks("arc1/evaluation")              # tasks, views and results draw themselves in a notebook
     run = charm.train("quickstart", out="runs/mine")
     charm.evaluate(run, protocol="continual")
-    charm.memory.CoSE                           # the memory, for keys of your own
+    charm.memory.CoSE                           # the memory, for your own keys
 
 Names are imported when they are first used, so that `import charm` loads no torch. docs/api.md explains them.
 """

@@ -1,6 +1,6 @@
-"""Exact parameter accounting: what a model is made of, and how many puzzles and rows its data give it.
+"""Exact parameter counts of a model by component, and of the puzzles and rows of its data.
 
-Counts are taken from modules instantiated on torch's meta device: they have shapes and no memory.
+Counts come from modules on torch's meta device, which have shapes but use no memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from charm.tasks.keys import MemoryConfig, build_memory
 
 
 class Size(NamedTuple):
-    """What a task memory has to hold: P puzzles and M rows."""
+    """Sizes of a task memory: P puzzles and M rows."""
 
     puzzles: int
     rows: int
@@ -67,7 +67,7 @@ class Accounting:
 
     @property
     def composition(self) -> int:
-        """All of the memory but its table: what the paper calls compositional."""
+        """The memory without its table: what the paper calls compositional."""
         return self.factors + self.composer + self.up_projection + self.gate
 
     @property
@@ -76,12 +76,12 @@ class Accounting:
 
     @property
     def private(self) -> int:
-        """What belongs to single puzzles: their vectors and their rows."""
+        """Parameters of single puzzles: their vectors and their rows."""
         return self.puzzles + self.table
 
     @property
     def shared(self) -> int:
-        """The memory's weights that belong to no single puzzle."""
+        """The memory's weights that do not belong to a single puzzle."""
         return self.memory - self.private
 
     @property

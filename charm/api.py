@@ -42,7 +42,7 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
     Arguments:
         model: a run folder (its newest checkpoint), a saved model, "owner/name" on the Hugging Face hub, or None for
             the model that comes with CHARM.
-        device: "cuda", "xpu", "mps", "cpu", or "auto" for the best there is.
+        device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
         revision: branch, tag or commit, for a model on the hub.
     """
     if model is not None and hub.is_hub_name(model):
@@ -66,10 +66,10 @@ def solve(
 
     Arguments:
         task: a Task, the content of an ARC task file, the path of one, or the id of a public task.
-        model: a loaded model, which stays as it is, or anything that `load` takes.
-        budget: seconds for everything.
-        device: "cuda", "xpu", "mps", "cpu", or "auto" for the best there is.
-        options: further fields of `SolveOptions`, such as `views`, `steps`, `mode` or `seed`.
+        model: a loaded model, which is not changed, or anything that `load` accepts.
+        budget: total time in seconds.
+        device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
+        options: other fields of `SolveOptions`, such as `views`, `steps`, `mode` or `seed`.
     """
     if isinstance(task, Mapping):
         task = task_from_json(dict(task), "task", "the task")
@@ -91,7 +91,7 @@ def solve(
 
 
 def _on_disk(model: CharmModel | str | Path | None, folder: Path) -> Path:
-    """Where solvers find a model: a loaded one is saved to `folder`, since they change their copy."""
+    """The path of a model for solvers; a loaded one is saved to `folder` first, since solvers change their copy."""
     if isinstance(model, CharmModel):
         model.save(folder)
         return folder
@@ -112,12 +112,12 @@ def train(
     say: Callable[[str], None] = print,
     **changes: Any,
 ) -> Path:
-    """Train and return the run folder, which `load`, `solve` and `evaluate` take.
+    """Train and return the run folder, which `load`, `solve` and `evaluate` accept.
 
     Arguments:
         config: the name of a preset, such as "quickstart", or a configuration (see `preset`).
-        out: the run folder; "runs/NAME" for a preset if not given.
-        resume: continue from the newest whole checkpoint in the run folder.
+        out: the run folder; by default "runs/NAME" for a preset.
+        resume: continue from the newest intact checkpoint in the run folder.
         say: called with each line of progress.
         changes: fields of the configuration to change, such as `steps=100`.
     """
@@ -138,12 +138,12 @@ def train(
 
 
 def evaluate(run: str | Path, device: str = "auto", **options: Any) -> Evaluated:
-    """Score a run: missing votes are made, all votes are ranked, scores and a submission are written to the run.
+    """Score a run: make missing votes, rank all votes, write scores and a submission to the run folder.
 
     Arguments:
         run: a run folder.
-        device: "cuda", "xpu", "mps", "cpu", or "auto" for the best there is.
-        options: as `charm eval` has them, such as `protocol="continual"`, `views=16`, `loops=(2,)`.
+        device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
+        options: the options of `charm eval`, such as `protocol="continual"`, `views=16`, `loops=(2,)`.
     """
     domain = domain_of(Path(run))
     try:

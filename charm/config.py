@@ -18,7 +18,7 @@ MOST = 1e300  # larger numbers are taken for mistakes
 
 
 def to_json(config: Any) -> Any:
-    """Plain JSON values of a dataclass, nested ones included."""
+    """Plain JSON values of a dataclass, including nested ones."""
     if dataclasses.is_dataclass(config) and not isinstance(config, type):
         return {field.name: to_json(getattr(config, field.name)) for field in dataclasses.fields(config)}
     if isinstance(config, tuple | list):
@@ -31,7 +31,7 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
     if not isinstance(data, dict):
         raise CharmError(f"{where}: expected an object with the fields of {kind.__name__}")
     hints = typing.get_type_hints(kind)
-    # Fields of earlier releases that had one value only may still stand in files.
+    # Files may still contain fields of earlier releases that only had one value.
     retired = getattr(kind, "retired", {})
     data = {name: value for name, value in data.items() if name not in retired or retired[name] != value}
     known = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
@@ -94,7 +94,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if hint is Path and isinstance(value, str):
         return Path(value)
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
-        if not -MOST < value < MOST:  # this is false of NaN, too
+        if not -MOST < value < MOST:  # also catches NaN
             raise CharmError(f"{where}: expected a finite number, got {str(value)[:20]}")
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):

@@ -1,4 +1,4 @@
-"""Where a run computes, and with whom: one process on anything torch supports, or many under torchrun."""
+"""Devices and processes of a run: one process on any device torch supports, or many under torchrun."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Place:
         return self.rank * size, (self.rank + 1) * size
 
     def any(self, flag: bool) -> bool:
-        """Whether the flag is raised in any process; all must ask together."""
+        """Whether the flag is set in any process; all must call this together."""
         if self.world == 1:
             return flag
         raised = torch.tensor(int(flag), device=self.device)
@@ -87,8 +87,8 @@ def place(wanted: str = "auto") -> Iterator[Place]:
     backend = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}.get(device.type)
     if backend is None:
         raise CharmError(f"torch cannot run several processes on {device.type}")
-    # Imported while a group lives, this module keeps it for ever as the default of its functions' arguments:
-    # gloo's threads would then outlive the group and, now and then, abort the interpreter as it ends.
+    # If imported while a group exists, this module keeps it forever as a default argument of its functions:
+    # gloo's threads would then outlive the group and sometimes abort the interpreter at exit.
     importlib.import_module("torch.distributed.nn")
     dist.init_process_group(backend, device_id=device if device.type != "cpu" else None)
     try:
@@ -104,13 +104,13 @@ def _entered(device: torch.device) -> torch.device:
 
 
 def to_device(array: np.ndarray[Any, Any], device: torch.device) -> Tensor:
-    """The array on the device; a GPU copies it when it gets there, without holding up the host."""
+    """The array on the device; a GPU copies it asynchronously, without blocking the host."""
     tensor = torch.from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
 
 def sum_gradients(parameters: Sequence[Tensor]) -> None:
-    """Add up dense gradients over the ranks; the loss is divided by the global batch already."""
+    """Sum dense gradients over the ranks; the loss is already divided by the global batch."""
     if not (dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1):
         return
     pending = []
@@ -126,7 +126,7 @@ def sum_gradients(parameters: Sequence[Tensor]) -> None:
 
 
 def require_finite(tensors: Mapping[str, Tensor]) -> None:
-    """Raise a CharmError for the first tensor that holds NaN or infinity: a diverged model is never saved."""
+    """Raise a CharmError for the first tensor with NaN or infinity: a diverged model is never saved."""
     for name, tensor in tensors.items():
         if not bool(torch.isfinite(tensor).all()):
             raise CharmError(f"training diverged: {name} has values that are not finite")

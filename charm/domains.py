@@ -1,7 +1,7 @@
-"""What there is to learn: every domain is one entry here, and the commands serve all of them alike.
+"""The registry of domains: every domain is one entry here, and all commands work with every domain.
 
-An entry names its functions as "module:function", and they are imported when they are used: `charm train lm-tiny` loads
-nothing of ARC. A program that registers a domain of its own may give the functions themselves (see docs/extend.md).
+An entry names its functions as "module:function", and they are imported on use: `charm train lm-tiny` loads nothing of
+ARC. A program that registers its own domain may give the functions themselves (see docs/extend.md).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Reference = str | Callable[..., Any] | Mapping[str, Any] | type | None
 
 
 class Counted(NamedTuple):
-    """The parameters of a preset: for a program, to look at, and the two numbers of a line."""
+    """The parameters of a preset: as JSON values, as tables, and as the two numbers of a summary line."""
 
     found: dict[str, Any]
     table: Table
@@ -30,7 +30,7 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True)
 class PageOptions:
-    """What a page is asked to show, where the domain has votes."""
+    """What a page shows, for domains with votes."""
 
     protocol: str | None = None
     films: int = 0
@@ -40,33 +40,33 @@ class PageOptions:
 
 @dataclass(frozen=True)
 class NoOptions:
-    """A command that knows no more than whether to print JSON, and on which device to compute."""
+    """A command without options other than --json and --device."""
 
 
 @dataclass(frozen=True)
 class Domain:
-    """All that commands, pages and the viewer know of a domain."""
+    """Everything that commands, pages and the viewer need to know about a domain."""
 
     name: str
-    """As config.json has it."""
+    """Its name in config.json."""
     learns_from: str
     """In words: "this run learned from ..."."""
     prefix: str
-    """The names of its presets begin so; one domain has "" and takes all others."""
+    """The prefix of its presets' names; one domain has "" and gets all others."""
     presets: Reference
     """Name -> a function that returns the configuration."""
     train: Reference
     """(configuration, run folder, place, resume, say) -> the engine that ran."""
     evaluate: Reference
-    """(run folder, options, place) -> scores for a program, and what to look at; None but on the main process."""
+    """(run folder, options, place) -> scores as JSON values, and as a table; None except on the main process."""
     preset: Reference = None
-    """(name) -> the configuration, where names have short forms or errors need more words than a list."""
+    """(name) -> the configuration, if names have short forms or errors need more than a list."""
     evaluate_options: Reference = NoOptions
     """The flags of `charm eval` as a dataclass."""
     count: Reference = None
     """(name, configuration, whether to draw our own views, data folder) -> Counted."""
     bench: Reference = None
-    """(names, options, place) -> speeds for a program and what there is to look at."""
+    """(names, options, place) -> speeds as JSON values, and as tables."""
     bench_options: Reference = NoOptions
     """The flags of `charm bench` as a dataclass."""
     curves: Reference = None
@@ -78,12 +78,12 @@ class Domain:
     page: Reference = "charm.report.plain:write_plain_page"
     """(run folders, file, options) -> the file: the page of one run, or of several side by side."""
     headline: Reference = None
-    """(run folder) -> step and scores of the newest evaluation, where metrics.jsonl does not have the best ones."""
+    """(run folder) -> step and scores of the newest evaluation, if metrics.jsonl does not have the best ones."""
     has_votes: bool = False
     """Whether runs vote on tasks: they can be ranked by a protocol, filmed, and asked to solve a task."""
 
     def get(self, part: str) -> Any:
-        """A part of the entry, imported if it is only named."""
+        """A part of the entry, imported if it is given by name."""
         value = getattr(self, part)
         if not isinstance(value, str):
             return value
@@ -109,7 +109,7 @@ DOMAINS: dict[str, Domain] = {}
 
 
 def register(domain: Domain) -> Domain:
-    """Make a domain known to all commands; a name or a prefix that another one has is an error."""
+    """Register a domain for all commands; the name and the prefix must be new."""
     for other in DOMAINS.values():
         if domain.name == other.name or domain.prefix == other.prefix:
             raise CharmError(f"domain {other.name} ({other.prefix}...) is already registered")
@@ -118,7 +118,7 @@ def register(domain: Domain) -> Domain:
 
 
 def domain_of_preset(name: str) -> Domain:
-    """The domain whose presets begin like this name: the longest beginning that fits."""
+    """The domain of a preset's name: the one with the longest matching prefix."""
     fitting = [domain for domain in DOMAINS.values() if name.startswith(domain.prefix)]
     return max(fitting, key=lambda domain: len(domain.prefix))
 
@@ -138,7 +138,7 @@ def domain_of(run: Path) -> Domain:
 
 
 def _domain_of_older(settings: Mapping[str, Any]) -> str:
-    """Folders that were written before the domain was recorded are known by their fields."""
+    """The domain of a folder from before domains were recorded, by its fields."""
     if "gpt" in settings:
         return "lm"
     data = settings.get("data")

@@ -1,4 +1,4 @@
-"""The one exception a user is meant to read."""
+"""The exception whose message is shown to users."""
 
 
 class CharmError(Exception):

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and that show whether they were damaged since."""
+"""Files that are written whole or not at all, and that show later damage."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ RECORD = "checkpoint.json"  # in the folder of a checkpoint or a saved model: si
 
 
 def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], object]) -> None:
-    """Write the content, or let it write itself, and only then give the file its name.
+    """Write the content to a temporary file, then rename it. The content may be a function that writes.
 
-    A reader, or a kill at any moment, sees the old file or the new one, never a part. Folders are made as needed.
+    After a kill at any moment, readers see the old file or the new one, never a part. Folders are created as needed.
     """
     temporary = path.with_name(f"{path.name}.{_maker()}.tmp")
     try:
@@ -37,7 +37,7 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
     except OSError as error:
         raise CharmError(f"{path} cannot be written ({error.strerror or error})") from error
     finally:
-        with suppress(OSError):  # where not even its folder could be made
+        with suppress(OSError):  # if not even its folder could be created
             temporary.unlink(missing_ok=True)
 
 
@@ -55,7 +55,7 @@ def _maker() -> str:
 
 
 def _is_orphan(name: str) -> bool:
-    """Whether a temporary name is that of a process of this machine that has ended."""
+    """Whether a temporary name belongs to a process of this machine that has ended."""
     found = re.search(rf"{re.escape(socket.gethostname())}-(\d+)\.\w+$", name)
     if found is None:
         return False
@@ -63,7 +63,7 @@ def _is_orphan(name: str) -> bool:
         os.kill(int(found[1]), 0)
     except (ProcessLookupError, OverflowError):
         return True
-    except OSError:  # it is somebody else's
+    except OSError:  # it belongs to another user
         return False
     return False
 
@@ -115,7 +115,7 @@ def read_sealed(path: Path) -> Any:
 
 
 def _digest(record: Mapping[str, Any]) -> str:
-    # Through JSON once, so that what was written and what is read have the same types.
+    # Convert to JSON and back, so that written and read values have the same types.
     plain = json.loads(json.dumps(record))
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
 
@@ -136,6 +136,6 @@ def locked(folder: Path, work: str) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CharmError(f"{folder}: this folder is in use by another {work}") from None
-        except OSError:  # the file system knows no locks
+        except OSError:  # the file system does not support locks
             pass
         yield

@@ -18,7 +18,7 @@ FILES = ("*.json", "*.safetensors", "*.npz", "README.md")  # what is downloaded 
 
 
 def is_hub_name(model: str | Path) -> bool:
-    """Whether this is "owner/name" and no folder on this machine."""
+    """Whether this is "owner/name" and not a folder on this machine."""
     return isinstance(model, str) and NAME.fullmatch(model) is not None and not Path(model).exists()
 
 
@@ -37,7 +37,7 @@ def download(name: str, revision: str | None = None) -> Path:
 
 
 def upload(folder: Path, name: str, private: bool = False, message: str = "Upload the model") -> str:
-    """Put the files of a folder into the repository `name`, which is made if it is missing; returns its address."""
+    """Upload the files of a folder to the repository `name`, which is created if missing; returns its address."""
     if not NAME.fullmatch(name):
         raise CharmError(f"a model on the hub is named owner/name, got {name!r}")
     library = _library(name)
@@ -53,7 +53,7 @@ def upload(folder: Path, name: str, private: bool = False, message: str = "Uploa
 
 
 def _library(name: str) -> Any:
-    """`huggingface_hub`, or a sentence that says how to get it."""
+    """Import `huggingface_hub`, or raise an error that explains how to install it."""
     try:
         import huggingface_hub
         import huggingface_hub.errors

@@ -13,8 +13,8 @@ CUT_STD = 0.8796256610342398
 def truncated_normal_(tensor: Tensor, std: float, generator: torch.Generator | None = None) -> Tensor:
     """Fill with a normal cut off at two of its standard deviations; `std` holds after the cut.
 
-    What falls outside is drawn again. torch's own trunc_normal_ would do, but it has changed its ways between
-    releases, and a seed shall mean the same weights in all of them.
+    Values outside are drawn again. torch's trunc_normal_ is not used because it changed between releases, and a seed
+    must give the same weights in all of them.
     """
     if tensor.is_meta:  # counted, not drawn
         return tensor

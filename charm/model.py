@@ -74,7 +74,7 @@ def build_reasoner(config: ReasonerConfig, seed: int = 0) -> Reasoner | Vit | Wr
 
 
 class CharmModel(nn.Module):
-    """Reasoner and task memory, bound to the key schema that says what each memory row means."""
+    """Reasoner and task memory, with the key schema that defines what each memory row means."""
 
     def __init__(
         self, reasoner: ReasonerConfig, memory: CoSEConfig, schema: KeySchema, seed: int = 0
@@ -84,7 +84,7 @@ class CharmModel(nn.Module):
             raise CharmError(f"memory.key must be one of {', '.join(schema.names)}; got {memory.key!r}")
         self.config = ModelConfig(reasoner, memory)
         self.reasoner = build_reasoner(reasoner, seed)
-        with torch.random.fork_rng(devices=[]):  # the memory's start depends on the seed alone
+        with torch.random.fork_rng(devices=[]):  # the memory's initial weights depend only on the seed
             torch.manual_seed(seed)
             self.memory = schema.build(memory, reasoner.width)
         self.trained_by: dict[str, Any] | None = None
@@ -133,15 +133,15 @@ class CharmModel(nn.Module):
         return self.canvas(state_SBLD, tokens_BT, self.task(row_B), side)
 
     def grow(self, instances: Instances) -> None:
-        """Make room for the puzzles and rows that `instances` has beyond the model's own; they start at zero.
+        """Add the puzzles and rows that `instances` has beyond the model's own; they start at zero.
 
-        Nothing the model already holds changes, bit for bit.
+        Existing values stay the same to the bit.
         """
         self._bind(self.schema.grown(self.memory, instances))
 
     @contextmanager
     def reading_alone(self, rows: Callable[[], Tensor]) -> Iterator[None]:
-        """Where instance rows are divided among processes: fetch some together, to be read alone inside the block."""
+        """With sharded instance rows: fetch some rows together; inside the block each process can read them alone."""
         table = self.memory.residual
         if isinstance(table, RowTable) and table.rows.shard is not None:
             with prefetched(table.rows, self.key(rows())[table.field]):
@@ -157,8 +157,8 @@ class CharmModel(nn.Module):
     ) -> None:
         """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
 
-        `whole` has the tables that are divided among processes (`charm.memory.sharding.whole_tables`). A smaller
-        `dtype` rounds the weights; a loaded model has float32 ones in any case.
+        `whole` has the full tensors of sharded tables (`charm.memory.sharding.whole_tables`). A smaller `dtype`
+        rounds the weights; a loaded model always has float32 weights.
         """
         folder.mkdir(parents=True, exist_ok=True)
         state = {**self.state_dict(), **(whole or {})}
@@ -203,7 +203,7 @@ class CharmModel(nn.Module):
     def from_pretrained(
         folder: str | Path, device: torch.device | str = "cpu", revision: str | None = None
     ) -> CharmModel:
-        """A saved model, to answer with or to adapt. On a CPU it computes in float32, whatever it was trained in.
+        """Load a saved model, to answer with or to adapt. On a CPU it always computes in float32.
 
         `folder` may also be "owner/name" on the Hugging Face hub, at the given `revision`. The files must match the
         hashes in checkpoint.json. A folder without that file, from an earlier version, loads unchecked.
@@ -221,7 +221,7 @@ class CharmModel(nn.Module):
                 raise
             raise CharmError(f"{folder / 'model.safetensors'}: damaged ({error})") from error
         keys = schema.load(folder)
-        with torch.device("meta"):  # which allocates nothing: sizes must fit before anything is made of them
+        with torch.device("meta"):  # allocates nothing: sizes are checked before anything is built from them
             parts = {
                 "reasoner": build_reasoner(config.reasoner),
                 "memory": keys.build(config.memory, config.reasoner.width),
@@ -250,7 +250,7 @@ class CharmModel(nn.Module):
 
 
 def read_training(folder: Path) -> dict[str, Any] | None:
-    """The configuration of the run that a saved model comes from, where it was saved with the model."""
+    """The configuration of the run that a saved model comes from, if it was saved with the model."""
     path = folder / TRAINING
     if not path.is_file():
         return None

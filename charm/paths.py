@@ -1,4 +1,4 @@
-"""Where downloaded and generated data live, and the model that comes with CHARM."""
+"""Paths of downloaded and generated data, and of the model that comes with CHARM."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def released_model() -> Path:
 
 
 def model_at(model: str | Path | None) -> Path:
-    """The folder of a model: a path, the name of one that comes with CHARM, or the one that is used by default."""
+    """The folder of a model: a path, the name of one that comes with CHARM, or the default one."""
     if model is None:
         return released_model()
     named = RELEASED / model

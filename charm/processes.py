@@ -1,4 +1,4 @@
-"""Child processes that can be stopped at any moment, never outlive whoever started them, and ignore Ctrl-C.
+"""Child processes that can be stopped at any moment, never outlive their parent, and ignore Ctrl-C.
 
 Ctrl-C reaches every process of a terminal. A spawned one would print a traceback if it came while the interpreter
 starts or modules are imported. So children start with SIGINT blocked and ignore it later; whoever started them gets the
