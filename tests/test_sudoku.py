@@ -107,3 +107,13 @@ def test_a_resumed_run_is_the_whole_one(sudoku: dict[str, Any], tmp_path: Path) 
 
 def test_the_file_is_short() -> None:
     assert len(EXAMPLE.read_text().splitlines()) <= 200
+
+
+def test_a_preset_for_a_gpu_is_trained_on_a_cpu_with_a_warning(
+    sudoku: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The configuration of such a domain has no data, where commands might look for a canvas."""
+    small = f"{SMALL} --box 2 --givens 0 --reasoner.layers 1 --reasoner.refinement-steps 1".split()
+    main(["train", "sudoku-9x9", *small, "--out", str(tmp_path / "run")])
+    assert "meant for a GPU" in capsys.readouterr().out
+    assert checkpoint.steps_of(tmp_path / "run")[-1] == 6

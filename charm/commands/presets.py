@@ -151,7 +151,8 @@ def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
         "warning: this preset is meant for a GPU; on a CPU an update may take minutes (charm train quickstart does not)"
     )
     batch, parts = getattr(config, "batch", 0), getattr(config, "accumulate", 0)
-    whole = getattr(model, "kind", "writer") != "writer" and getattr(config.data, "canvas", "full") != "fit"  # type: ignore[attr-defined]
+    data = getattr(config, "data", None)  # a domain may have none
+    whole = getattr(model, "kind", "writer") != "writer" and getattr(data, "canvas", "full") != "fit"
     if parts != 1 or not whole:
         return config
     share = batch // here.world
