@@ -1,4 +1,4 @@
-"""Paths of downloaded and generated data, and of the model that comes with CHARM."""
+"""Paths of downloaded and generated data, and of the models that come with CHARM."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def data_dir(override: Path | None = None) -> Path:
 
 
 def released_model() -> Path:
-    """The trained model that comes with CHARM: a run of the preset `speedrun` (docs/speedrun.md)."""
-    return RELEASED / "speedrun"
+    """The trained model that is used where none is named (charm/released/base/README.md)."""
+    return RELEASED / "base"
 
 
 def model_at(model: str | Path | None) -> Path:

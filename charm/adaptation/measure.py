@@ -97,7 +97,7 @@ def scores_table(found: Mapping[str, Any]) -> Table:
         )
     )
     caption = (
-        f"{found['tasks']} tasks in {found['seconds']:.0f} s, "
+        f"{found['tasks']} {'task' if found['tasks'] == 1 else 'tasks'} in {found['seconds']:.0f} s, "
         f"{found['device_seconds_per_task']:.1f} s of a device for each{cost}{solved}"
     )
     return Table(("", "by task", "by test input"), rows, caption=caption)

@@ -56,7 +56,7 @@ def test_the_command_refuses_a_folder_that_exists(
 
 def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert model_at(None) == model_at("speedrun") == released_model()
+    assert model_at(None) == model_at("base") == released_model()
     assert model_at("nothing") == Path("nothing")
     assert model_at("../released") == Path("../released")
     (tmp_path / "speedrun").mkdir()  # a folder of the user's own comes first

@@ -285,10 +285,10 @@ def test_what_is_opened_is_looked_at_first(
     said: list[str] = []
     found = api.open_library([run], [run], [toy_tasks], tmp_path, said.append)
     assert said == []
-    assert (list(found.runs), list(found.models)) == (["run"], ["run", "speedrun"])
+    assert (list(found.runs), list(found.models)) == (["run"], ["run", "base"])
     assert len(found.sources[str(toy_tasks)].tasks) == 4
     monkeypatch.chdir(released_model().parent)  # the same folder by another path is the same model
-    assert list(api.open_library([Path("speedrun")], [], [], tmp_path, said.append).models) == ["speedrun"]
+    assert list(api.open_library([], [Path("base")], [], tmp_path, said.append).models) == ["base"]
     with pytest.raises(CharmError, match="not a run folder"):
         api.open_library([tmp_path], [], [], tmp_path, said.append)
     with pytest.raises(CharmError, match="neither a saved model nor a run"):
