@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import torch
 
 from charm.errors import CharmError
+from charm.files import unseal
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.instances import Instances
@@ -21,7 +23,10 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
     """
     if out.exists():
         raise CharmError(f"{out} exists already; name a new folder")
-    model = CharmModel.from_pretrained(newest_checkpoint(run))
+    folder = newest_checkpoint(run)
+    model = CharmModel.from_pretrained(folder)
+    if folder != run:  # the model's own record of how it was trained: adaptation draws views alike
+        model.trained_by = unseal(json.loads((run / "config.json").read_text()), run / "config.json")
     if isinstance(model.schema, ArcKey) and model.memory.residual is None:
         instances = Instances()
         for puzzle in model.instances.puzzles:

@@ -41,6 +41,8 @@ def test_weights_are_rounded_and_the_index_keeps_one_view(
     for name, tensor in whole.state_dict().items():
         assert torch.equal(small.state_dict()[name], tensor.to(dtype).float()), name
     assert small.instances.puzzles == whole.instances.puzzles
+    assert small.trained_by is not None
+    assert small.trained_by["data"]["canvas"] == "fit"  # as the run was trained
     assert (len(small.instances), len(whole.instances)) == (4, 19)  # and the blank row
 
 
