@@ -62,13 +62,13 @@ SCOPES: dict[Mode, Scope] = {
 
 @dataclass
 class Learned:
-    """What learning a task's demonstrations came to."""
+    """The outcome of learning a task's demonstrations."""
 
     updates: int = 0
     loss: float = math.nan
     exact: float = math.nan
     diverged: bool = False
-    """Whether the loss or a weight is no longer finite, so that votes would mean nothing."""
+    """Whether the loss or a weight is no longer finite, so that votes would be meaningless."""
 
 
 def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: int) -> int:
@@ -79,7 +79,7 @@ def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: int
 
 
 class Solver:
-    """A trained model that answers one task after the other, each as if it were the only one."""
+    """A trained model that answers tasks one by one, each independent of the others."""
 
     def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
         if options.mode not in SCOPES:
@@ -120,7 +120,7 @@ class Solver:
         return Adaptation(self.model, data, recipe, self.scope, self.place, seed=key_of(task.id))
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
-        """Answer tasks, one after the other; each publishes its better answers under its id."""
+        """Answer tasks one by one; each publishes its better answers under its id."""
         for done, task in enumerate(tasks):
             share = clock.share(len(tasks) - done)
             self.solve(task, share, say, lambda solution: publish({task.id: solution}))  # noqa: B023
@@ -132,7 +132,7 @@ class Solver:
         say: Say = lambda used, text: None,
         publish: Callable[[Solution], None] = lambda solution: None,
     ) -> Solution:
-        """Answer the test inputs of a task before the clock runs out; `publish` is told of every better answer.
+        """Answer the test inputs of a task before the clock runs out; `publish` is called with every better answer.
 
         The first views vote before anything is learned. Then the demonstrations are learned for as long as leaves
         time to vote, and views vote in rounds, so that there are answers whenever the time ends.
@@ -231,7 +231,7 @@ class Solver:
         return learned
 
     def _is_finite(self, task: Task) -> bool:
-        """Whether everything that learning this task may move is a finite number."""
+        """Whether everything that learning this task may update is finite."""
         own, tables = private_rows(self.model, (task.id,)), private_tables(self.model)
         moved = [tables[name].weight[rows] for name, rows in own.items()]
         return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
@@ -244,7 +244,7 @@ class Solver:
 
 
 def _updated(adaptation: Adaptation) -> bool:
-    """Whether an update could be made: False where the device's memory is too small for it."""
+    """Try an update; False if the device's memory is too small for it."""
     try:
         adaptation.update()
     except torch.OutOfMemoryError:

@@ -25,7 +25,7 @@ Start = Callable[[str], tuple[BaseProcess, Connection]]
 
 @dataclass(eq=False)
 class CrewTask:
-    """Something to do, and how many processes have failed at it."""
+    """A job, and the number of processes that have failed at it."""
 
     content: Any
     tries: int = 0
@@ -103,7 +103,7 @@ class Crew:
             self._assign(worker)
 
     def _assign(self, worker: Worker) -> None:
-        """Send a worker its job. One without a job stays: it may have to take over somebody else's."""
+        """Send a worker its job. One without a job stays: it may have to take over another's."""
         if worker.job is None and self.waiting:
             worker.job = self.waiting.popleft()
         if worker.job is not None:

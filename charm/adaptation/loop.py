@@ -1,4 +1,4 @@
-"""Learning tasks nobody trained on: the one loop behind solving and behind every continual-learning method.
+"""Learning unseen tasks: the one loop behind solving and every continual-learning method.
 
 Which weights may move is a scope: "rows" are the new tasks' own vectors and instance rows, "composition" adds the
 memory's shared weights, "full" adds the reasoner; "matrices" and "feed-forward" add those of the reasoner's blocks.
@@ -41,9 +41,9 @@ class Recipe:
     """How a task is learned. The defaults are the paper's."""
 
     steps: int = 1000
-    """Updates for each task."""
+    """Updates per task."""
     batch: int = 128
-    """Examples in an update."""
+    """Examples per update."""
     warmup: int = 20
     """Updates over which all learning rates rise linearly."""
     halt_weight: float = 0.0
@@ -61,11 +61,11 @@ class Recipe:
     shared_decay: float = 0.1
     """Weight decay of shared weights."""
     betas: tuple[float, float] = (0.9, 0.95)
-    """AdamW's averages, for vectors and shared weights."""
+    """AdamW's betas, for vectors and shared weights."""
     decay: Literal["constant", "cosine"] = "constant"
     """Learning rates after the warm-up: constant, or falling to zero as `Adaptation.passed` rises to 1."""
     seed: int = 0
-    """Decides the order of examples and the exploration of halting."""
+    """Seed for the order of examples and the exploration of halting."""
 
     def __post_init__(self) -> None:
         for name, least in (("steps", 0), ("warmup", 0), ("halt_weight", 0), ("batch", 1)):
@@ -111,7 +111,7 @@ def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tenso
 
 
 def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter]:
-    """The shared weights that a scope lets move, by name: dense ones that belong to no single task."""
+    """The shared weights that a scope updates, by name: dense ones that do not belong to a single task."""
     if scope == "rows":
         return {}
     if scope in ("matrices", "feed-forward"):
@@ -127,7 +127,7 @@ def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter
 
 
 def updated_parameters(model: CharmModel, scope: Scope, puzzle: str) -> tuple[int, int]:
-    """How many private and how many shared parameters learning this puzzle may move; the initial state never does."""
+    """Numbers of private and shared parameters that learning this puzzle may update; never the initial state."""
     own = private_rows(model, (puzzle,))
     private = sum(len(own[name]) * table.weight.shape[1] for name, table in private_tables(model).items())
     return private, sum(parameter.numel() for parameter in shared_parameters(model, scope).values())
@@ -151,7 +151,7 @@ class Anchor:
 
     @torch.no_grad()
     def add_gradients(self) -> None:
-        """Add this loss's gradient to what the parameters' gradients hold already."""
+        """Add this loss's gradient to the parameters' gradients."""
         for number, (parameter, base) in enumerate(zip(self.parameters, self.base, strict=True)):
             pull = self.strength * (parameter - base)
             if self.importance is not None:

@@ -22,7 +22,7 @@ def acc(r: Matrix, learned: Stages) -> float | None:
 
 
 def average_incremental_accuracy(r: Matrix, learned: Stages) -> float | None:
-    """The mean, over stages after which all tasks so far were asked, of the accuracy on the tasks so far."""
+    """The accuracy on the tasks so far, averaged over the stages after which all of these were evaluated."""
     rows = [row[learned <= stage] for stage, row in enumerate(r) if stage >= 1]
     return _mean(np.array([row.mean() for row in rows if len(row) and not np.isnan(row).any()]))
 

@@ -1,4 +1,4 @@
-"""Continual-learning methods: what a stage may move, what holds it back, and what is kept of it."""
+"""Continual-learning methods: what a stage may update, what restrains it, and what it keeps."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FISHER_BATCHES = 64
 
 @dataclass(frozen=True)
 class Base:
-    """The model before the stream, and what it was trained on and how."""
+    """The model before the stream, its training data and settings."""
 
     model: CharmModel
     config: TrainConfig
@@ -40,29 +40,29 @@ class Method:
     """One way to learn a stream."""
 
     scopes: tuple[Scope, ...] = ("composition", "full")
-    """What it may move besides the tasks' own rows; the first is the default."""
+    """What it may update in addition to the tasks' own rows; the first is the default."""
     anchor: Callable[[Base, Scope, int, float | None], Anchor] | None = None
     """What pulls shared weights back to the base, made before the first stage: (base, scope, batch, strength)."""
     form: Literal["free", "low rank", "units"] = "free"
-    """How shared weights move."""
+    """How shared weights are updated."""
     rehearses: bool = False
     """Every second update is a pretraining batch."""
     replays: bool = False
     """Every second update is a batch of earlier tasks, from a buffer of them."""
     restores: bool = False
-    """Each task starts from the base; there is no single model in the end."""
+    """Each task starts from the base; there is no single final model."""
     joint: bool = False
     """All tasks are learned together, for as many updates as one after the other."""
 
 
 def l2sp(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
-    """Every shared weight is pulled to the base alike."""
+    """Every shared weight is pulled to the base with equal strength."""
     strength = L2SP_STRENGTH if strength is None else strength
     return Anchor(list(shared_parameters(base.model, scope).values()), strength)
 
 
 def ewc(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
-    """Shared weights are pulled to the base by how much pretraining batches care for them."""
+    """Shared weights are pulled to the base by their importance to pretraining batches."""
     strength = EWC_STRENGTH if strength is None else strength
     parameters = list(shared_parameters(base.model, scope).values())
     settings = Refinement.of(base.model.config.reasoner, batch, base.config.halt_weight)
@@ -108,7 +108,7 @@ METHODS = {
 
 
 def reservoir(stages: int, size: int, seed: int) -> list[int]:
-    """Which of the first `stages` tasks a buffer of this many tasks holds: each with the same chance (Vitter 1985)."""
+    """Which of the first `stages` tasks are in a buffer of this size: each with equal probability (Vitter 1985)."""
     kept: list[int] = []
     drawn = keyed.uniform(keyed.key_of("reservoir", seed), np.arange(stages))
     for number in range(stages):
@@ -121,7 +121,7 @@ def reservoir(stages: int, size: int, seed: int) -> list[int]:
 
 
 def method_named(name: str, scope: Scope | None = None) -> tuple[Method, Scope]:
-    """A method and its scope, the method's first one where none is asked for."""
+    """A method and its scope; by default the method's first one."""
     if name not in METHODS:
         raise CharmError(f"there is no method {name!r}; the names are {', '.join(METHODS)}")
     method = METHODS[name]

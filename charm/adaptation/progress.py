@@ -75,7 +75,7 @@ class SubmissionInProgress:
             self._write()
 
     def finish(self, tasks: Sequence[Task], problem: str | None = None) -> None:
-        """Take note that nothing more is to be done for tasks; those with a problem stay to be tried again."""
+        """Mark tasks as finished; those with a problem stay to be tried again."""
         for task in tasks:
             if problem is None:
                 self._tasks[task.id]["finished"] = True

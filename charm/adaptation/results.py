@@ -1,4 +1,4 @@
-"""What stream runs found: a summary of each, tables over several, and the two figures. Reads run folders only."""
+"""Results of stream runs: a summary of each, tables over several, and the two figures. Only reads run folders."""
 
 from __future__ import annotations
 
@@ -215,12 +215,12 @@ COLUMNS = {
 
 
 def gather(folders: Sequence[Path]) -> list[list[StreamSummary]]:
-    """Finished runs in groups that differ in the seed alone, fewest parameters first."""
+    """Finished runs in groups that differ only in the seed, fewest parameters first."""
     return group([read_sealed(folder / "result.json") for folder in folders])
 
 
 def group(found: Sequence[StreamSummary]) -> list[list[StreamSummary]]:
-    """Summaries in groups that differ in the seed alone, fewest parameters first."""
+    """Summaries in groups that differ only in the seed, fewest parameters first."""
     groups: dict[tuple[Any, ...], list[StreamSummary]] = {}
     for one in found:
         key = tuple(one.get(name) for name in SAME)

@@ -1,4 +1,4 @@
-"""Ballots: the votes that a protocol lets count, with their weight."""
+"""Ballots: the votes that count under a protocol, with their weight."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from charm.tasks.questions import Question
 
 @dataclass(frozen=True, eq=False)
 class Ballot:
-    """Votes of one checkpoint; every one of them counts `weight`."""
+    """Votes of one checkpoint, each with the same `weight`."""
 
     votes: Votes
     step: int

@@ -1,4 +1,4 @@
-"""Votes and scores while a run trains: what evaluation gives to a training job."""
+"""Votes and scores during training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking the model: every question under every view, read after one or more refinement depths.
+"""Predictions of a model: every question under every view, after one or more refinement depths.
 
 Dimension letters: N jobs (a question under a view), T cells, V tokens.
 """
@@ -48,14 +48,14 @@ def jobs(data: Dataset, views: int | None) -> tuple[Numbers, Numbers, Numbers]:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """Which model is asked about which data, and how."""
+    """The model, the data and the settings of a prediction."""
 
     model: CharmModel
     data: Dataset
     loops: Sequence[int]
     """Refinement depths at which votes are taken; one pass of refinement serves all of them."""
     views: int | None = None
-    """Views of each question that vote; None is all."""
+    """Views per question that vote; None for all."""
     batch: int = 512
     blank_memory: bool = False
     """Replace every task embedding by zeros: what the reasoner knows without its memory."""
@@ -214,7 +214,7 @@ def predict_votes(
     stop: Callable[[], bool] = lambda: False,
     run: str = "",
 ) -> None:
-    """`predict` into the archive of a checkpoint's votes; what earlier attempts left there is not made again.
+    """`predict` into the archive of a checkpoint's votes; votes of earlier attempts are not made again.
 
     The votes name the `run` that trained the model.
     """
@@ -234,7 +234,7 @@ def predict_votes(
 
 
 def _earlier(votes_folder: Path, header: Header) -> Votes:
-    """Votes on the same questions that are there already, made by however many processes; damaged ones are not."""
+    """Existing intact votes on the same questions, made by any number of processes."""
     found = []
     for path in sorted(pass_folder(votes_folder, header.step, header.loops).glob("rank_*.npz")):
         with suppress(CharmError):  # damaged, or of an earlier version

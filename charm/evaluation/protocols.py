@@ -1,4 +1,4 @@
-"""Evaluation protocols: which views, checkpoints and refinement depths vote, and what a vote weighs."""
+"""Evaluation protocols: which views, checkpoints and refinement depths vote, and the weight of a vote."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def _is_depth(value: int) -> bool:
 @dataclass(frozen=True)
 class Protocol:
     views: int | Literal["all"] = "all"
-    """How many views of each puzzle vote, the original first."""
+    """Number of views per puzzle that vote, the original first."""
     window: int | Literal["current", "half", "all"] = 10
-    """Which checkpoints vote, counted back from the newest; of an odd number the larger half."""
+    """Which checkpoints vote, counted back from the newest; half of an odd number is rounded up."""
     half_life: float | None = None
-    """After how many newer checkpoints a vote weighs half; None: all weigh the same."""
+    """Number of newer checkpoints after which a vote's weight is halved; None: equal weights."""
     loops: tuple[int, ...] = (BASE_LOOPS,)
     """Refinement depths; each gives one vote per view and checkpoint."""
     order: Order | None = None

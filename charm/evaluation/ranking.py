@@ -26,7 +26,7 @@ from charm.tasks.task import Grid
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One proposed answer and what speaks for it."""
+    """One proposed answer with its votes."""
 
     grid: Grid
     place: int  # in the arrays of its ranking
@@ -61,7 +61,7 @@ class Ranking:
     origin_K2: npt.NDArray[np.int64]  # a ballot that holds the grid, and where in its candidates
 
     def span(self, question: int) -> range:
-        """The places of a question's candidates, best first."""
+        """The positions of a question's candidates, best first."""
         return range(int(self.start[question]), int(self.start[question + 1]))
 
     def grid(self, place: int) -> Grid:
@@ -82,7 +82,7 @@ class Ranking:
         ]
 
     def voters(self, place: int) -> list[Voter]:
-        """Who voted for the candidate at `place`, newest checkpoint first."""
+        """The voters for the candidate at `place`, newest checkpoint first."""
         found = []
         for ballot, places in zip(self.ballots, self.places, strict=True):
             votes = ballot.votes

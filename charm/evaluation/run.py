@@ -30,7 +30,7 @@ from charm.training.config import read_config
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A ranking and what it is worth."""
+    """A ranking and its scores."""
 
     protocol: Protocol
     step: int
@@ -50,7 +50,7 @@ def evaluate_run(
     blank_memory: bool = False,
     data_folder: Path | None = None,
 ) -> dict[str, Any] | None:
-    """Make what votes the protocol lacks from the run's checkpoints, rank them all, and write the result.
+    """Make the missing votes with the run's checkpoints, rank all votes, and write the result.
 
     With `blank_memory` the votes of the newest checkpoint without its memory are a separate result, "blank", and
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
@@ -133,13 +133,13 @@ def _lacking_votes(
 
 
 def scored_in_training(run: Path) -> list[int]:
-    """Steps that were evaluated while training, which therefore must have votes."""
+    """Steps that were evaluated during training and so must have votes."""
     names = (re.fullmatch(r"step_(\d+)\.json", path.name) for path in (run / "eval").glob("step_*.json"))
     return sorted(int(name[1]) for name in names if name)
 
 
 def scores_table(found: dict[str, Any]) -> Table:
-    """The headline of an evaluation as a table to look at."""
+    """The headline of an evaluation as a table."""
     protocol = found["protocol"]
     window = protocol["window"]
     checkpoints = {

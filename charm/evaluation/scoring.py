@@ -1,8 +1,8 @@
-"""pass@k in two conventions, and what became of each task.
+"""pass@k in two conventions, and the outcome of each task.
 
 A question is passed at k when its answer is among the first k candidates. `pass@k` averages over a puzzle's
 test outputs, then over puzzles; `pass@k/outputs` averages over test outputs. Every puzzle of the answer key
-counts, and a question without candidates is wrong. Blind questions, whose answer nobody has told, cannot be
+counts, and a question without candidates is wrong. Blind questions, whose answer is unknown, cannot be
 scored: they are left out of both averages and counted in `blind_outputs`; a puzzle with only blind questions
 counts in `blind_puzzles`.
 """
@@ -63,7 +63,7 @@ class Scores:
     tasks: tuple[TaskResult, ...]
 
     def accuracy(self) -> dict[str, float | None]:
-        """Each task's share of outputs that are solved; None where nothing can be scored."""
+        """Each task's share of solved outputs; None if nothing can be scored."""
         outcomes = {task.task_id: [output.outcome for output in task.outputs] for task in self.tasks}
         scored = {task: [one for one in found if one != "blind"] for task, found in outcomes.items()}
         return {task: found.count("solved") / len(found) if found else None for task, found in scored.items()}
