@@ -50,7 +50,7 @@ EARLY_AT = (0.5, 0.75, 0.9)
 EARLY_VIEWS = 2
 EARLY_COST = 0.01
 EARLY_SECONDS = 60.0
-FIRST_VIEWS = 8  # vote in the first round after learning
+FIRST_VIEWS = 8  # vote in the first round after learning, which is never cut short; fewer where time is
 COMPILE_SECONDS = 90.0  # groups with less time are not worth compiling for
 RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
 REHEARSED = ("arc1/training", "arc2/training-new")  # sources of tasks to rehearse
@@ -74,6 +74,11 @@ def rates(update: int, used: float, mode: Mode, recipe: WriterRecipe) -> tuple[f
     if mode != "memory-then-full":
         return scale, scale
     return scale, scale * min(1.0, max(used - recipe.memory_share, 0.0) / RISE)
+
+
+def first_views(cost: float, left: float) -> int:
+    """Views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`."""
+    return max(1, min(FIRST_VIEWS, int(left / max(cost, 1e-9)))) if left > 0 else 1
 
 
 class WriterAdaptation:
@@ -295,6 +300,7 @@ class WriterSolver:
         tokens = self.tokens(len(tasks), data)
         learning = self.adaptation(model, data, tokens, clock.seconds)
         loss = exact = math.nan
+        cost = 0.0  # seconds of the last early view
 
         def answer(votes: dict[int, Votes], views: int) -> float:
             """Publish the answers of this many views; returns the seconds that each new view took."""
@@ -359,7 +365,7 @@ class WriterSolver:
         if learning.updates and not (math.isfinite(loss) and _is_finite(model)):
             raise CharmError(f"{name}: learning diverged; a lower --writer.lr may help")
         votes: dict[int, Votes] = {}
-        voted, more = 0, min(FIRST_VIEWS if learning.updates else 1, options.views)
+        voted, more = 0, min(first_views(cost, clock.left), options.views)
         while more > voted:
             cost = answer(votes, more)
             voted, more = more, next_views(more, options.views, cost, clock.left)

@@ -15,7 +15,7 @@ from charm.adaptation.measure import interval, measured, scores_table
 from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
 from charm.adaptation.solution import Clock, Publish, Say, Solution
 from charm.adaptation.solve import choose, groups_of, load_tasks, solve
-from charm.adaptation.writer import WriterAdaptation, WriterSolver, rates
+from charm.adaptation.writer import WriterAdaptation, WriterSolver, first_views, rates
 from charm.arc.run import train
 from charm.commands.solve import solve as command
 from charm.errors import CharmError
@@ -87,6 +87,14 @@ def test_rates_by_hand() -> None:
     assert rates(9, 0.26, "memory-then-full", recipe) == (1.0, pytest.approx(0.5))
     assert rates(9, 0.75, "memory-then-full", recipe) == (0.5, 0.5)
     assert rates(0, 0.0, "full", replace(recipe, warmup=0, cooldown=0.0)) == (1.0, 1.0)
+
+
+def test_the_first_round_fits_the_time() -> None:
+    assert first_views(0.0, 10.0) == 8  # what a view costs is not known
+    assert first_views(2.0, 10.0) == 5
+    assert first_views(2.0, 100.0) == 8
+    assert first_views(2.0, 1.0) == 1
+    assert first_views(0.0, -1.0) == 1
 
 
 @pytest.mark.parametrize(
