@@ -112,6 +112,8 @@ class StreamOptions(EngineConfig):
     """Of each feed-forward layer that sparse lets learn."""
     recheck_every: int = 15
     """Stages between evaluations of the whole stream and of the base's own puzzles."""
+    log_every: int = field(default=50, kw_only=True)
+    """Updates between lines of metrics.jsonl; on a GPU each line waits for the device."""
     data: Path | None = None
     """Folder of downloaded and generated data; by default as in training."""
 
