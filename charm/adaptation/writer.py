@@ -294,94 +294,118 @@ class WriterSolver:
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers."""
-        options, steps = self.options, self.options.steps
-        name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
-        model, data = self.prepare(tasks)
-        tokens = self.tokens(len(tasks), data)
-        learning = self.adaptation(model, data, tokens, clock.seconds)
-        loss = exact = math.nan
-        cost = 0.0  # seconds of the last early view
-
-        def answer(votes: dict[int, Votes], views: int) -> float:
-            """Publish the answers of this many views; returns the seconds that each new view took."""
-            began, before, stopped = clock.spent, _views(votes), False
-
-            def stop() -> bool:
-                nonlocal stopped
-                stopped = before > 0 and clock.left <= 0
-                return stopped
-
-            with learning.average.applied():
-                found = self._vote(model, data, votes, views, stop)
-            if stopped:  # the answers of the round before stay
-                return math.inf
-            answers: dict[str, dict[Question, list[Candidate]]] = {task.id: {} for task in tasks}
-            for question, ranked in found.items():
-                answers[question.task_id][question] = ranked
-            how = (learning.updates, views, loss, exact, clock.spent)
-            publish({task_id: Solution(own, *how) for task_id, own in answers.items()})
-            say(clock.used, f"{name}: {views} views have voted")
-            return (clock.spent - began) / max(views - before, 1)
-
-        keep = self.recipe.vote_share * clock.seconds
-        early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS else []
+        group = _Group(self, tasks, clock, say, publish)
         try:
-            while steps is None or learning.updates < steps:
-                used = clock.spent / (clock.seconds - keep)
-                used = max(used, learning.updates / steps) if steps else used
-                if used >= 1:
-                    break
-                if early and used >= early[0]:
-                    if not _is_finite(model):
-                        break  # such answers must not replace better ones
-                    views = min(EARLY_VIEWS, options.views)
-                    cost = answer({}, views)
-                    keep = voting_seconds(clock.seconds, cost, options.views, self.recipe.vote_share)
-                    early = early[1:] if cost * views < EARLY_COST * clock.seconds else []
-                    continue
-                try:
-                    learning.update(used)
-                except torch.OutOfMemoryError:
-                    model.zero_grad(set_to_none=True)
-                    learning.close()
-                    if learning.packs.tokens // 2 < longest_sequence(data):
-                        raise
-                    updates = learning.updates
-                    learning = self.adaptation(model, data, learning.packs.tokens // 2, clock.seconds)
-                    learning.updates = updates
-                    continue
-                if learning.updates % LOOK_EVERY == 0:
-                    loss, exact = learning.progress()
-                    if not math.isfinite(loss):
-                        break
-                    text = f"loss {loss:.3f}, {exact:.0%} of the demonstrations exact"
-                    say(clock.used, f"{name}: update {learning.updates}: {text}")
+            group.learn()
         finally:
-            learning.close()
+            group.learning.close()
             if self.place.device.type == "cuda":
                 torch.cuda.empty_cache()  # what updates needed, votes may
-        if learning.updates % LOOK_EVERY:
-            loss, exact = learning.progress()
-        if learning.updates and not (math.isfinite(loss) and _is_finite(model)):
-            raise CharmError(f"{name}: learning diverged; a lower --writer.lr may help")
-        votes: dict[int, Votes] = {}
-        voted, more = 0, min(first_views(cost, clock.left), options.views)
-        while more > voted:
-            cost = answer(votes, more)
-            voted, more = more, next_views(more, options.views, cost, clock.left)
+        group.vote()
 
-    def _vote(
-        self,
-        model: CharmModel,
-        data: Dataset,
-        votes: dict[int, Votes],
-        views: int,
-        stop: Callable[[], bool],
+
+class _Group:
+    """A group of tasks while it is solved: the model that learns them, the clock, and what was measured last."""
+
+    def __init__(
+        self, solver: WriterSolver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish
+    ) -> None:
+        self.solver, self.tasks, self.clock, self.publish = solver, tasks, clock, publish
+        self.name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
+        self.say = lambda text: say(clock.used, f"{self.name}: {text}")
+        self.model, self.data = solver.prepare(tasks)
+        tokens = solver.tokens(len(tasks), self.data)
+        self.learning = solver.adaptation(self.model, self.data, tokens, clock.seconds)
+        self.loss = self.exact = math.nan
+        self.cost = 0.0  # seconds that a view of the last vote took
+
+    def learn(self) -> None:
+        """Learn until only the time to vote is left, with early answers on the way."""
+        clock, options, share = self.clock, self.solver.options, self.solver.recipe.vote_share
+        keep = share * clock.seconds
+        early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS else []
+        while True:
+            used = clock.spent / (clock.seconds - keep)
+            if options.steps is not None:
+                used = max(used, self.learning.updates / options.steps if options.steps else 1.0)
+            if used >= 1:
+                break
+            if early and used >= early[0]:
+                if not _is_finite(self.model):
+                    break  # such answers must not replace better ones
+                views = min(EARLY_VIEWS, options.views)
+                self.answer({}, views)
+                keep = voting_seconds(clock.seconds, self.cost, options.views, share)
+                early = early[1:] if self.cost * views < EARLY_COST * clock.seconds else []
+            elif self.update(used) and self.learning.updates % LOOK_EVERY == 0:
+                self.loss, self.exact = self.learning.progress()
+                if not math.isfinite(self.loss):
+                    break
+                text = f"loss {self.loss:.3f}, {self.exact:.0%} of the demonstrations exact"
+                self.say(f"update {self.learning.updates}: {text}")
+        if self.learning.updates % LOOK_EVERY:
+            self.loss, self.exact = self.learning.progress()
+        if self.learning.updates and not (math.isfinite(self.loss) and _is_finite(self.model)):
+            raise CharmError(f"{self.name}: learning diverged; a lower --writer.lr may help")
+
+    def update(self, used: float) -> bool:
+        """Make an update; where the memory is too small for it, halve the packs instead and return False."""
+        try:
+            self.learning.update(used)
+        except torch.OutOfMemoryError:
+            self.model.zero_grad(set_to_none=True)
+            self.learning.close()
+            updates, tokens = self.learning.updates, self.learning.packs.tokens // 2
+            if tokens < longest_sequence(self.data):
+                raise
+            self.learning = self.solver.adaptation(self.model, self.data, tokens, self.clock.seconds)
+            self.learning.updates = updates
+            return False
+        return True
+
+    def vote(self) -> None:
+        """Vote in rounds of more and more views, as long as the next fits the time."""
+        votes: dict[int, Votes] = {}
+        limit = self.solver.options.views
+        voted, more = 0, min(first_views(self.cost, self.clock.left), limit)
+        while more > voted:
+            self.answer(votes, more)
+            voted, more = more, next_views(more, limit, self.cost, self.clock.left)
+
+    def answer(self, votes: dict[int, Votes], views: int) -> None:
+        """Publish the answers of this many views; those in `votes` are not asked again.
+
+        A later round that the clock ends is dropped: the answers of the round before stay.
+        """
+        clock = self.clock
+        began, before, stopped = clock.spent, _views(votes), False
+
+        def stop() -> bool:
+            nonlocal stopped
+            stopped = before > 0 and clock.left <= 0
+            return stopped
+
+        with self.learning.average.applied():
+            found = self._ranked(votes, views, stop)
+        if stopped:
+            self.cost = math.inf
+            return
+        answers: dict[str, dict[Question, list[Candidate]]] = {task.id: {} for task in self.tasks}
+        for question, ranked in found.items():
+            answers[question.task_id][question] = ranked
+        how = (self.learning.updates, views, self.loss, self.exact, clock.spent)
+        self.publish({task_id: Solution(own, *how) for task_id, own in answers.items()})
+        self.say(f"{views} views have voted")
+        self.cost = (clock.spent - began) / max(views - before, 1)
+
+    def _ranked(
+        self, votes: dict[int, Votes], views: int, stop: Callable[[], bool]
     ) -> dict[Question, list[Candidate]]:
-        batch = self.options.batch if self.place.device.type == "cpu" else ASKED_AT_ONCE
+        place = self.solver.place
+        batch = self.solver.options.batch if place.device.type == "cpu" else ASKED_AT_ONCE
         while True:
             try:
-                return vote(model, data, votes, views, batch, self.place, stop)
+                return vote(self.model, self.data, votes, views, batch, place, stop)
             except torch.OutOfMemoryError:
                 if batch == 1:
                     raise
