@@ -113,9 +113,8 @@ def solve(
     if left:
         devices = devices[: len(left)]
         each = options.budget * len(devices) / len(left)
-        say(
-            f"{len(left)} {'task' if len(left) == 1 else 'tasks'} on {', '.join(devices)}: about {each:.0f} s for each"
-        )
+        noun = "task" if len(left) == 1 else "tasks"
+        say(f"{len(left)} {noun} on {', '.join(devices)}: about {each:.0f} s for each")
         with bar("preparing", 1.0, counts=False) as line:
             found = solving.solve(
                 left,
