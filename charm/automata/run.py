@@ -202,7 +202,7 @@ def wrong_cells(answer: Grid, truth: Grid) -> int:
 def scores_table(found: dict[str, Any]) -> Table:
     """A table of seen and unseen combinations side by side."""
     parts = [part for part in ("seen", "unseen") if part in found]
-    columns = ["", *(f"{part}\n{name}" for part in parts for name in ("combinations", *SHARES))]
+    columns = ["", *(f"{part}\n{name}" for part in parts for name in ("count", *SHARES))]
     rows = []
     for group in found["seen"]:
         cells = []
@@ -213,7 +213,8 @@ def scores_table(found: dict[str, Any]) -> Table:
             else:
                 cells += [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)]
         rows.append([group, *cells])
-    return Table(columns, rows, f"step {found['step']}, votes of {found['checkpoints']} checkpoints")
+    title = f"combinations at step {found['step']}, votes of {found['checkpoints']} checkpoints"
+    return Table(columns, rows, title, narrow=True)
 
 
 def _score_checkpoint(
