@@ -30,7 +30,7 @@ from charm.commands import (
     train,
     view,
 )
-from charm.commands.parsing import Commands, one_sentence, program
+from charm.commands.parsing import Commands
 from charm.errors import CharmError
 from charm.signals import StoppedEarly, stop_early
 from charm.version import __version__
@@ -113,14 +113,9 @@ def main(args: Sequence[str] | None = None) -> None:
             case ["bench", name, *_] if not name.startswith("-"):
                 bench.run_bench(args[1:])
             case _:
-                with one_sentence(program(args)):
-                    call = app().cli(
-                        prog="charm",
-                        description=DESCRIPTION,
-                        args=args,
-                        config=(tyro.conf.FlagCreatePairsOff,),
-                    )
-                call()
+                app().cli(
+                    prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,)
+                )
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)
         sys.exit(2)

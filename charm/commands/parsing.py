@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
 from functools import partial, wraps
@@ -20,7 +21,14 @@ GROUPS = ("data", "rearc2", "car", "lm")  # commands with subcommands
 
 
 class Commands(SubcommandApp):
-    """Commands that are parsed first and run by the caller: `cli` returns the call instead of making it."""
+    """Commands that are parsed first and run then, so that mistakes in flags are told from mistakes in commands."""
+
+    def cli(self, *, prog: str = "charm", args: Sequence[str] | None = None, **options: Any) -> Any:
+        """Run the command that the arguments name."""
+        words = list(sys.argv[1:] if args is None else args)
+        with one_sentence(program(words, prog)):
+            call = super().cli(prog=prog, args=words, **options)
+        return call()
 
     def command(self, func: Any = None, **options: Any) -> Any:
         """Register a function or a group of commands; usable as a decorator that returns the function unchanged."""
@@ -53,10 +61,10 @@ def one_sentence(prog: str) -> Iterator[None]:
         raise CharmError(sentence(printed.getvalue(), prog)) from None
 
 
-def program(args: Sequence[str]) -> str:
+def program(args: Sequence[str], prog: str = "charm") -> str:
     """The command that these arguments call, without its flags: `charm data show`."""
     words = [word for word in args[: 2 if args and args[0] in GROUPS else 1] if not word.startswith("-")]
-    return " ".join(("charm", *words))
+    return " ".join((prog, *words))
 
 
 def sentence(box: str, prog: str) -> str:

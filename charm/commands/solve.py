@@ -101,10 +101,8 @@ def solve(
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
     devices = solving.solve_devices(device, len(loaded))
-    if budget is None and devices == ["cpu"]:
-        options = replace(options, budget=seconds_of(CPU_BUDGET))
-    elif budget is not None and budget.endswith("/task"):
-        options = replace(options, budget=seconds * len(loaded) / len(devices))
+    if budget is None or budget.endswith("/task"):
+        options = replace(options, budget=_share_of(budget, seconds, len(loaded), devices))
     begun = SubmissionInProgress(path, loaded, model, options, resume)
     left = begun.left
     if resume and len(left) < len(loaded):
@@ -157,6 +155,13 @@ def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: 
         kept = "its first answers are kept" if task_id in found else "it has no answer"
         say(f"charm: task {task_id} failed ({problem}); {kept}")
     say(f"charm: {len(problems)} of {tasks} tasks failed; --resume tries them again")
+
+
+def _share_of(budget: str | None, seconds: float, tasks: int, devices: list[str]) -> float:
+    """Seconds for everything where the budget is for each task, or not given: a CPU takes longer."""
+    if budget is None:
+        return seconds_of(CPU_BUDGET) if devices == ["cpu"] else seconds
+    return seconds * tasks / len(devices)
 
 
 def _draw(found: dict[str, Solution], path: Path) -> None:
