@@ -23,10 +23,10 @@ GROUPS = ("data", "rearc2", "car", "lm")  # commands with subcommands
 class Commands(SubcommandApp):
     """Commands that are parsed first and run then, so that mistakes in flags are told from mistakes in commands."""
 
-    def cli(self, *, prog: str = "charm", args: Sequence[str] | None = None, **options: Any) -> Any:
+    def cli(self, *, prog: str | None = "charm", args: Sequence[str] | None = None, **options: Any) -> Any:
         """Run the command that the arguments name."""
         words = list(sys.argv[1:] if args is None else args)
-        with one_sentence(program(words, prog)):
+        with one_sentence(program(words, prog or "charm")):
             call = super().cli(prog=prog, args=words, **options)
         return call()
 
