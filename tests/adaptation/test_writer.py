@@ -431,3 +431,20 @@ def test_intervals_by_hand() -> None:
     assert interval(0, 0) is None
     assert interval(24, 48) == (0.3639, 0.6361)
     assert interval(0, 48) == (0.0, 0.0741)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
+@pytest.mark.parametrize("mode", ["memory", "memory-then-full", "full"])
+def test_groups_are_adapted_in_a_row_on_a_gpu(
+    mode: Mode, writer: Path, tasks: list[Task], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every group records its own CUDA graph and ends with the loss that a CPU reaches."""
+    options = replace(OPTIONS, steps=40, mode=mode, together=2, writer=replace(OPTIONS.writer, tokens=1024))
+    options = replace(options, writer=replace(options.writer, optimizer="adamw", dropout=0.0))
+    found = solve(tasks, writer, options, ["cuda:0"])
+    expected = solve(tasks, writer, options, ["cpu"])
+    for task in tasks:
+        assert found[task.id].updates == 40
+        assert found[task.id].loss == pytest.approx(expected[task.id].loss, rel=0.1)
+    assert "cannot be recorded" not in capfd.readouterr().err
