@@ -361,8 +361,8 @@ MUTATIONS = (
     ),
     Mutation(
         "grids never stand in the last row that is free",
-        "np.maximum(self.side - height, 1)",
-        "np.maximum(self.side - height - 1, 1)",
+        "room_down, room_right = self.side - margin",
+        "room_down, room_right = self.side - 1 - margin",
         ("test_sampling.py",),
     ),
     Mutation(
@@ -432,8 +432,14 @@ MUTATIONS = (
     ),
     Mutation(
         "votes are ranked by confidence first",
-        "np.lexsort((hashes, -odds, -weight, question))",
-        "np.lexsort((hashes, -weight, -odds, question))",
+        "np.lexsort((hashes, -odds, -weight, -support, question))",
+        "np.lexsort((hashes, -weight, -support, -odds, question))",
+        ("test_ranking.py",),
+    ),
+    Mutation(
+        "likelihood does not count",
+        "support = weight if order",
+        "support = weight if True or order",
         ("test_ranking.py",),
     ),
     Mutation(
@@ -561,8 +567,8 @@ MUTATIONS = (
     ),
     Mutation(
         "an answer is right where any of its cells is",
-        "exact_B = (right_BT | ~wanted_BT).all(1)",
-        "exact_B = right_BT.any(1)",
+        "exact_B = (right_BT | ~wanted_BT).all(1)\n    halt_B",
+        "exact_B = right_BT.any(1)\n    halt_B",
         ("test_losses.py",),
     ),
     Mutation(
@@ -615,7 +621,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a small canvas has a different stride",
-        "prefix + MAX_SIDE * row + column",
+        "prefix + stride * row + column",
         "prefix + side * row + column",
         ("test_layers.py",),
     ),
