@@ -57,6 +57,7 @@ from charm.files import check_files, fingerprint, locked, read_sealed, write_ato
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
+from charm.runs.metrics import has_evaluation
 from charm.tasks import keyed
 from charm.tasks.dataset import (
     DataConfig,
@@ -278,6 +279,9 @@ class StreamJob(Job):
         self.stream.save(out / "stream.json")  # again each time: a damaged one would change the tasks
         for line in left_out(self.stream.skipped):
             self.say(line)
+        stage = _json(self.out / "rechecks", step // self.options.recipe.steps)
+        if has_evaluation(out, step) and not stage.is_file():  # the model of this step is there: ask it again
+            self.evaluate(Exam(out, self.options.method, step, self.say, lambda: False))
 
     def forget(self, out: Path, step: int) -> bool:
         later = [

@@ -174,7 +174,9 @@ class Target:
     def adapt(self, run: Path) -> Answer:
         answer = call(["adapt", run, "--stream", self.unseen, *ADAPT])
         found = json.loads(answer.result) if answer.code == 0 else {}
-        return replace(answer, result={name: value for name, value in found.items() if name != "seconds"})
+        return replace(
+            answer, result={name: value for name, value in found.items() if not name.startswith("seconds")}
+        )
 
     def report(self, run: Path) -> Answer:
         answer = call(["report", run])
