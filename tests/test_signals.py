@@ -74,7 +74,9 @@ def test_a_second_signal_interrupts() -> None:
     assert process.stdout.readline() == NOTE
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    assert "KeyboardInterrupt" in err
+    assert (
+        "KeyboardInterrupt" in err or err == "charm: interrupted\n"
+    )  # the latter where Python was slow to see it
     assert process.returncode in (1, 130, -signal.SIGINT)
 
 

@@ -166,8 +166,8 @@ class Target:
     def blank(self, run: Path) -> Answer:
         return self.evaluate(run, "--blank-memory")
 
-    def solve(self, run: Path) -> Answer:
-        out = self.folder / "submission.json"
+    def solve(self, run: Path, out: Path | None = None) -> Answer:
+        out = out or self.folder / "submission.json"
         answer = call(["solve", self.unseen / "new0.json", "--checkpoint", run, "--out", out, *SOLVE])
         return replace(answer, result=json.loads(answer.result) if answer.code == 0 else None)
 
@@ -246,7 +246,12 @@ class Target:
         time.sleep(rng.random() * seconds)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        answer = self._again(run) if command == "train" else self.commands[command](run)
+        if command == "train":
+            answer = self._again(run)
+        elif command == "solve":
+            answer = self.solve(run, written / "submission.json")
+        else:
+            answer = self.commands[command](run)
         outcome = self.judge("resume" if command == "train" else command, answer)
         left = [path for path in written.rglob("*") if path.name.endswith((".tmp", ".removed"))]
         return ("wrong", f"left behind: {left}") if outcome[0] == "right" and left else outcome
