@@ -243,7 +243,7 @@ class WriterSolver:
         puzzles = data.instances.table()[0]
         lengths = sequence_lengths(data.bank.shape.numpy(), np.zeros(len(data.bank), bool))
         pairs_of: dict[int, list[int]] = {}
-        for block in (block for mixture in data.mixtures.values() for block in mixture.blocks):
+        for block in data.blocks:
             pairs_of.setdefault(int(puzzles[block.rows[0]]), []).extend(block.pairs.tolist())
         nearest = torch.zeros(len(data.instances.puzzles), dtype=torch.long, device=device)
         for number, puzzle in enumerate(data.instances.puzzles):

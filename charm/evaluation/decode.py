@@ -136,8 +136,8 @@ def hash_grids(grids_Gss: Tensor) -> Tensor:
     """
     side = grids_Gss.shape[1]
     keys_ss = np.ascontiguousarray(_hash_keys()[:side, :side])
-    # A matrix product with each half of the keys, which is fast everywhere. In float64 it is exact, for any
-    # the order of summation: all sums are whole numbers below 900 x 10 x 2^32 < 2^53. Autocast leaves it alone.
+    # A matrix product with each half of the keys, which is fast everywhere. In float64 it is exact in any
+    # order of summation: all sums are whole numbers below 900 x 10 x 2^32 < 2^53. Autocast leaves it alone.
     halves_P2 = torch.from_numpy(keys_ss.reshape(-1, 1).view("<u4").astype(np.float64)).to(grids_Gss.device)
     low_G, high_G = ((grids_Gss + 1).flatten(1).double() @ halves_P2).long().unbind(1)
     return low_G + (high_G << 32)

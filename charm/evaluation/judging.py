@@ -20,9 +20,10 @@ from charm.reasoner.writing import to_ask
 from charm.runs.votes import Candidates, Votes
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
+from charm.tasks.sampling import SWAPS
 from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.task import Pair
-from charm.tasks.view import DIHEDRAL_READS, decode
+from charm.tasks.view import decode
 
 TOKENS = 65_536  # read at once
 JUDGES = 16  # views that judge, at most
@@ -67,21 +68,20 @@ def log_likelihoods(
     pairs = [Pair(inputs[q], candidates.grid(k)) for k, q in enumerate(candidates.question_K.tolist())]
     bank = PairBank.of(pairs)
     dihedral = decode(data.instances.table()[1])[0]
-    swaps_N = DIHEDRAL_READS[dihedral[row_N], 0].astype(bool)
-    length_N = sequence_lengths(bank.shape.numpy()[candidate_N], swaps_N)
+    length_N = sequence_lengths(bank.shape.numpy()[candidate_N], SWAPS[dihedral[row_N]])
     order = np.argsort(length_N, kind="stable")
+    end_N = np.cumsum(length_N[order])
     bank, keys = bank.to(device), data.keys().to(device)
-    first = 0
+    first = done = 0  # sequences and tokens
     while first < len(order):
-        ends = np.cumsum(length_N[order[first:]])
-        last = first + int(np.searchsorted(ends, TOKENS, side="right"))
+        last = int(np.searchsorted(end_N, done + TOKENS, side="right"))
         chosen = order[first:last]
         pair, row, end = (
             torch.from_numpy(column).to(device)
-            for column in (candidate_N[chosen], row_N[chosen], ends[: last - first])
+            for column in (candidate_N[chosen], row_N[chosen], end_N[first:last] - done)
         )
-        pack = pack_pairs(bank, keys, pair, row, end, int(ends[last - first - 1]))
+        pack = pack_pairs(bank, keys, pair, row, end, int(end_N[last - 1]) - done)
         likely_N = writer.log_likelihood(pack, model.task(row))
         found[candidate_N[chosen], judge_N[chosen]] = likely_N.float().cpu().numpy()
-        first = last
+        first, done = last, int(end_N[last - 1])
     return found

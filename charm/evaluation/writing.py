@@ -26,14 +26,14 @@ def likely_lengths(data: Dataset) -> npt.NDArray[np.int64]:
     outputs = np.maximum(shapes[:, 2] * (shapes[:, 3] + 1), shapes[:, 3] * (shapes[:, 2] + 1)) + 1
     longest: dict[int, int] = {}
     puzzle = data.instances.table()[0]
-    for block in (block for mixture in data.mixtures.values() for block in mixture.blocks):
+    for block in data.blocks:
         number = int(puzzle[block.rows[0]])
         longest[number] = max(longest.get(number, 0), int(outputs[block.pairs].max()))
     height, width = data.question_bank.shape[:, :2].numpy().T
     inputs = np.maximum(height * (width + 1), width * (height + 1)) + 1
     return np.array(
         [
-            longest.get(data.instances.puzzles.index(question.task_id), int(inputs[n]))
+            longest.get(data.instances.number(question.task_id), int(inputs[n]))
             for n, question in enumerate(data.questions)
         ],
         np.int64,

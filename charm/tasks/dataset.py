@@ -111,6 +111,11 @@ class Dataset:
     def keys(self) -> Keys:
         return Keys.of(self.instances)
 
+    @property
+    def blocks(self) -> list[IndexBlock]:
+        """What is trained on, of all canvas sizes."""
+        return [block for mixture in self.mixtures.values() for block in mixture.blocks]
+
     def question_rows(self, question: Question, views: int | None = None) -> RowNumbers:
         """The memory rows for a question: the first views of its puzzle."""
         return self.instances.rows(question.task_id)[: self.config.views][:views]

@@ -20,7 +20,7 @@ from charm.tasks.keyed import Numbers
 from charm.tasks.view import DIHEDRAL_READS
 
 ORIGIN_PROBABILITY = 0.2  # a canvas at the origin, as evaluation sees it
-_SWAPS = DIHEDRAL_READS[:, 0].astype(bool)  # symmetries that exchange height and width
+SWAPS = DIHEDRAL_READS[:, 0].astype(bool)  # symmetries that exchange height and width
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Stream:
         the origin is not enlarged; large canvases have none there.
         """
         extent = self._extent[pair]
-        swaps = _SWAPS[self._dihedrals[row]]
+        swaps = SWAPS[self._dihedrals[row]]
         height = np.where(swaps, extent[:, 1], extent[:, 0])
         width = np.where(swaps, extent[:, 0], extent[:, 1])
         scale, margin = np.ones_like(position), MARGIN if is_large(self.side) else 0

@@ -18,9 +18,9 @@ from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
-from charm.tasks.sampling import Draw, IndexBlock, Mixture, Stream
+from charm.tasks.sampling import SWAPS, Draw, Mixture, Stream
 from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
-from charm.tasks.view import DIHEDRAL_READS, decode
+from charm.tasks.view import decode
 from charm.training.slots import to_device
 
 LOOK_AHEAD = 4096  # sequences of the stream whose mean length predicts how many fit in a pack
@@ -43,8 +43,8 @@ class Packs:
         puzzle, codes = data.instances.table()
         self.dihedrals, _ = decode(codes)
         self.shapes = data.bank.shape.numpy()
-        blocks = _blocks(data)
-        evaluated = {data.instances.puzzles.index(question.task_id) for question in data.questions}
+        blocks = data.blocks
+        evaluated = {data.instances.number(question.task_id) for question in data.questions}
         focused = [block for block in blocks if int(puzzle[block.rows[0]]) in evaluated]
         self.streams = [
             Stream(Mixture(some), self.shapes, self.dihedrals, 30, 1, seed)
@@ -68,8 +68,7 @@ class Packs:
     def _lengths(self, stream: Stream, position_N: Numbers) -> tuple[Draw, Numbers]:
         """What a stream has at these positions, and the tokens of each sequence."""
         draw = stream.draw(np.zeros_like(position_N), position_N)
-        swaps = DIHEDRAL_READS[self.dihedrals[draw.row_N], 0].astype(bool)
-        return draw, sequence_lengths(self.shapes[draw.pair_N], swaps)
+        return draw, sequence_lengths(self.shapes[draw.pair_N], SWAPS[self.dihedrals[draw.row_N]])
 
     def prepare(self, focused: bool = False) -> None:
         """Lay out the next sequences of all tasks, or of the evaluated ones alone."""
@@ -95,10 +94,6 @@ class Packs:
 
 def longest_sequence(data: Dataset) -> int:
     """Tokens of the longest pair that is trained on, under the view that makes it longest."""
-    shapes = data.bank.shape.numpy()[np.concatenate([block.pairs for block in _blocks(data)])]
+    shapes = data.bank.shape.numpy()[np.concatenate([block.pairs for block in data.blocks])]
     swaps = np.ones(len(shapes), bool)
     return int(max(sequence_lengths(shapes, swaps).max(), sequence_lengths(shapes, ~swaps).max()))
-
-
-def _blocks(data: Dataset) -> list[IndexBlock]:
-    return [block for mixture in data.mixtures.values() for block in mixture.blocks]
