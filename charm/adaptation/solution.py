@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from charm.devices import Place
 from charm.evaluation.ballots import ballots_of
+from charm.evaluation.judging import Judgements
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.ranking import Candidate, rank
@@ -124,15 +125,17 @@ def vote(
     batch: int,
     place: Place,
     stop: Callable[[], bool] = lambda: False,
+    judgements: Judgements | None = None,
 ) -> dict[Question, list[Candidate]]:
     """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them.
 
-    Once `stop()` is true, the votes made so far are ranked.
+    So it is with a writer's `judgements`. Once `stop()` is true, the votes made so far are ranked.
     """
     reasoner = model.config.reasoner
     protocol = replace(protocol_named("continual"), loops=reasoner.voting_steps)
     protocol = as_asked(protocol, reasoner)
-    votes |= predict(Request(model, data, protocol.loops, views, batch), place, votes, stop=stop)
+    request = Request(model, data, protocol.loops, views, batch, judgements=judgements)
+    votes |= predict(request, place, votes, stop=stop)
     ranking = rank(ballots_of(votes, protocol), data.questions, protocol.order or "votes")
     # Scores rank empty grids too; here attempts are not spent on them.
     return {

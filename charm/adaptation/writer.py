@@ -22,6 +22,7 @@ from charm.adaptation.run import task_data
 from charm.adaptation.solution import Clock, Publish, Say, Solution, next_views, vote, voting_seconds
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.evaluation.judging import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.memory import CoSE, Lookup
 from charm.model import CharmModel
@@ -334,7 +335,7 @@ class _Group:
                 if not _is_finite(self.model):
                     break  # such answers must not replace better ones
                 views = min(EARLY_VIEWS, options.views)
-                self.answer({}, views)
+                self.answer({}, {}, views)
                 keep = voting_seconds(clock.seconds, self.cost, options.views, share)
                 early = early[1:] if self.cost * views < EARLY_COST * clock.seconds else []
             elif self.update(used) and self.learning.updates % LOOK_EVERY == 0:
@@ -366,14 +367,15 @@ class _Group:
     def vote(self) -> None:
         """Vote in rounds of more and more views, as long as the next fits the time."""
         votes: dict[int, Votes] = {}
+        judgements: Judgements = {}
         limit = self.solver.options.views
         voted, more = 0, min(first_views(self.cost, self.clock.left), limit)
         while more > voted:
-            self.answer(votes, more)
+            self.answer(votes, judgements, more)
             voted, more = more, next_views(more, limit, self.cost, self.clock.left)
 
-    def answer(self, votes: dict[int, Votes], views: int) -> None:
-        """Publish the answers of this many views; those in `votes` are not asked again.
+    def answer(self, votes: dict[int, Votes], judgements: Judgements, views: int) -> None:
+        """Publish the answers of this many views; those in `votes` are not asked again, nor are `judgements`.
 
         A later round that the clock ends is dropped: the answers of the round before stay.
         """
@@ -386,7 +388,7 @@ class _Group:
             return stopped
 
         with self.learning.average.applied():
-            found = self._ranked(votes, views, stop)
+            found = self._ranked(votes, judgements, views, stop)
         if stopped:
             self.cost = math.inf
             return
@@ -399,13 +401,13 @@ class _Group:
         self.cost = (clock.spent - began) / max(views - before, 1)
 
     def _ranked(
-        self, votes: dict[int, Votes], views: int, stop: Callable[[], bool]
+        self, votes: dict[int, Votes], judgements: Judgements, views: int, stop: Callable[[], bool]
     ) -> dict[Question, list[Candidate]]:
         place = self.solver.place
         batch = self.solver.options.batch if place.device.type == "cpu" else ASKED_AT_ONCE
         while True:
             try:
-                return vote(self.model, self.data, votes, views, batch, place, stop)
+                return vote(self.model, self.data, votes, views, batch, place, stop, judgements)
             except torch.OutOfMemoryError:
                 if batch == 1:
                     raise

@@ -28,13 +28,24 @@ from charm.tasks.view import decode
 TOKENS = 65_536  # read at once
 JUDGES = 16  # views that judge, at most
 
+# Log-probability by question, hash of the candidate and row of the judge.
+Judgements = dict[tuple[int, int, int], float]
 
-def judged(model: CharmModel, data: Dataset, votes: Votes, views: int | None, device: torch.device) -> Votes:
+
+def judged(
+    model: CharmModel,
+    data: Dataset,
+    votes: Votes,
+    views: int | None,
+    device: torch.device,
+    known: Judgements | None = None,
+) -> Votes:
     """The votes with their candidates' likelihood in place of what each view thought of its own answer.
 
-    It is the geometric mean over the judges, as log-odds.
+    It is the geometric mean over the judges, as log-odds. What is in `known` is not judged again.
     """
-    likely_KJ = log_likelihoods(model, data, votes.candidates, min(views or JUDGES, JUDGES), device)
+    views = min(views or JUDGES, JUDGES)
+    likely_KJ = log_likelihoods(model, data, votes.candidates, views, device, known)
     mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)
     with np.errstate(divide="ignore"):
         logit_K = mean_K - np.log(-np.expm1(mean_K))
@@ -43,23 +54,37 @@ def judged(model: CharmModel, data: Dataset, votes: Votes, views: int | None, de
 
 @torch.inference_mode()
 def log_likelihoods(
-    model: CharmModel, data: Dataset, candidates: Candidates, views: int, device: torch.device
+    model: CharmModel,
+    data: Dataset,
+    candidates: Candidates,
+    views: int,
+    device: torch.device,
+    known: Judgements | None = None,
 ) -> npt.NDArray[np.float32]:
     """Log-probabilities [K, J] of candidates under the first `views` views of their questions.
 
-    Minus infinity for a 0 x 0 candidate, and not a number where a question has fewer views.
+    Minus infinity for a 0 x 0 candidate, and not a number where a question has fewer views. Those in `known` are not
+    computed again, and new ones join them.
     """
     assert isinstance(model.reasoner, Writer)
     writer = to_ask(model.reasoner)
+    known = {} if known is None else known
     found = np.full((len(candidates), views), np.nan, np.float32)
     found[candidates.area_K == 0] = -np.inf
     rows = [data.question_rows(data.questions[q], views) for q in range(len(data.questions))]
-    asked = [
-        (k, j, row)
-        for k, question in enumerate(candidates.question_K.tolist())
-        if candidates.area_K[k]
-        for j, row in enumerate(rows[question])
-    ]
+    asked, names = [], []
+    for k, (question, content) in enumerate(
+        zip(candidates.question_K.tolist(), candidates.hash_K.tolist(), strict=True)
+    ):
+        if not candidates.area_K[k]:
+            continue
+        for j, row in enumerate(rows[question].tolist()):
+            name = (question, content, row)
+            if name in known:
+                found[k, j] = known[name]
+            else:
+                asked.append((k, j, row))
+                names.append(name)
     if not asked:
         return found
     candidate_N, judge_N, row_N = np.array(asked, np.int64).T
@@ -84,4 +109,5 @@ def log_likelihoods(
         likely_N = writer.log_likelihood(pack, model.task(row))
         found[candidate_N[chosen], judge_N[chosen]] = likely_N.float().cpu().numpy()
         first, done = last, int(end_N[last - 1])
+    known.update(zip(names, found[candidate_N, judge_N].tolist(), strict=True))
     return found

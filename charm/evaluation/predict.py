@@ -18,13 +18,14 @@ from torch import Tensor
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
-from charm.evaluation.judging import judged
+from charm.evaluation.judging import Judgements, judged
 from charm.evaluation.placing import placed_answers
 from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
 from charm.reasoner.writer import Writer
+from charm.reasoner.writing import to_ask
 from charm.runs.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
 from charm.runs.votes import Votes, merge
 from charm.tasks.batch import PairBank, view_tokens
@@ -59,6 +60,9 @@ class Request:
     batch: int = 512
     blank_memory: bool = False
     """Replace every task embedding by zeros: what the reasoner knows without its memory."""
+    judgements: Judgements | None = None
+    """What the same writer, with the same weights, thought of candidates in earlier predictions: it is not asked again,
+    and new ones join."""
 
     def __post_init__(self) -> None:
         if self.batch < 1:
@@ -98,7 +102,8 @@ def _predict(
     stop: Callable[[], bool],
 ) -> dict[int, Votes]:
     model, data, batch, device = request.model, request.data, request.batch, place.device
-    lengths = likely_lengths(data) if isinstance(model.reasoner, Writer) else None
+    writer = to_ask(model.reasoner) if isinstance(model.reasoner, Writer) else None
+    lengths = likely_lengths(data) if writer is not None else None
     depths = sorted(request.loops)
     question_N, row_N, side_N = _share(request, place)
     votes = {depth: merge([]) for depth in depths} | dict(earlier)
@@ -115,8 +120,10 @@ def _predict(
     def kept(complete: bool) -> dict[int, Votes]:
         for depth in depths:
             parts[depth] = [merge(parts[depth])]
-            if complete and lengths is not None:
-                parts[depth] = [judged(model, data, parts[depth][0], request.views, device)]
+            if complete and writer is not None:
+                parts[depth] = [
+                    judged(model, data, parts[depth][0], request.views, device, request.judgements)
+                ]
         found = {depth: parts[depth][0] for depth in depths}
         keep(found, complete)
         return found
@@ -133,10 +140,8 @@ def _predict(
         first = 0
         while first < len(mine):
             size = batch
-            if isinstance(model.reasoner, Writer) and lengths is not None:
-                size = at_once(
-                    model.reasoner, lengths[question_N[mine[first : first + batch]]], device, batch
-                )
+            if writer is not None and lengths is not None:
+                size = at_once(writer, lengths[question_N[mine[first : first + batch]]], device, batch)
             chosen = mine[first : first + size]
             first += size
             count = len(chosen)
@@ -148,12 +153,16 @@ def _predict(
             with torch.inference_mode():
                 task_ND = model.task(row)
                 task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
-            likely = 0 if lengths is None else int(lengths[question_N[chosen]].max())
-            if is_large(side):
+            if writer is not None and lengths is not None:
+                if depths[-1] != 1:
+                    raise CharmError(f"a writer answers in one step: loops must be 1, got {depths[-1]}")
+                limit = answer_limit(int(lengths[question_N[chosen]].max()))
+                answers = iter([write_answers(writer, bank, keys, question, row, task_ND, limit)])
+            elif is_large(side):
                 bound_N = np.array(data.question_bounds, np.int64)[question_N[chosen]]
                 answers = placed_answers(model, bank, keys, question, row, task_ND, bound_N, depths[-1])
             else:
-                answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1], likely)
+                answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1])
             for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
                 if depth in parts:
                     view_N = torch.from_numpy(codes[row_N[chosen]])
@@ -187,17 +196,8 @@ def _answers(
     task_ND: Tensor,
     side: int,
     steps: int,
-    likely: int,
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Token canvases after each refinement step and how sure the model is of each; a writer has one step.
-
-    `likely` tokens are what a writer's answer is expected to take.
-    """
-    if isinstance(model.reasoner, Writer):
-        if steps != 1:
-            raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
-        yield write_answers(model.reasoner, bank, keys, question_N, row_N, task_ND, answer_limit(likely))
-        return
+    """Token canvases after each refinement step and how sure the model is of each."""
     origin_N = torch.zeros_like(question_N)
     with torch.inference_mode():
         tokens_NT, _ = view_tokens(bank, keys, question_N, row_N, origin_N, origin_N, side, outputs=False)

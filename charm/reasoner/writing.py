@@ -86,7 +86,11 @@ def write(
 
 
 def to_ask(writer: Writer) -> Writer:
-    """A copy that drops nothing and whose maps have the type they are used in: they are not cast for every token."""
+    """The writer as it is asked: it drops nothing, and its maps have the type they are used in, so that they are not
+    cast for every token. A copy, unless it is so already."""
+    maps = [part for part in writer.modules() if isinstance(part, Linear)]
+    if not writer.training and all(part.weight.dtype == writer.compute_dtype for part in maps):
+        return writer
     copied = deepcopy(writer).eval()
     for part in copied.modules():
         if isinstance(part, Linear):

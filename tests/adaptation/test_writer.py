@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -13,18 +14,23 @@ import torch
 from charm.adaptation import writer as module
 from charm.adaptation.measure import interval, measured, scores_table
 from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
-from charm.adaptation.solution import Clock, Publish, Say, Solution
+from charm.adaptation.solution import Clock, Publish, Say, Solution, vote
 from charm.adaptation.solve import choose, groups_of, load_tasks, solve
 from charm.adaptation.writer import WriterAdaptation, WriterSolver, first_views, rates
 from charm.arc.run import train
 from charm.commands.solve import solve as command
 from charm.errors import CharmError
+from charm.evaluation.judging import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
+from charm.reasoner import writing
+from charm.reasoner.writer import Writer
+from charm.runs.votes import Votes
 from charm.tasks.questions import Question, questions_of
 from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Task
 from tests.adaptation.conftest import HERE
+from tests.evaluation.test_judging import asked_in_all
 from tests.toy import write_toy_tasks
 from tests.training.test_writer_job import writer_config
 
@@ -448,3 +454,37 @@ def test_groups_are_adapted_in_a_row_on_a_gpu(
         assert found[task.id].updates == 40
         assert found[task.id].loss == pytest.approx(expected[task.id].loss, rel=0.1)
     assert "cannot be recorded" not in capfd.readouterr().err
+
+
+def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In rounds or all at once: the same candidates with the same confidence, and as much is read."""
+    counts = asked_in_all(monkeypatch)
+    copies: list[Writer] = []
+
+    def copied(one: Writer) -> Writer:
+        copies.append(one)
+        return deepcopy(one)
+
+    monkeypatch.setattr(writing, "deepcopy", copied)
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    model, data = solver.prepare(tasks)
+    model.train()
+
+    def confidences(found: dict[Question, list[Candidate]]) -> dict[tuple[Question, bytes], float]:
+        return {
+            (question, one.grid.tobytes()): pytest.approx(one.confidence, rel=1e-4)
+            for question, ranked in found.items()
+            for one in ranked
+        }
+
+    votes: dict[int, Votes] = {}
+    judgements: Judgements = {}
+    for views in (1, 2, 4, 8):
+        in_rounds = vote(model, data, votes, views, 2, HERE, judgements=judgements)
+    assert len(copies) == 2 * 4  # to write and to judge
+    read = sum(counts)
+    counts.clear()
+    assert confidences(in_rounds) == confidences(vote(model, data, {}, 8, 2, HERE))
+    assert read == sum(counts) == len(judgements) > 0

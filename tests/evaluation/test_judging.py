@@ -8,14 +8,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from charm.evaluation import judging
-from charm.evaluation.judging import log_likelihoods
+from charm.evaluation.judging import Judgements, log_likelihoods
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
 from charm.runs.votes import Candidates
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
-from charm.tasks.sequences import ANSWER, END, START
+from charm.tasks.sequences import ANSWER, END, START, Pack
 from charm.tasks.task import Grid
 from charm.tasks.view import View
 from tests.reasoner.test_writer import SMALL
@@ -44,6 +44,52 @@ def slow(model: CharmModel, view: View, question: Grid, answer: Grid, row: int) 
     )
     likely = logits.double().log_softmax(-1)
     return sum(float(likely[at, tokens[at + 1]]) for at in range(begins, len(tokens) - 1))
+
+
+def asked_in_all(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Collects how many sequences every pack that is judged has."""
+    counts: list[int] = []
+    likelihood = Writer.log_likelihood
+
+    def counted(self: Writer, pack: Pack, task_ND: Tensor) -> Tensor:
+        counts.append(len(task_ND))
+        return likelihood(self, pack, task_ND)
+
+    monkeypatch.setattr(Writer, "log_likelihood", counted)
+    return counts
+
+
+def test_what_is_known_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More candidates and more judges in a second round: the same numbers, and only what is new is read."""
+    task = {"train": [{"input": [[1, 2]], "output": [[2, 1]]}], "test": [{"input": [[3, 4]]}]}
+    (tmp_path / "a.json").write_text(json.dumps(task))
+    data = load_dataset(DataConfig(train=(), evaluate=(str(tmp_path),), auxiliary=(), views=6))
+    model = CharmModel(SMALL, MemoryConfig(rank=0, colors="free"), ArcKey(data.instances))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=torch.Generator().manual_seed(1)))
+
+    def candidates(*numbers: int) -> Candidates:
+        grids = [np.full((1, number + 1), number, np.uint8) for number in numbers]
+        return Candidates(
+            np.zeros(len(grids), np.int32),
+            np.array(numbers, np.uint64),
+            np.array([grid.shape for grid in grids], np.uint8),
+            np.concatenate([grid.ravel() for grid in grids]),
+        )
+
+    counts = asked_in_all(monkeypatch)
+    known: Judgements = {}
+    log_likelihoods(model, data, candidates(1, 2), 2, CPU, known)
+    assert sum(counts) == 2 * 2
+    counts.clear()
+    found = log_likelihoods(model, data, candidates(2, 3, 1), 4, CPU, known)
+    assert sum(counts) == 3 * 4 - 2 * 2
+    counts.clear()
+    assert np.array_equal(log_likelihoods(model, data, candidates(2, 3, 1), 4, CPU, known), found)
+    assert not counts
+    assert found == pytest.approx(log_likelihoods(model, data, candidates(2, 3, 1), 4, CPU), abs=1e-4)
+    assert sum(counts) == 3 * 4
 
 
 def test_likelihoods_are_those_of_the_answers_read_token_by_token(
