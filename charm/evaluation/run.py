@@ -25,6 +25,7 @@ from charm.runs.archive import damaged_passes, is_finished, passes
 from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
+from charm.tasks.sources import load_source
 from charm.training.config import read_config
 
 
@@ -37,6 +38,7 @@ class Evaluation:
     ranking: Ranking
     scores: Scores
     voted: tuple[int, ...]  # steps of the checkpoints whose votes count
+    by_source: dict[str, Scores]  # of each evaluated source, where there are several
 
 
 def evaluate_run(
@@ -155,6 +157,9 @@ def scores_table(found: dict[str, Any]) -> Table:
         [f"mean over {found['puzzles']} puzzles", *(f"{metrics[name]:.2%}" for name in names)],
         [f"mean over {found['outputs']} outputs", *(f"{metrics[f'{name}/outputs']:.2%}" for name in names)],
     ]
+    for source, part in found["by_source"].items():
+        title = f"mean over {part['puzzles']} puzzles of {source}"
+        rows.append([title, *(f"{part['metrics'][name]:.2%}" for name in names)])
     counts = ", ".join(f"{count} {outcome}" for outcome, count in found["outcomes"].items() if count)
     depths = ", ".join(map(str, protocol["loops"]))
     title = f"step {found['step']}, {described}, after {depths} refinement step{'s' * (depths != '1')}"
@@ -173,7 +178,10 @@ def evaluate_votes(
     ranking = rank(ballots, questions, protocol.order or "votes")
     newest = max(ballot.step for ballot in ballots)
     voted = tuple(sorted({ballot.step for ballot in ballots}))
-    return Evaluation(protocol, newest, ranking, score(ranking, answer_key(data)), voted)
+    scores = score(ranking, answer_key(data))
+    ids = {name: {task.id for task in load_source(name, data.data).tasks} for name in data.evaluate}
+    by_source = {name: part for name in ids if (part := scores.of(ids[name])).puzzles}
+    return Evaluation(protocol, newest, ranking, scores, voted, by_source if len(by_source) > 1 else {})
 
 
 def write_evaluation(
@@ -186,6 +194,10 @@ def write_evaluation(
         "checkpoints": list(evaluation.voted),
         "run": run_of(out),
         **evaluation.scores.to_json(),
+        "by_source": {
+            name: {"metrics": part.metrics, "puzzles": part.puzzles, "outputs": part.outputs}
+            for name, part in evaluation.by_source.items()
+        },
     }
     write_sealed(out / "eval" / f"{name}.json", found)
     asked = [one for one in evaluation.ranking.questions if not tasks or one.task_id in tasks]

@@ -10,7 +10,7 @@ counts in `blind_puzzles`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -67,6 +67,13 @@ class Scores:
         outcomes = {task.task_id: [output.outcome for output in task.outputs] for task in self.tasks}
         scored = {task: [one for one in found if one != "blind"] for task, found in outcomes.items()}
         return {task: found.count("solved") / len(found) if found else None for task, found in scored.items()}
+
+    def of(self, task_ids: Container[str]) -> Scores:
+        """The scores of some of the tasks."""
+        some = (task for task in self.tasks if task.task_id in task_ids)
+        return _scores(
+            {Question(task.task_id, output.test_index): output for task in some for output in task.outputs}
+        )
 
     def to_json(self) -> dict[str, Any]:
         found = Counter(task.outcome for task in self.tasks)

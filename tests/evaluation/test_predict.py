@@ -18,7 +18,7 @@ from charm.evaluation.ballots import ballots_of, load_ballots
 from charm.evaluation.predict import Request, jobs, predict_votes
 from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.evaluation.ranking import rank as rank_ballots
-from charm.evaluation.run import evaluate_run, evaluate_votes
+from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_logit
 from charm.reasoner.refine import refine
@@ -249,6 +249,27 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     evaluate_run(run, "narrow", narrow, HERE)
     with pytest.raises(CharmError, match="needs votes from 6 views but only 2 have them"):
         evaluate_run(run, "mine", replace(wider, loops=(1,), window="current"), HERE, rank_only=True)
+
+
+def test_every_evaluated_source_has_its_own_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = toy_config(write_toy_tasks(tmp_path / "few", 1), steps=6)
+    more = write_toy_tasks(tmp_path / "more", 3)
+    (more / "toy0.json").unlink()
+    few = config.data.evaluate[0]
+    config = replace(config, data=replace(config.data, evaluate=(few, str(more))))
+    run = tmp_path / "run"
+    train(config, run, HERE, say=lambda text: None)
+    evaluate_run(run, "mine", Protocol(views=2, window="current", loops=(2,)), HERE)
+    found = json.loads((run / "eval" / "mine.json").read_text())
+    assert scores_table(found).rows[-1][0] == f"mean over 2 puzzles of {more}"
+    parts = found["by_source"]
+    assert {name: part["puzzles"] for name, part in parts.items()} == {few: 1, str(more): 2}
+    for name, mean in found["metrics"].items():
+        assert 3 * mean == pytest.approx(
+            sum(part["puzzles"] * part["metrics"][name] for part in parts.values())
+        )
 
 
 def test_a_checkpoint_that_is_gone_does_not_vote_with_less_than_was_asked(tmp_path: Path) -> None:

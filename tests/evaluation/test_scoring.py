@@ -70,6 +70,14 @@ def test_every_task_has_an_outcome() -> None:
     assert scores.tasks[4].outputs[0].no_answer_votes == 3
 
 
+def test_some_of_the_tasks_score_as_if_they_were_all() -> None:
+    scores = score(ranking_of(ORDERS), ANSWERS)
+    some = {"a", "b", "f"}
+    kept = {question: answer for question, answer in ANSWERS.items() if question.task_id in some}
+    assert scores.of(some) == score(ranking_of(ORDERS), kept)
+    assert scores.of(some).metrics["pass@2"] == pytest.approx(1.5 / 3)
+
+
 def test_an_empty_candidate_takes_a_place() -> None:
     """As in the reference evaluator: with two of three votes blank, the right answer comes second."""
     orders = {Question("a", 0): ["", "1"], Question("b", 0): ["", "2", "1"]}

@@ -350,8 +350,9 @@ def test_the_real_concept_arc() -> None:
 
 
 def test_new_tasks_of_arc2_share_no_pair_with_an_evaluated_task() -> None:
-    """The mixture of the public speedrun: nothing but the official overlap of ARC-AGI-1's own splits."""
-    asked = {canonical(pair) for task in load_source("arc1/evaluation").tasks for pair in task.pairs}
+    """The mixtures of the speedrun: nothing but the official overlap of ARC-AGI-1's own splits."""
+    splits = [load_source(name).tasks for name in ("arc1/training", "arc1/evaluation")]
+    asked = {canonical(pair) for tasks in splits for task in tasks for pair in task.pairs}
     for name, count in (("arc2/training-new", 233), ("arc2/evaluation-new", 113)):
         tasks = load_source(name).tasks
         assert len(tasks) == count
@@ -359,3 +360,10 @@ def test_new_tasks_of_arc2_share_no_pair_with_an_evaluated_task() -> None:
             assert not any(canonical(pair) in asked for pair in task.pairs), task.id
     left_out = next(task for task in load_source("arc2/evaluation").tasks if task.id == "db695cfb")
     assert any(canonical(pair) in asked for pair in left_out.pairs)
+
+
+def test_no_demonstration_of_the_evaluation_set_is_a_test_pair_of_the_training_set() -> None:
+    """The speedrun learns both sets' demonstrations and is asked both sets' tests."""
+    tests = {canonical(pair) for task in load_source("arc1/training").tasks for pair in task.test}
+    for task in load_source("arc1/evaluation").tasks:
+        assert not any(canonical(pair) in tests for pair in task.train), task.id
