@@ -1,14 +1,18 @@
 """Continual learning at the field's size: all methods over their settings, then CoSE against a table of equal size.
 
-    python -m benchmarks.continual_study sweep --jobs 10      # every method over its settings, on a validation stream
-    python -m benchmarks.continual_study orders --jobs 10     # CoSE and the table: 5 orders x 2 bases x 110 tasks
-    python -m benchmarks.continual_study methods --jobs 10    # every method at its best setting, on the test stream
+    python -m benchmarks.continual_study sweep --jobs 16      # every method over its settings, on a validation stream
+    python -m benchmarks.continual_study orders --jobs 16     # CoSE and the table: 5 orders x 2 bases x 110 tasks
+    python -m benchmarks.continual_study must --jobs 16       # both
+    python -m benchmarks.continual_study methods --jobs 16    # every method at its best setting, on the test stream
     python -m benchmarks.continual_study report               # tables and figure from what is finished
 
 Small tasks of ARC-AGI-1 (both sets) and ARC-AGI-2 (training) are divided by a hash of their ids: 110 are the test
 stream, 24 the validation stream, the other 171 train the bases, each once with CoSE and once with a low-rank table
 whose tasks cost no fewer parameters. `orders` and `methods` take the settings that were best on the validation stream,
 or the recipe's own where `sweep` has not run. An order is a seed: of the stream's order and of the examples.
+
+Memory-only streams learn all tasks side by side (`benchmarks.continual_together`), which is the same computation as one
+task after the other, in less time; `--one-by-one` runs them as `charm adapt` does.
 
 Interrupted, the same command resumes. `OUT/SIZE/results` has one small file for each finished run and is all that
 `report` needs; `--size smoke` takes a minute on a CPU and shows only that everything runs.
@@ -17,6 +21,7 @@ Interrupted, the same command resumes. `OUT/SIZE/results` has one small file for
 from __future__ import annotations
 
 import argparse
+import gc
 import hashlib
 import json
 import os
@@ -30,7 +35,9 @@ from typing import Any
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow each other down on a shared CPU
 
 import numpy as np
+import torch
 
+from benchmarks.continual_together import run_together
 from charm.adaptation.loop import Recipe, Scope
 from charm.adaptation.results import memory_name, short_count, write_json
 from charm.adaptation.run import StreamOptions, run_stream
@@ -41,6 +48,7 @@ from charm.config import to_json
 from charm.devices import place
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
+from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.paper.sizes import base_small, base_smoke, stream_small, stream_smoke
 from charm.paper.verdicts import Difference, paired, spread_text
@@ -66,6 +74,8 @@ class Study:
     """Of a base."""
     stage: int
     """Updates of a stage."""
+    batch: int
+    """Examples of such an update."""
     test: int
     validation: int
     pretraining: int | None = None
@@ -78,8 +88,8 @@ class Study:
 
 # The sizes of `charm reproduce`, with other tasks.
 STUDIES = {
-    "small": Study(base_small, stream_small, 4000, 100, 110, 24),
-    "smoke": Study(base_smoke, stream_smoke, 2, 2, 3, 2, pretraining=6, orders=2, bases=1, settings=1),
+    "small": Study(base_small, stream_small, 4000, 100, 64, 110, 24),
+    "smoke": Study(base_smoke, stream_smoke, 2, 2, 8, 3, 2, pretraining=6, orders=2, bases=1, settings=1),
 }
 
 
@@ -110,13 +120,13 @@ class Trial:
 
 
 # Methods with the rates and strengths that they are tried at.
-FAST = (0.02, 0.1, 0.5, 2.0, 8.0)
+FAST = (0.02, 0.1, 0.5, 2.0)
 SWEEP: list[tuple[str, Scope, tuple[float, ...], tuple[float | None, ...]]] = [
     ("memory-only", "rows", (0.125, 0.25, 0.5, 1.0, 2.0, 4.0), (None,)),
     ("naive", "composition", FAST, (None,)),
     ("naive", "full", FAST, (None,)),
-    ("l2sp", "composition", (0.1, 0.5, 2.0), (0.01, 0.1, 1.0)),
-    ("ewc", "composition", (0.1, 0.5, 2.0), (1.0, 100.0, 10_000.0)),
+    ("l2sp", "composition", (0.5, 2.0), (0.01, 0.1, 1.0)),
+    ("ewc", "composition", (0.5, 2.0), (1.0, 100.0, 10_000.0)),
     ("rehearsal", "composition", FAST, (None,)),
     ("replay", "composition", FAST, (None,)),
     ("lora", "matrices", FAST, (None,)),
@@ -164,7 +174,7 @@ def train_base(size: str, device: str, out: Path, which: tuple[str, int]) -> Non
         print(f"base {folder.name} is trained", flush=True)
 
 
-def run_trial(size: str, device: str, out: Path, trial: Trial) -> None:
+def run_trial(size: str, device: str, out: Path, one_by_one: bool, trial: Trial) -> None:
     """One stream run, and its small file of results, unless that is there already."""
     path, study = out / "results" / f"{trial.name}.json", STUDIES[size]
     if path.is_file():
@@ -173,22 +183,35 @@ def run_trial(size: str, device: str, out: Path, trial: Trial) -> None:
     options = replace(
         start,
         stream=str(out / ("validation.json" if trial.part == "sweep" else "test.json")),
-        recipe=trial.recipe(replace(start.recipe, steps=study.stage)),
+        recipe=trial.recipe(replace(start.recipe, steps=study.stage, batch=study.batch)),
         strength=trial.strength,
         # Where rows alone move, nothing changes between the start and the end.
         recheck_every=10**6 if trial.scope == "rows" else max(1, study.test // 5),
     )
     base, folder = out / "bases" / f"{trial.memory}-{trial.base}", out / "runs" / trial.name
     with place(device) as here:
-        summary = run_stream(base, folder, options, here, say=lambda text: None)
-    if not (folder / "result.json").is_file():
-        return  # stopped
-    stream = read_sealed(folder / "R.json")["stream"]
-    final = (
-        dict(zip(stream["tasks"], stream["R"][str(len(stream["tasks"]))], strict=True)) if stream["R"] else {}
-    )
+        if trial.scope == "rows" and not one_by_one:
+            summary, final = run_together(base, folder, options, here)
+        else:
+            summary = run_stream(base, folder, options, here, say=lambda text: None)
+            if not (folder / "result.json").is_file():
+                return  # stopped
+            stream = read_sealed(folder / "R.json")["stream"]
+            last = stream["R"].get(str(len(stream["tasks"])), ())
+            final = dict(zip(stream["tasks"], last, strict=bool(last)))
     write_json(path, {"trial": asdict(trial), "summary": summary, "final": final})
     print(f"{trial.name}: ACC {_percent(summary['ACC'])}", flush=True)
+
+
+def attempt(work: Callable[[Any], None], item: Any) -> None:
+    """Run one of many pieces of work; a failure is reported and the others go on."""
+    try:
+        work(item)
+    except (CharmError, RuntimeError, OSError) as error:
+        print(f"{item} failed: {error}", flush=True)
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()  # processes share the GPU
 
 
 def sweep_trials(study: Study) -> list[Trial]:
@@ -198,7 +221,9 @@ def sweep_trials(study: Study) -> list[Trial]:
         for rate in rates[: study.settings]
         for strength in strengths[: study.settings]
     ]
-    return trials + [replace(one, memory="table") for one in trials if one.method == "memory-only"]
+    rows = [one for one in trials if one.method == "memory-only"]
+    # Short ones last, so that no process waits long for another.
+    return [one for one in trials if one not in rows] + rows + [replace(one, memory="table") for one in rows]
 
 
 def best(results: Sequence[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
@@ -232,6 +257,10 @@ def trials_for(part: str, study: Study, results: Sequence[dict[str, Any]]) -> li
         ]
     once = [tuned("cose", method, scope) for method, scope, *_ in SWEEP if method != "memory-only"]
     return [replace(one, order=order) for one in once for order in range(min(2, study.orders))]
+
+
+def trials_of(part: str, study: Study, out: Path) -> list[Trial]:
+    return sweep_trials(study) if part == "sweep" else trials_for(part, study, read_results(out))
 
 
 def read_results(out: Path) -> list[dict[str, Any]]:
@@ -354,10 +383,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", choices=("sweep", "orders", "methods", "report"))
+    parser.add_argument("part", choices=("sweep", "orders", "must", "methods", "report"))
     parser.add_argument("--size", choices=sorted(STUDIES), default="small")
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--one-by-one", action="store_true", help="also where tasks could learn side by side")
     parser.add_argument("--out", type=Path, default=Path("runs/continual-study"))
     options = parser.parse_args()
     out, study = options.out / options.size, STUDIES[options.size]
@@ -366,17 +396,21 @@ def main() -> None:
         return
     began = time.monotonic()
     write_tasks(study, out)
-    trials = (
-        sweep_trials(study) if options.part == "sweep" else trials_for(options.part, study, read_results(out))
-    )
-    bases = sorted({(trial.memory, trial.base) for trial in trials})
-    for memory, base in bases:
-        config = base_config(study, out, memory, base)
-        print(f"base {memory}-{base}: {memory_name(to_json(config.memory))}")
+    parts = ("sweep", "orders") if options.part == "must" else (options.part,)
     work = (options.size, options.device, out)
     with process_pool(options.jobs) as children:
-        list(children.map(partial(train_base, *work), bases))
-        list(children.map(partial(run_trial, *work), trials))
+        bases = sorted(
+            {(trial.memory, trial.base) for part in parts for trial in trials_of(part, study, out)}
+        )
+        for memory, base in bases:
+            config = base_config(study, out, memory, base)
+            print(f"base {memory}-{base}: {memory_name(to_json(config.memory))}", flush=True)
+        list(children.map(partial(attempt, partial(train_base, *work)), bases))
+        for part in parts:
+            trials, run = trials_of(part, study, out), partial(run_trial, *work, options.one_by_one)
+            for _ in range(2):  # what ran out of memory beside others is tried again
+                list(children.map(partial(attempt, run), trials))
+            print(f"{part}: {(time.monotonic() - began) / 60:.1f} minutes so far", flush=True)
     with place(options.device) as here:
         print(f"{here.describe()}, {options.jobs} jobs, {(time.monotonic() - began) / 60:.1f} minutes")
     report(out)

@@ -71,16 +71,19 @@ def narrowed(memory: MemoryConfig, width: int, scale: float) -> MemoryConfig:
 
 
 def train_small(full: TrainConfig) -> TrainConfig:
-    """The speedrun's model for 1,600 updates. A row is read about 48 times; in the paper's runs about 330 times."""
+    """The speedrun's model on tasks with small grids, whose canvases cost a third of the mean: more seeds for the time.
+
+    A row is read about 67 times; in the paper's runs about 330 times.
+    """
     base = speedrun()
     return replace(
         base,
-        data=replace(base.data, views=64, color_pool=full.data.color_pool),
+        data=replace(base.data, tasks=small_tasks(), views=64, color_pool=full.data.color_pool),
         reasoner=replace(base.reasoner, layers=base.reasoner.layers * full.reasoner.layers // trm().layers),
         memory=narrowed(full.memory, SMALL_WIDTH, 0.5),
         optimizer=replace(base.optimizer, ema=0.99),
-        steps=1600,
-        checkpoint_every=400,
+        steps=1000,
+        checkpoint_every=500,
         evaluate_views=64,
     )
 
@@ -117,11 +120,16 @@ def smoke(config: TrainConfig) -> TrainConfig:
 
 
 def sweep_small(full: TrainConfig) -> TrainConfig:
-    """The paper's layers, recurrences and horizons at width 256 with four refinement steps, an 80th of the updates."""
+    """The paper's layers, recurrences and horizons at width 256 with four refinement steps, an 80th of the updates.
+
+    With 32 views, rows are read as often as in the paper: 57 times at 24 layers.
+    """
     base = speedrun()
     shape = full.reasoner
+    small = train_small(full)
     return replace(
-        train_small(full),
+        small,
+        data=replace(small.data, views=32),
         reasoner=replace(
             base.reasoner,
             layers=shape.layers,
@@ -131,8 +139,9 @@ def sweep_small(full: TrainConfig) -> TrainConfig:
             ffn=shape.ffn,
         ),
         steps=full.steps // 80,
-        checkpoint_every=200,
+        checkpoint_every=500,
         log_every=1,
+        evaluate_views=32,
     )
 
 
@@ -436,10 +445,11 @@ TRAIN = {
         "speedrun",
         train_small,
         _current(64, 4),
-        1.1,
-        "the speedrun's model (width 256, 2 layers x 4 recurrences, 4 refinement steps) on ARC-AGI-1's 400 training "
-        "tasks under 64 views each: 1,600 updates of 768, and all 64 views vote",
-        together=4,
+        0.4,
+        "the speedrun's model (width 256, 2 layers x 4 recurrences, 4 refinement steps) on the 179 of ARC-AGI-1's 400 "
+        "training tasks whose visible grids are at most 10 x 10, under 64 views each: 1,000 updates of 768, and all 64 "
+        "views vote",
+        together=12,
     ),
     "full": FULL,
 }
@@ -475,11 +485,11 @@ SWEEP = {
     "small": Setting(
         "speedrun",
         sweep_small,
-        _current(64, 4),
-        1.7,
-        "the paper's layers, recurrences and horizons at width 256 with 4 refinement steps on the training split: an "
-        "80th of the paper's updates, of 768",
-        together=2,
+        _current(32, 4),
+        0.4,
+        "the paper's layers, recurrences and horizons at width 256 with 4 refinement steps on the same 179 tasks under "
+        "32 views: an 80th of the paper's updates, of 768",
+        together=4,
     ),
     "full": FULL,
 }

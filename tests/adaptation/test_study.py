@@ -1,8 +1,11 @@
 """What the study of continual learning concludes, from results made by hand."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from benchmarks.continual_study import (
     STUDIES,
@@ -10,8 +13,15 @@ from benchmarks.continual_study import (
     best,
     learning_forgetting,
     sweep_trials,
+    train_base,
     trials_for,
+    write_tasks,
 )
+from benchmarks.continual_together import learn_together, run_together
+from charm.adaptation.loop import private_tables
+from charm.adaptation.run import StreamBase, StreamJob, StreamOptions, run_stream
+from charm.devices import place
+from charm.model import CharmModel
 
 
 def result(memory: str, acc: float, old: float = 0.5, final: Any = (), **trial: Any) -> dict[str, Any]:
@@ -73,3 +83,30 @@ def test_every_method_has_a_curve_and_no_two_trials_a_name() -> None:
     assert [(point.x, point.mean) for point in panels["the base's tasks"]["cose memory-only"]] == [
         (pytest.approx(10), 30)
     ]
+
+
+@pytest.mark.parametrize("memory", ["cose", "table"])
+def test_tasks_that_learn_together_learn_what_they_learn_one_by_one(tmp_path: Path, memory: str) -> None:
+    study = STUDIES["smoke"]
+    write_tasks(study, tmp_path)
+    train_base("smoke", "cpu", tmp_path, (memory, 0))
+    base = tmp_path / "bases" / f"{memory}-0"
+    start = study.stream(StreamOptions("", "memory-only", "rows"))
+    recipe = replace(start.recipe, steps=6, batch=4, halt_weight=0.5)
+    stream = str(tmp_path / "test.json")
+    options = replace(start, stream=stream, recipe=recipe, views=4, scope="rows", recheck_every=100)
+    with place("cpu") as here:
+        alone = run_stream(base, tmp_path / "alone", options, here, say=lambda text: None)
+        together, final = run_together(base, tmp_path / "together", options, here)
+        job = StreamJob(StreamBase(base, options, here), tmp_path, options, here, say=lambda text: None)
+        one_by_one = CharmModel.from_pretrained(tmp_path / "alone" / "model", "cpu")
+        learn_together(job)
+    for name, table in private_tables(job.model).items():
+        rows = dict(one_by_one.named_parameters())[name]
+        torch.testing.assert_close(table.weight, rows, rtol=1e-4, atol=1e-5)
+        assert not torch.equal(table.weight, job.before[name])
+    assert together["token_loss"] == pytest.approx(alone["token_loss"], rel=1e-5)
+    assert together["changed_values"] == alone["changed_values"] == 0
+    measured = ("ACC", "BWT", "forgetting", "WC-ACC", "base ACC", "base forgetting", "immediate pass@2")
+    assert {name: together[name] for name in measured} == {name: alone[name] for name in measured}
+    assert (together["updated_parameters"], len(final)) == (alone["updated_parameters"], study.test)

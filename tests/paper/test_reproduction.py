@@ -135,7 +135,7 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
         114 * 1000 * 128 / 505.5 / 3600
     )
     assert hours(VARIANTS["text.d12-cose-x5"], "full") == pytest.approx(2270 * 2**19 / 490_660 / 3600)
-    assert hours(VARIANTS["train.cose"], "small") == pytest.approx(1.1 / 60)
+    assert hours(VARIANTS["train.cose"], "small") == pytest.approx(0.4 / 60)
     # Four tables, three of CoSE and so on: 14 runs at 394 hours.
     assert cost_of(ROWS["tab:full-cose-ablation"]) == "14 runs of 394.4: 5,522"
 
