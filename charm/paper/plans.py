@@ -17,7 +17,7 @@ from charm.paper.costs import hours
 from charm.paper.drawn import FIGURES, draw, tables_of
 from charm.paper.printed import PRINTED, PrintedLine, PrintedTable, printed_table
 from charm.paper.runner import MissingRun, gpus, missing, run_here, run_on_slurm
-from charm.paper.shelf import Shelf
+from charm.paper.shelf import Result, Shelf
 from charm.paper.sizes import SizeName
 from charm.paper.tables import ROWS
 from charm.paper.variants import Variant
@@ -192,18 +192,22 @@ class Reproduction:
             }
             settings = {line.variant.size(self.shelf.size).about for line in comparison.table.runs}
             at_once = max(run.get("at_once", 1) for run in runs)
+            every = [line.variant.name for line in comparison.table.runs]
+            some = [line.variant.name for line in comparison.table.runs if line.key in found]
+            chosen = "" if some == every else f" --variants {' '.join(dict.fromkeys(some))}"
             path = folder / f"{record_name(label, self.shelf.size)}.json"
             record = {
                 "what": f"{label}, size {self.shelf.size}",
-                "command": f"charm reproduce {label} --size {self.shelf.size} --seeds {len(seeds)} --jobs {at_once}",
+                "command": f"charm reproduce {label} --size {self.shelf.size} --seeds {len(seeds)} --jobs {at_once}"
+                f"{chosen}",
                 "size": "; ".join(sorted(settings)),
                 "machine": ", ".join(sorted({run["machine"] for run in runs})),
                 "date": max(run["date"] for run in runs),
                 "seeds": seeds,
                 "numbers": numbers,
-                "runs": [{name: value for name, value in run.items() if name != "curve"} for run in runs],
             }
-            write_atomically(path, json.dumps(record, indent=1) + "\n")
+            lines = ",\n".join(f"  {json.dumps(_kept(run, seeds[0]))}" for run in runs)
+            write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{lines}\n ]\n}}\n')
             written.append(path)
         return written
 
@@ -212,6 +216,19 @@ class Reproduction:
         found = {one.table.label: one for one in self.comparisons()}
         folder = self.shelf.out / self.shelf.size / "figures"
         return [path for label in self.figures for path in draw(label, found, folder)]
+
+
+CURVE = ("step", "loss", "token_loss", "exact_accuracy")  # of a curve, in a record; scores along the way too
+
+
+def _kept(run: Result, first: int) -> Result:
+    """A run as a record has it: settings are those of the variant's first seed but for the seed."""
+    curve = [
+        {name: value for name, value in line.items() if name in CURVE or name.startswith("evaluation/")}
+        for line in run.get("curve", ())
+    ]
+    kept = {name: value for name, value in run.items() if name != "settings" or run["seed"] == first}
+    return {**kept, "curve": curve}
 
 
 def record_name(label: str, size: SizeName) -> str:

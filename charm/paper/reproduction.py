@@ -7,6 +7,8 @@ All numbers of ours come from the records in benchmarks/results, so that the pag
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +21,7 @@ from charm.paper.printed import PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.sizes import GROUPS, SIZE_NAMES, Setting
 from charm.paper.tables import SECTIONS, Ours, Row
+from charm.paper.verdicts import paired, verdict
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -57,12 +60,14 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     for title, rows in SECTIONS.items():
         lines += [f"### {title}", ""]
         lines += [
-            "| paper | command | full size, GPU-hours | the paper's numbers | ours, at our size | seeds |"
+            "| paper | command | full size, GPU-hours | the paper's numbers | ours, at our size | verdict | seeds |"
         ]
-        lines += ["|---|---|---|---|---|---|"]
+        lines += ["|---|---|---|---|---|---|---|"]
         lines += [_line(row, records) for row in rows]
         lines.append("")
-    run = sum(bool(row.ours or reproduced(row, records)) for rows in SECTIONS.values() for row in rows)
+    run = sum(
+        bool(row.ours or row.check or reproduced(row, records)) for rows in SECTIONS.values() for row in rows
+    )
     every = sum(map(len, SECTIONS.values()))
     lines += [
         f"{run} of {every} rows have a run or a check of ours; none of the training runs is at full size.",
@@ -108,7 +113,8 @@ def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
     made = {f"{result_text(one, records)} ({_link(one.record)})": one.record for one in row.ours}
     made |= {f"{text} ({_link(name)})": name for name, text in reproduced(row, records).items()}
     seeds = "; ".join(dict.fromkeys(_seeds(records[name]) for name in made.values()))
-    cells = (row.label, command_of(row), cost_of(row), paper_of(row), "; ".join(made) or row.instead, seeds)
+    ours = "; ".join(made) or row.check or row.instead
+    cells = (row.label, command_of(row), cost_of(row), paper_of(row), ours, verdict_of(row, records), seeds)
     return f"| {' | '.join(cells)} |"
 
 
@@ -129,6 +135,42 @@ def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
             ]
             found[name] = f"size {size}: {_cell('; '.join(told))}"
     return found
+
+
+def verdict_of(row: Row, records: Mapping[str, ResultRecord]) -> str:
+    """What our seeds say about the paper's order, claim by claim; "" where nothing is compared."""
+    found: dict[str, list[str]] = {}
+    for name, claims in _claims(row, records).items():
+        record = records[name]
+        for first, second, measure, claimed in claims:
+            ours = [record.numbers[f"{key}{measure}"] for key in (first, second)]
+            difference = paired(*(dict(zip(record.seeds, one, strict=True)) for one in ours))
+            assert difference is not None
+            names = " - ".join(key.partition(".")[2] or key for key in (first, second))
+            digits = 4 if min(map(min, ours)) > 0 and max(map(max, ours)) < 2 else 1  # losses, or percent
+            spread = f" ± {difference.half_width:.{digits}f}" if math.isfinite(difference.half_width) else ""
+            text = f"{names}{measure} {difference.mean:+.{digits}f}{spread}"
+            found.setdefault(verdict(claimed, difference), []).append(text)
+    return _cell(
+        "; ".join(f"**{judged}**: {', '.join(dict.fromkeys(some))}" for judged, some in found.items())
+    )
+
+
+def _claims(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, list[tuple[str, str, str, float]]]:
+    """Record -> two of its numbers (key and measure) that the paper distinguishes, and the paper's difference."""
+    claims: dict[str, list[tuple[str, str, str, float]]] = {}
+    for one in row.ours:
+        for claim in one.claims:
+            first, order, second = re.split(r" ([<>]) ", claim)
+            claims.setdefault(one.record, []).append((first, second, "", 1.0 if order == ">" else -1.0))
+    for name in reproduced(row, records):
+        table, numbers = PRINTED[row.label], records[name].numbers
+        claims[name] = [
+            (one.first, one.second, f" {one.measure}", table.claimed(one))
+            for one in table.claims
+            if {f"{one.first} {one.measure}", f"{one.second} {one.measure}"} <= numbers.keys()
+        ]
+    return claims
 
 
 def _headline(table: PrintedTable) -> str:

@@ -40,8 +40,11 @@ def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Differenc
 
 
 def verdict(claimed: float, found: Difference | None) -> Verdict:
-    """Whether the interval of the difference is on the same side of zero as the paper's difference."""
-    if found is None or not math.isfinite(found.half_width) or not claimed:
+    """Whether the interval of the difference is on the same side of zero as the paper's difference.
+
+    Seeds that all differ by the same amount show no spread to judge by: too few tasks were asked.
+    """
+    if found is None or not math.isfinite(found.half_width) or not found.half_width or not claimed:
         return "undecided"
     low, high = found.interval
     if low <= 0 <= high:

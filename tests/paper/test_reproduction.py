@@ -35,8 +35,9 @@ from charm.paper.reproduction import (
     reproduced,
     result_text,
     updated,
+    verdict_of,
 )
-from charm.paper.tables import ROWS, Row
+from charm.paper.tables import ROWS, Ours, Row
 from charm.paper.variants import VARIANTS
 from charm.report.measurements import FIGURES
 
@@ -85,11 +86,28 @@ def test_rows_without_a_run_say_so(records: dict[str, ResultRecord]) -> None:
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in render(records).splitlines()}
     for row in ALL:
         cells = lines[row.label].removesuffix(" |").split(" | ")
-        assert len(cells) == 6
+        assert len(cells) == 7
         made = bool(row.ours or reproduced(row, records))
         assert made == ("benchmarks/results" in lines[row.label])
-        assert made or row.instead in lines[row.label]
+        assert made or (row.check or row.instead) in lines[row.label]
     assert "| no run |" in lines["tab:arc2-rearc-data-ablations"]
+
+
+def test_verdicts_by_hand() -> None:
+    """Differences 2 and 4: mean 3, deviation sqrt(2), t of one degree of freedom 12.706, so 3 ± 12.7."""
+    numbers = {"a": (5.0, 8.0), "b": (3.0, 4.0), "c": (1.0, 1.1), "d": (0.5, 0.61)}
+    record = ResultRecord("w", "c", "s", "m", "2026-11-15", (0, 1), numbers)
+    row = Row("fig:x", ours=(Ours("r", "", ("a > b", "d < c", "c < d")),))
+    assert verdict_of(row, {"r": record}) == (
+        "**undecided**: a - b +3.0 ± 12.7; **same order**: d - c -0.4950 ± 0.0635; **opposite**: c - d +0.4950 ± 0.0635"
+    )
+    assert verdict_of(Row("fig:y"), {}) == ""
+    keys = [f"plain.{name} pass@2" for name in ("cose", "table")]
+    name = "full-cose-ablation-no-rearc_small"
+    made = replace(record, numbers=dict(zip(keys, [(30.0, 31.0), (20.0, 21.1)], strict=True)))
+    assert verdict_of(ROWS["tab:full-cose-ablation-no-rearc"], {name: made}) == (
+        "**same order**: cose - table pass@2 +9.9 ± 0.6"
+    )
 
 
 @pytest.mark.parametrize("row", [row for row in ALL if row.command], ids=lambda row: row.label)

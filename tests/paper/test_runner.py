@@ -344,6 +344,7 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
             store(shelf, key, seed, pass_2=score, pass_1000=20.0)
             path = shelf.result_path(VARIANTS[key], seed)
             more = {"machine": "one GPU", "date": "2026-11-16", "at_once": 8}
+            more |= {"curve": [{"step": 1, "loss": 2.0, "halted": 0.5}]}
             write_sealed(path, {**read_sealed(path), **more})
     store(shelf, "train.cose", 2, pass_2=99.0)  # a seed that the other lacks does not count
     folder = shelf.out / "records"
@@ -353,7 +354,17 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
     records = read_records(folder)
     (name,) = records
     assert records[name].seeds == (0, 1)
-    assert records[name].command == f"charm reproduce {LABEL} --size smoke --seeds 2 --jobs 8"
+    assert records[name].command == (
+        f"charm reproduce {LABEL} --size smoke --seeds 2 --jobs 8 --variants table cose"
+    )
+    runs = records[name].runs
+    assert [(run["variant"], run["seed"], "settings" in run) for run in runs] == [
+        ("train.table", 0, True),
+        ("train.table", 1, False),
+        ("train.cose", 0, True),
+        ("train.cose", 1, False),
+    ]
+    assert runs[0]["curve"] == [{"step": 1, "loss": 2.0}]
     assert reproduced(ROWS[LABEL], records) == {
         name: "size smoke: Full task table 11.0 ± 1.4; FiLM-concat + residual (r=32) 14.0 ± 1.4"
     }

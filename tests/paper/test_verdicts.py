@@ -38,6 +38,7 @@ def test_verdicts() -> None:
     assert verdict(-1.5, Difference(3, -2.0, 1.0)) == "same order"
     assert verdict(+1.5, Difference(3, 2.0, 2.5)) == "undecided"
     assert verdict(+1.5, Difference(1, 2.0, math.inf)) == "undecided"
+    assert verdict(+1.5, Difference(2, 6.25, 0.0)) == "undecided"  # one task of 16, twice
     assert verdict(+1.5, None) == "undecided"
     assert verdict(0.0, Difference(3, 2.0, 1.0)) == "undecided"
 
