@@ -260,6 +260,8 @@ def trials_for(part: str, study: Study, results: Sequence[dict[str, Any]]) -> li
 
 
 def trials_of(part: str, study: Study, out: Path) -> list[Trial]:
+    if part == "rates":
+        return [one for one in sweep_trials(study) if one.method == "memory-only"]
     return sweep_trials(study) if part == "sweep" else trials_for(part, study, read_results(out))
 
 
@@ -396,7 +398,8 @@ def main() -> None:
         return
     began = time.monotonic()
     write_tasks(study, out)
-    parts = ("sweep", "orders") if options.part == "must" else (options.part,)
+    # The rates of the two that are compared come first, and the other methods last.
+    parts = ("rates", "orders", "sweep") if options.part == "must" else (options.part,)
     work = (options.size, options.device, out)
     with process_pool(options.jobs) as children:
         bases = sorted(

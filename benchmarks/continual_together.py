@@ -9,7 +9,7 @@ one large batch and not with a hundred short stages.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean
@@ -32,7 +32,7 @@ from charm.tasks.dataset import Dataset
 from charm.tasks.sampling import Draw, Mixture, Stream
 from charm.training.slots import HostCopy, Slots
 
-PARTS = 4  # of a batch of all tasks, one after the other in an update
+GROUP = 28  # tasks that learn at once: more would need more memory and gain little
 
 
 class TaskStreams:
@@ -60,15 +60,15 @@ class TaskStreams:
 class TaskSlots(Slots):
     """Slots of several tasks, each with the random numbers that it has alone."""
 
-    def __init__(self, model: CharmModel, data: Dataset, each: int, seeds: Sequence[int]) -> None:
-        (side,) = data.mixtures
-        whole = data.stream(side, each, 0)
+    def __init__(self, model: CharmModel, data: Dataset, each: int, seeds: Mapping[int, int]) -> None:
+        """`seeds`: number of a block of the data, which is a task -> the seed of its examples."""
+        ((side, whole),) = data.mixtures.items()
         shapes, dihedrals = data.bank.shape.numpy(), data.keys().dihedral.numpy()
         streams = [
-            Stream(Mixture([block]), shapes, dihedrals, side, each, seed, whole.scales)
-            for block, seed in zip(whole.mixture.blocks, seeds, strict=True)
+            Stream(Mixture([whole.blocks[n]]), shapes, dihedrals, side, each, seed, data.config.scales)
+            for n, seed in seeds.items()
         ]
-        self.exploration_keys = [keyed.key_of("exploration", seed, side) for seed in seeds]
+        self.exploration_keys = [keyed.key_of("exploration", seed, side) for seed in seeds.values()]
         device = model.canvas.initial.device
         bank, keys = data.bank.to(device), data.keys().to(device)
         joined: Any = TaskStreams(streams)
@@ -93,17 +93,19 @@ def learn_together(job: StreamJob) -> float:
     data, tasks, recipe = job.stream_data, job.stream.tasks, job.options.recipe
     if len(data.mixtures) > 1 or len(data.blocks) != len(tasks):
         raise CharmError("tasks learn together only if all of them have the same canvas")
-    adaptation = Adaptation(job.model, data, recipe, "rows", job.place)
-    seeds = [keyed.key_of("adaptation", recipe.seed, keyed.key_of(task.id)) for task in tasks]
-    joined = TaskSlots(job.model, data, recipe.batch, seeds)
-    adaptation.slots = {joined.side: joined}
-    if len(joined) % PARTS == 0:  # micro-batches: less memory, the same sums
-        adaptation.settings = replace(adaptation.settings, accumulate=PARTS)
-    for _ in range(recipe.steps):
-        adaptation.update()
-    loss, _ = adaptation.progress()
-    adaptation.close()
-    return loss
+    seeds = [
+        (n, keyed.key_of("adaptation", recipe.seed, keyed.key_of(task.id))) for n, task in enumerate(tasks)
+    ]
+    losses = []
+    for some in (seeds[first : first + GROUP] for first in range(0, len(seeds), GROUP)):
+        adaptation = Adaptation(job.model, data, recipe, "rows", job.place)
+        slots = TaskSlots(job.model, data, recipe.batch, dict(some))
+        adaptation.slots = {slots.side: slots}
+        for _ in range(recipe.steps):
+            adaptation.update()
+        losses += len(some) * [adaptation.progress()[0]]
+        adaptation.close()
+    return mean(losses)
 
 
 def run_together(

@@ -86,7 +86,10 @@ def test_every_method_has_a_curve_and_no_two_trials_a_name() -> None:
 
 
 @pytest.mark.parametrize("memory", ["cose", "table"])
-def test_tasks_that_learn_together_learn_what_they_learn_one_by_one(tmp_path: Path, memory: str) -> None:
+def test_tasks_that_learn_together_learn_what_they_learn_one_by_one(
+    tmp_path: Path, memory: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.continual_together.GROUP", 2)  # of three tasks
     study = STUDIES["smoke"]
     write_tasks(study, tmp_path)
     train_base("smoke", "cpu", tmp_path, (memory, 0))
