@@ -51,14 +51,15 @@ def bar(
         TextColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
     columns: list[ProgressColumn] = [
         BarColumn(),
         TextColumn("{task.description}", markup=False),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
     ]
     if counts:
-        columns.insert(1, MofNCompleteColumn())
+        columns.insert(1, MofNCompleteColumn(table_column=Column(no_wrap=True)))  # never shortened
     with Progress(*columns, console=Console(stderr=True), transient=not stays, disable=not shown) as progress:
         progress.add_task(text, total=total, completed=done)  # type: ignore[arg-type]  # rich rounds it itself
         yield Bar(progress)

@@ -28,7 +28,7 @@ FILMS = 6  # tasks whose refinement steps the page shows
 def run_quickstart(
     out: Path, seed: int, say: Callable[[str], None], config: TrainConfig | None = None
 ) -> dict[str, Any]:
-    """Train, vote with and without the memory, write the page; returns what the table shows."""
+    """Train, vote with and without the memory, and write the page; return the values of the table."""
     config = replace(config or preset(), seed=seed)
     began = time.monotonic()
     with place("cpu") as here:
@@ -84,13 +84,13 @@ def run_quickstart(
 
 
 def _can_resume(out: Path, config: TrainConfig) -> bool:
-    """Whether the folder holds this very run, begun and not finished."""
+    """Whether the folder contains this run, unfinished."""
     same = (out / "config.json").is_file() and read_config(out) == config
     return same and bool(steps_of(out)) and steps_of(out)[-1] < config.steps
 
 
 def _clear(out: Path, config: TrainConfig) -> None:
-    """Make room for a new run: an earlier quickstart is removed, anything else in the folder is refused."""
+    """Remove an earlier quickstart from the folder; raise if it contains anything else."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     ours = (out / "config.json").is_file() and (
@@ -103,8 +103,9 @@ def _clear(out: Path, config: TrainConfig) -> None:
 
 
 def results_table(found: dict[str, Any]) -> Table:
-    """What a person wants to see at the end."""
-    columns = ["task", "pass@1", "pass@2", "votes for the first answer", "with memory", "memory zeroed"]
+    """The table printed at the end."""
+    # Short headings: the table must fit 80 columns.
+    columns = ["task", "pass@1", "pass@2", "votes, first answer", "with memory", "without"]
     rows = []
     for one in found["tasks"]:
         passed = [f"{one[name]}/{one['tests']}" for name in ("pass@1", "pass@2")]

@@ -1,9 +1,10 @@
-"""What the site has beyond docs/: pages of the parent folder, linked files, the API reference, a gallery."""
+"""What the site has beyond docs/: pages of the parent folder, linked files, the API reference, the galleries."""
 
 from __future__ import annotations
 
 import os
 import re
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ BESIDE = {
     "benchmarks/gpu_notes.md": "gpu_notes.md",
 }
 SOURCES = {site: page for page, site in BESIDE.items()}
+GALLERIES = ("gallery/quickstart.html", "rearc2-gallery.html")  # made with the site
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 
 REFERENCE = """# API reference
@@ -73,7 +75,8 @@ def on_files(files: Files, config: Any) -> Files:
                 uri = f"files/{path.relative_to(ROOT).as_posix()}"
                 if files.get_file_from_path(uri) is None:
                     files.append(File.generated(config, uri, content=path.read_bytes()))
-    files.append(File.generated(config, "rearc2-gallery.html", content=rearc2_gallery()))
+    for name, content in zip(GALLERIES, (quickstart_page(), rearc2_gallery()), strict=True):
+        files.append(File.generated(config, name, content=content))
     return files
 
 
@@ -90,8 +93,9 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return text[1:-1]
         return f"{text}({_on_site(path) or f'files/{path.relative_to(ROOT).as_posix()}'}{anchor})"
 
-    if name == "gallery.md":  # it is made with the site, so the page itself cannot link to it
-        markdown = markdown.replace("`rearc2-gallery.html`", "[rearc2-gallery.html](rearc2-gallery.html)")
+    if name == "gallery.md":  # links that would be broken in the repository
+        for made in GALLERIES:
+            markdown = markdown.replace(f"`{made}`", f"[{made}]({made})")
     # Code keeps what looks like a link.
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.DOTALL)
     return "".join(part if number % 2 else LINK.sub(moved, part) for number, part in enumerate(parts))
@@ -99,7 +103,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
 
 def _in_repository(page: str, target: str) -> Path | None:
     """The file or folder that a relative link on this page means."""
-    if re.match(r"[a-z]+:", target) or target == "rearc2-gallery.html":
+    if re.match(r"[a-z]+:", target) or target in GALLERIES:
         return None
     folder = (ROOT / SOURCES.get(page, f"docs/{page}")).parent
     path = Path(os.path.normpath(folder / target))
@@ -110,6 +114,15 @@ def _on_site(path: Path) -> str | None:
     """The page or picture of the site that a file of the repository is, if it is one."""
     inside = path.relative_to(ROOT).as_posix()
     return BESIDE.get(inside) or (inside.removeprefix("docs/") if inside.startswith("docs/") else None)
+
+
+@cache
+def quickstart_page() -> bytes:
+    """The report page of the quickstart run in docs/gallery."""
+    from charm.report.page import write_report
+
+    with tempfile.TemporaryDirectory() as scratch:
+        return write_report(ROOT / "docs/gallery/quickstart", out=Path(scratch, "page.html")).read_bytes()
 
 
 @cache

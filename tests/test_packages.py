@@ -1,5 +1,6 @@
 """What is published: a wheel built from the sdist runs outside the clone, and files that state facts agree."""
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,8 @@ import zipfile
 from pathlib import Path
 
 import charm
+from charm.arc.presets import PRESETS
+from charm.cli import OVERVIEW
 
 ROOT = Path(__file__).parents[1]
 BUILD = "import sys; from setuptools import build_meta; print(build_meta.build_{kind}(sys.argv[1]))"
@@ -81,3 +84,30 @@ def test_the_dockerfile_copies_what_the_package_needs() -> None:
     assert kept == copied
     torch = next(one for one in project["project"]["dependencies"] if one.startswith("torch"))
     assert f'"{torch}"' in text
+
+
+def test_the_dockerfile_names_files_and_commands_that_exist() -> None:
+    text = (ROOT / "Dockerfile").read_text()
+    copied = [name for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for name in line.split()]
+    assert copied
+    for name in copied:
+        assert (ROOT / name).exists(), name
+
+    # The command of the image, and those of the comments: `docker run ... charm train speedrun`.
+    started = [json.loads(found) for found in re.findall(r"^CMD (\[.*\])$", text, re.MULTILINE)]
+    started += [
+        line.split() for line in re.findall(r"docker run .* charm\S* (charm .+)$", text, re.MULTILINE)
+    ]
+    assert len(started) == 2
+    commands = set(re.findall(r"^  ([a-z0-9]+)  ", OVERVIEW, re.MULTILINE))
+    for program, command, *arguments in started:
+        assert program == "charm"
+        assert command in commands
+        assert all(argument in PRESETS for argument in arguments)
+
+    image = re.search(r"^FROM python:(\d+)\.(\d+)-slim$", text, re.MULTILINE)
+    assert image is not None
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    least = re.fullmatch(r">=(\d+)\.(\d+)", project["requires-python"])
+    assert least is not None
+    assert (int(image[1]), int(image[2])) >= (int(least[1]), int(least[2]))

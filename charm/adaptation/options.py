@@ -16,7 +16,7 @@ class WriterRecipe:
     """How a writer learns a group of tasks together. It has no effect on models that refine canvases."""
 
     optimizer: Literal["auto", "muon", "adamw"] = "auto"
-    """For shared matrices; AdamW moves all else. Auto: Muon, but AdamW on a CPU, where Muon is slow."""
+    """Optimizer of shared matrices; everything else uses AdamW. auto is Muon, or AdamW on a CPU, where Muon is slow."""
     lr: float = 5e-4
     """Learning rate of shared weights, the same for both optimizers."""
     weight_decay: float = 0.1
@@ -28,25 +28,25 @@ class WriterRecipe:
     warmup: int = 20
     """Updates over which all learning rates rise linearly."""
     cooldown: float = 0.4
-    """Last share of the learning time over which all learning rates fall linearly to zero."""
+    """Final share of the learning time, in which all learning rates fall linearly to zero."""
     memory_share: float = 0.2
-    """Share of the learning time for the memory alone, in mode memory-then-full."""
+    """Share of the learning time in which only the memory learns, in mode memory-then-full."""
     start: Literal["mean", "nearest", "zero"] = "mean"
-    """Where a new task's vector starts: the known tasks' mean, the one that fits its demonstrations best, or zero."""
+    """Initial vector of a new task: the mean of the known tasks, the one that fits the demonstrations best, or zero."""
     rehearse: float = 0.0
-    """Share of updates that learn from the model's own training tasks too, until the learning rates begin to fall."""
+    """Share of updates that also rehearse the model's training tasks, until the learning rates begin to fall."""
     views: int = 1000
-    """Views of each task that are learned, at most."""
+    """Maximum number of views of each task to learn."""
     tokens: int = 0
-    """Tokens in each update; 0 chooses by device and number of tasks."""
+    """Tokens in each update; 0 chooses by the device and the number of tasks."""
     ema: float = 0.0
-    """Decay of a moving average of the weights, which votes then use; 0 turns it off."""
+    """Decay of the moving average of weights that votes; 0 turns averaging off."""
     dropout: float = -1.0
-    """Share of activations dropped while learning; -1 is as the model was trained."""
+    """Dropout while learning; -1 uses the rate the model was trained with."""
     vote_share: float = 0.2
-    """Share of the time that is kept for voting, at most."""
+    """Maximum share of the time to keep for voting."""
     compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile the loss; auto: on CUDA, where there is time enough."""
+    """Compile the loss with torch.compile; auto compiles on CUDA when the budget is long enough."""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -67,14 +67,14 @@ class SolveOptions:
     budget: float = 60.0
     """Seconds for everything."""
     steps: int | None = None
-    """Updates at most; None: 1000 for each task, and as many as the time allows for a writer."""
+    """Maximum number of updates; None: 1000 for each task, or as many as the time allows for a writer."""
     views: int = 128
-    """Views of each task that vote, at most; a model that refines canvases learns the same ones."""
+    """Maximum number of views of each task that vote; a model that refines canvases learns the same ones."""
     batch: int = 128
     """Examples in an update, and predictions made at once."""
     mode: Mode = "auto"
-    """What may move: the tasks' own rows (memory), also the memory's shared weights (composition), everything (full),
-    or first the memory and then everything (memory-then-full). Auto: full for a writer and a vit, memory for other
+    """What learns: the tasks' own rows (memory), also the memory's shared weights (composition), everything (full),
+    or first the memory and then everything (memory-then-full). auto is full for a writer and a vit, memory for other
     models."""
     halt_weight: float = 0.0
     """Weight of the halting loss during adaptation."""
@@ -82,7 +82,7 @@ class SolveOptions:
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
     glance: int = 0
-    """Updates between votes of a few views while learning, for somebody who watches; 0 is never. For models that refine
+    """Updates between the interim votes of a few views that the viewer shows; 0 for none. For models that refine
     canvases."""
     writer: WriterRecipe = field(default_factory=WriterRecipe)
 

@@ -66,7 +66,7 @@ def solve(
         halt_weight: weight of the halting loss while learning.
         seed: seed for the order of examples.
         together: tasks that a writer learns together in one copy of the weights; 0 is all that a device has.
-        writer: how a writer learns.
+        writer: how a writer learns the tasks; other models ignore these.
         device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
         out: file to write the submission to.
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.

@@ -1,7 +1,7 @@
-"""The paper's figures over plain data: series of points, each with one value for every seed.
+"""Draw the paper's figures from series of points, each with one value for every seed.
 
-Colours are Okabe and Ito's, which stay apart for most people with a colour vision deficiency, and every series has a
-separate marker. Error bars and bands are sample standard deviations. `charm.report.measurements` reads the data.
+Colours are Okabe and Ito's, which most people with a colour vision deficiency can distinguish. Every series also has
+its own marker. Error bars and bands are sample standard deviations. `charm.report.measurements` reads the data.
 """
 
 from __future__ import annotations
@@ -19,20 +19,32 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Seven of their eight: the yellow is too pale on white.
+# Seven of the eight; the yellow is too pale on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*", "h")  # 11 x 7 series before a pair comes again
+MARKERS = (
+    "o",
+    "s",
+    "^",
+    "D",
+    "v",
+    "P",
+    "X",
+    "<",
+    ">",
+    "*",
+    "h",
+)  # 11 x 7 series before a combination repeats
 LINES = ("-", "--", ":")  # solid for the first seven series
 GREY = "#9a9a9a"
-BAR = 0.38  # width of a bar; two stand together
-BARS = ((COLORS[5], -BAR / 2), (COLORS[0], BAR / 2))  # colour and place of pass@1 and pass@2
+BAR = 0.38  # width of a bar; bars come in pairs
+BARS = ((COLORS[5], -BAR / 2), (COLORS[0], BAR / 2))  # colour and offset of pass@1 and pass@2
 FORMATS = ("pdf", "svg", "png")
 
 
 class Point(NamedTuple):
     x: float
     values: tuple[float, ...]
-    """One for each seed."""
+    """One value for each seed."""
 
     @property
     def mean(self) -> float:
@@ -51,9 +63,9 @@ Series = Mapping[str, Sequence[Point]]  # label -> its points
 
 
 def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -> Figure:
-    """Bars of pass@1 and pass@2, one panel for each benchmark; `published` systems come before ours, hatched.
+    """Bars of pass@1 and pass@2, one panel for each benchmark.
 
-    The x of a point is its k.
+    `published` systems are hatched and come before ours. The x of a point is k.
     """
     from matplotlib.patches import Patch
 
@@ -92,7 +104,7 @@ def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -
 
 
 def pareto(series: Series) -> Figure:
-    """Accuracy against parameters of the task memory; a line joins the designs that no smaller one beats."""
+    """Accuracy against parameters of the task memory. A line joins the designs on the Pareto frontier."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=False)
     front = frontier([point for points in series.values() for point in points])
@@ -102,7 +114,7 @@ def pareto(series: Series) -> Figure:
 
 
 def depth(series: Series) -> Figure:
-    """Accuracy against refinement steps of evaluation."""
+    """Accuracy against the number of refinement steps in evaluation."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=True)
     axes.set(xscale="log", xlabel="refinement steps", ylabel="pass@2 (%)")
@@ -111,7 +123,7 @@ def depth(series: Series) -> Figure:
 
 
 def horizon(series: Series) -> Figure:
-    """Accuracy against the layers that gradients pass through, one line for each forward shape."""
+    """Accuracy against the number of layers with gradients, one line for each forward shape."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=True)
     axes.set(xlabel="learning horizon (layers)", ylabel="pass@2 (%)")
@@ -120,7 +132,7 @@ def horizon(series: Series) -> Figure:
 
 
 def isoflop(series: Series) -> Figure:
-    """Accuracy against unique layers, one line for each total depth."""
+    """Accuracy against the number of unique layers, one line for each total depth."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=True)
     axes.set(xscale="log", xlabel="unique layers U, each applied L/U times", ylabel="pass@2 (%)")
@@ -129,7 +141,7 @@ def isoflop(series: Series) -> Figure:
 
 
 def car_emergence(seen: Series, unseen: Series) -> Figure:
-    """Accuracy on trained and on other combinations of rule and horizon along training."""
+    """Accuracy during training on seen and on unseen combinations of rule and horizon."""
     figure, panels = _new(2)
     labels = list(dict.fromkeys([*seen, *unseen]))
     for axes, title, series in zip(panels, ("seen", "unseen"), (seen, unseen), strict=True):
@@ -140,7 +152,7 @@ def car_emergence(seen: Series, unseen: Series) -> Figure:
 
 
 def car_transfer(series: Series) -> Figure:
-    """Accuracy on combinations of rule and horizon that were never trained against that on trained ones."""
+    """Accuracy on unseen against seen combinations of rule and horizon."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=False)
     axes.set(xlabel="seen combinations, pass@2 (%)", ylabel="unseen combinations, pass@2 (%)")
@@ -149,9 +161,10 @@ def car_transfer(series: Series) -> Figure:
 
 
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
-    """Final accuracy against parameters updated for each task; `hollow` series keep no single model.
+    """Final accuracy against parameters updated for each task.
 
-    Methods that update the same number of parameters are drawn side by side, each a tenth further to the right.
+    `hollow` series have no single final model. Methods that update the same number of parameters are drawn side by side,
+    each shifted to the right by a tenth.
     """
     figure, (axes,) = _new(1)
     taken: set[float] = set()
@@ -171,7 +184,7 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
 
 
 def cl_retention(series: Series, hollow: Sequence[str] = ()) -> Figure:
-    """What is left of the base's own puzzles against what was learned of the stream, at its end."""
+    """Accuracy on the base's own puzzles against accuracy on the stream, both at the end of the stream."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=False, hollow=hollow)
     axes.set(xlabel="final pass@2 on the stream (%)", ylabel="pass@2 on the base's puzzles (%)")
@@ -180,7 +193,7 @@ def cl_retention(series: Series, hollow: Sequence[str] = ()) -> Figure:
 
 
 def cl_retained(series: Series) -> Figure:
-    """Accuracy on the whole stream along it."""
+    """Accuracy on the whole stream as its tasks are learned."""
     figure, (axes,) = _new(1)
     _bands(axes, series, list(series))
     axes.set(xlabel="tasks learned", ylabel="pass@2 on the whole stream (%)")
@@ -190,7 +203,7 @@ def cl_retained(series: Series) -> Figure:
 
 
 def cl_costs(panels: Mapping[str, Series]) -> Figure:
-    """What a stage costs along streams of several lengths, a panel for each kind of cost."""
+    """Cost of each stage in streams of several lengths, one panel for each kind of cost."""
     figure, axes = _new(len(panels))
     for one, (title, series) in zip(axes, panels.items(), strict=True):
         _bands(one, series, list(series))
@@ -200,9 +213,9 @@ def cl_costs(panels: Mapping[str, Series]) -> Figure:
 
 
 def cl_learning_forgetting(panels: Mapping[str, Series]) -> Figure:
-    """Accuracy right after learning against what is forgotten, a curve for each method over its settings.
+    """Accuracy right after learning against forgetting, one curve for each method over its settings.
 
-    The x of a point is what is forgotten, in points of accuracy.
+    The x of a point is the accuracy forgotten, in points.
     """
     figure, axes = _new(len(panels))
     labels = list(dict.fromkeys(label for series in panels.values() for label in series))
@@ -214,7 +227,7 @@ def cl_learning_forgetting(panels: Mapping[str, Series]) -> Figure:
 
 
 def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
-    """Bits per byte against parameters of the n-gram memory; `stock` is the model without one, seed by seed."""
+    """Bits per byte against parameters of the n-gram memory; `stock` has the values of each seed without a memory."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=True)
     if stock:
@@ -226,7 +239,7 @@ def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """Points that beat all points with at most as many parameters, fewest first."""
+    """Points that beat every point with as many or fewer parameters, smallest first."""
     kept: list[Point] = []
     for point in sorted(points, key=lambda p: (p.x, -p.mean)):
         if not kept or point.mean > kept[-1].mean:
@@ -235,14 +248,14 @@ def frontier(points: Sequence[Point]) -> list[Point]:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write the figure in the format of the file's ending; the same data give the same bytes."""
+    """Write the figure in the format of the file's extension. The same data give the same bytes."""
     import matplotlib
 
     ending = path.suffix.removeprefix(".").lower()
     if ending not in FORMATS:
         raise CharmError(f"{path}: a figure's file name must end in .{', .'.join(FORMATS)}")
     undated = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}[ending]
-    # Type 42 keeps the letters of a PDF as text; the salt makes ids within an SVG a function of its content.
+    # Type 42 fonts keep the text of a PDF searchable; the salt makes the ids in an SVG depend on its content only.
     with matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "charm"}):
         write_atomically(path, lambda file: figure.savefig(file, format=ending, dpi=150, metadata=undated))
     return path
@@ -263,7 +276,7 @@ def _new(panels: int) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _style(number: int) -> tuple[str, str, str]:
-    """Colour, marker and line of the series with this number."""
+    """Colour, marker and line style of a series."""
     return (
         COLORS[number % len(COLORS)],
         MARKERS[number % len(MARKERS)],
@@ -272,7 +285,7 @@ def _style(number: int) -> tuple[str, str, str]:
 
 
 def _points(axes: Axes, series: Series, joined: bool, hollow: Sequence[str] = ()) -> None:
-    """Means with error bars where there are seeds."""
+    """Draw means, with error bars where there are several seeds."""
     for number, (label, unordered) in enumerate(series.items()):
         color, marker, line = _style(number)
         points = sorted(unordered)
@@ -294,7 +307,7 @@ def _points(axes: Axes, series: Series, joined: bool, hollow: Sequence[str] = ()
 
 
 def _bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
-    """Mean curves over bands of one standard deviation; styles go by the place of a label among `labels`."""
+    """Draw mean curves over bands of one standard deviation. The index of a label in `labels` sets its style."""
     for label, unordered in series.items():
         color, marker, line = _style(labels.index(label))
         points = sorted(unordered)
@@ -308,12 +321,12 @@ def _bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
 
 
 def _from_zero(axes: Axes) -> None:
-    top = max(5.0, axes.get_ylim()[1])  # where all is zero there is still an axis to see it on
-    axes.set_ylim(-0.02 * top, top)  # a curve at zero is not cut in half
+    top = max(5.0, axes.get_ylim()[1])  # a visible axis even if all values are zero
+    axes.set_ylim(-0.02 * top, top)  # so that a curve at zero is fully visible
 
 
 def _whole_numbers(axes: Axes, series: Series) -> None:
-    """A tick at every x that there is."""
+    """Put a tick at every x of the data."""
     xs = sorted({point.x for points in series.values() for point in points})
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     axes.set_xticks([], minor=True)
@@ -322,7 +335,7 @@ def _whole_numbers(axes: Axes, series: Series) -> None:
 def _with_legend(
     figure: Figure, series: Series, axes: Axes | None = None, handles: Sequence[Artist] = ()
 ) -> Figure:
-    """A legend of `handles`, or of what is on the axes; its title gives the number of seeds of the series."""
+    """Add a legend of `handles`, by default of everything on the axes. Its title gives the number of seeds."""
     counts = {len(point.values) for points in series.values() for point in points}
     seeds = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     title = f"mean and standard\ndeviation of {seeds} seeds" if max(counts) > 1 else "single runs"

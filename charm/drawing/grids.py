@@ -1,6 +1,6 @@
-"""Grids, tasks and canvases as pictures: SVG and PNG. `charm.drawing.terminal` draws them in characters.
+"""Draw grids, tasks and canvases as SVG and PNG. `charm.drawing.terminal` draws them as text.
 
-A picture is laid out once as a Panel, in pixels; `panel_svg` and `panel_png` draw any panel.
+A picture is first laid out as a Panel, in pixels. `panel_svg` and `panel_png` draw any panel.
 """
 
 from __future__ import annotations
@@ -20,28 +20,28 @@ from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import IDENTITY, View
 
 INK = "#222222"
-# Digits are white where that is easier to read than black: on black, blue, red, magenta and maroon.
+# Digits are white on black, blue, red, magenta and maroon, where white is easier to read.
 LIGHT_INK = frozenset(FIRST_COLOR + color for color in (0, 1, 2, 6, 9))
 
 MARGIN, GAP, ARROW = 16, 24, 36  # pixels: around the picture, between pairs, between input and output
 FONT = 13
-LETTER = 0.62 * FONT  # a generous mean width; there is no text measuring here
+LETTER = 0.62 * FONT  # a generous mean width, because text is not measured here
 WIDTH = 1200  # pairs wrap here; a single wide pair may exceed it
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A block of cells with its upper left corner at (x, y)."""
+    """A block of cells with its top left corner at (x, y)."""
 
     x: int
     y: int
-    cell: int  # pixels on a side
+    cell: int  # side of a cell in pixels
     tokens: Tokens
 
 
 @dataclass(frozen=True)
 class Label:
-    """A line of text whose left end (or middle) is at x and whose vertical middle is at y."""
+    """A line of text. Its left end (or middle) is at x, its vertical middle at y."""
 
     x: float
     y: float
@@ -54,7 +54,7 @@ class Label:
 
 @dataclass
 class Panel:
-    """A picture: cells and text at pixel places."""
+    """A picture: cells and text with their positions in pixels."""
 
     width: int
     height: int
@@ -66,14 +66,14 @@ class Panel:
 
 
 def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
-    """A token canvas, given as [side, side] or flat, with padding, boundary and colours drawn differently."""
+    """A panel with a token canvas, given as [side, side] or flat. Padding, boundary and colours look different."""
     return _bare(as_canvas(tokens, side), cell)
 
 
 def task_panel(
     task: Task, view: View = IDENTITY, answers: bool = True, width: int = WIDTH, cell: int | None = None
 ) -> Panel:
-    """Title, demonstrations, tests. Pairs are input → output, wrapped at `width`; no output is a "?"."""
+    """A panel with a task's title, demonstrations and tests. Pairs wrap at `width`; a missing output is a "?"."""
     cell = cell or _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
     title = Label(MARGIN, MARGIN + FONT / 2, title_of(task, view), FONT + 2, bold=True)
     panel = Panel(0, 0, [], [title])
@@ -131,7 +131,7 @@ def _cell_size(longest_side: int) -> int:
 
 
 def panel_svg(panel: Panel, digits: bool = False) -> str:
-    """A self-contained SVG element. One path for each colour of a tile keeps a page with hundreds small."""
+    """A self-contained SVG element. Each colour of a tile is one path, which keeps large pages small."""
     size = f'width="{panel.width}" height="{panel.height}" viewBox="0 0 {panel.width} {panel.height}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">']
     parts += [tile_svg(tile.tokens, tile.cell, tile.x, tile.y) for tile in panel.tiles]
@@ -142,7 +142,7 @@ def panel_svg(panel: Panel, digits: bool = False) -> str:
 def _label_svg(label: Label) -> str:
     style = ' text-anchor="middle"' if label.centered else ""
     style += ' font-weight="bold"' if label.bold else ""
-    # 0.35 of the size lowers the baseline so that capitals and digits are centred on y.
+    # Lowering the baseline by 0.35 of the size centres capitals and digits on y.
     place = f'x="{label.x:g}" y="{label.y + 0.35 * label.size:g}"'
     text = escape(_printable(label.text))
     return f'<text {place} font-size="{label.size}" fill="{label.color}"{style}>{text}</text>'
@@ -152,19 +152,19 @@ def _label_svg(label: Label) -> str:
 
 
 def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
-    """Writes the panel: every cell is whole pixels of its exact colour, matplotlib sets the text."""
+    """Write the panel as PNG. Cells cover whole pixels in their exact colours; matplotlib draws the text."""
     from matplotlib.figure import Figure
 
     if path.suffix.lower() != ".png":
         raise CharmError(f"{path}: a picture's file name must end in .png")
-    dpi = 128  # a power of two: sizes in inches are exact, so cells fall on whole pixels
+    dpi = 128  # a power of two, so that sizes in inches are exact and cells cover whole pixels
     figure = Figure(figsize=(panel.width / dpi, panel.height / dpi), dpi=dpi)
     figure.figimage(_pixels(panel))
     for label in _all_labels(panel, digits):
         figure.text(
             label.x / panel.width,
             1 - label.y / panel.height,
-            _printable(label.text).replace("$", r"\$"),  # matplotlib would set mathematics between dollars
+            _printable(label.text).replace("$", r"\$"),  # matplotlib reads text between dollars as a formula
             fontsize=label.size * 72 / dpi,
             color=label.color,
             ha="center" if label.centered else "left",
@@ -175,7 +175,7 @@ def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
 
 
 def _pixels(panel: Panel) -> npt.NDArray[np.uint8]:
-    """The cells of the panel on white, [height, width, 3]."""
+    """The panel's cells on a white background, [height, width, 3]."""
     palette = np.array([_rgb(color) for color in PALETTE], np.uint8)
     pixels = np.full((panel.height, panel.width, 3), 255, np.uint8)
     for tile in panel.tiles:
@@ -205,7 +205,7 @@ def _all_labels(panel: Panel, digits: bool) -> list[Label]:
 
 
 def captioned_pairs(task: Task, view: View, answers: bool) -> list[list[tuple[str, Pair]]]:
-    """Demonstrations, then tests, each pair with its caption."""
+    """The demonstrations and the tests, each pair with its caption."""
     shown = view.apply_to_task(task if answers else task.blind())
     return [
         [(_caption(f"{name} {number}", pair), pair) for number, pair in enumerate(pairs)]
@@ -246,5 +246,5 @@ def _rgb(color: str) -> tuple[int, int, int]:
 
 
 def _printable(text: str) -> str:
-    """Control characters and broken Unicode, which XML forbids and fonts lack, become question marks."""
+    """Replace control characters and broken Unicode, which XML forbids and fonts lack."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

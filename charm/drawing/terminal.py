@@ -1,4 +1,4 @@
-"""What commands print: tables; grids, tasks and canvases in coloured characters."""
+"""Terminal output of the commands: tables, and grids, tasks and canvases in coloured characters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
 def table_text(table: Table) -> RichTable:
-    """The table for a terminal. Columns of numbers are aligned right, but for the first column."""
+    """A table for a terminal. Columns of numbers are right-aligned, except for the first column."""
     narrow = {"box": box.SIMPLE_HEAD, "padding": 0, "show_edge": False} if table.narrow else {}
     drawn = RichTable(
         title=table.title or None,
@@ -63,23 +63,23 @@ def show(*things: Table | RenderableType, console: Console | None = None) -> Non
 
 
 def grid_text(grid: Grid, digits: bool = False) -> Text:
-    """The grid in coloured cells two characters wide. Digits show with `digits`, or where colour is off."""
+    """A grid in coloured cells two characters wide. Digits are visible with `digits` or without colours."""
     return _cells_text(grid + FIRST_COLOR, digits)
 
 
 def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
-    """A token canvas: colours as in `grid_text`, pad as dots, boundary as hatching."""
+    """A token canvas: colours as in `grid_text`, padding as dots, boundary as hatching."""
     return _cells_text(as_canvas(tokens, side), digits)
 
 
 def task_text(task: Task, view: View = IDENTITY, answers: bool = True, digits: bool = False) -> TaskText:
-    """The task for a rich console; pairs flow over its width. Without `answers` the tests end in a "?"."""
+    """A task for a rich console; pairs wrap at its width. Without `answers`, test outputs are a "?"."""
     return TaskText(task, view, answers, digits)
 
 
 @dataclass(frozen=True)
 class TaskText:
-    """What `task_text` returns: laid out only when the console's width is known."""
+    """The result of `task_text`, laid out when the console's width is known."""
 
     task: Task
     view: View
@@ -103,7 +103,7 @@ class TaskText:
             yield side_by_side(*((block,) for block in row))
 
     def _block(self, caption: str, pair: Pair, limit: int) -> tuple[RichTable, int]:
-        """A captioned pair, its output to the right of its input or, if too wide, below; and its width in columns."""
+        """A captioned pair and its width in columns. The output is to the right of the input or, if too wide, below it."""
         left = grid_text(pair.input, self.digits)
         right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
         grids = RichTable.grid(padding=(0, 1))
@@ -122,7 +122,7 @@ class TaskText:
 
 
 def marked_text(answer: Grid, truth: Grid) -> Text:
-    """The answer in coloured cells; a wrong one shows its state and a mark, one that is missing a question mark."""
+    """An answer in coloured cells. A wrong cell shows its state and a mark, a missing one a question mark."""
     text = Text(no_wrap=True, overflow="crop")
     for (i, j), wanted in np.ndenumerate(truth):
         text.append("\n" if i and not j else "")
@@ -131,14 +131,14 @@ def marked_text(answer: Grid, truth: Grid) -> Text:
             continue
         token = FIRST_COLOR + int(answer[i, j])
         wrong = answer[i, j] != wanted
-        # As everywhere, a right cell's digit has the colour of its cell and shows where colours are off.
+        # As in grids, the digit of a right cell has the colour of the cell, so it is visible only without colours.
         ink = f"bold {ink_on(token)}" if wrong else PALETTE[token]
         text.append(f"{answer[i, j]}{'!' if wrong else ' '}", f"{ink} on {PALETTE[token]}")
     return text
 
 
 def show_grids(grids: Mapping[str, Grid]) -> None:
-    """Print grids under their names, as many side by side as the terminal has room for."""
+    """Print grids under their names, as many side by side as fit in the terminal."""
     console = Console()
     columns = [(name, grid_text(grid)) for name, grid in grids.items()]
     across = max(1, console.width // (2 * max(grid.shape[1] for grid in grids.values()) + 3))
@@ -147,7 +147,7 @@ def show_grids(grids: Mapping[str, Grid]) -> None:
 
 
 def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:
-    """Show one grid after the other in the same place."""
+    """Show grids one after the other in the same place."""
     with Live(auto_refresh=False) as live:
         for name, grid in grids.items():
             live.update(side_by_side((name, grid_text(grid))), refresh=True)
@@ -155,7 +155,7 @@ def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:
 
 
 def side_by_side(*columns: tuple[RenderableType, ...]) -> RichTable:
-    """Columns with space between them, each of things one below the other."""
+    """Columns with space between them; the items of a column are stacked."""
     row = RichTable.grid(padding=(0, 3, 0, 0))
     for things in zip(*columns, strict=True):
         row.add_row(*things)
@@ -176,6 +176,6 @@ def _cell_text(token: int, digits: bool) -> tuple[str, str]:
         return "· ", "dim"
     if token == BOUNDARY:
         return "▒▒", "dim"
-    # A digit in the colour of its cell: unseen in colour, still there when colours are off or text is copied.
+    # A digit in the colour of its cell is invisible, but it is there when colours are off or text is copied.
     ink = PALETTE[token] if not digits else ink_on(token)
     return f"{token - FIRST_COLOR} ", f"{ink} on {PALETTE[token]}"

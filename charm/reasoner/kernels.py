@@ -1,21 +1,22 @@
-"""The fast path of a block on NVIDIA GPUs: library matrix products, Triton kernels for all that lies between them.
+"""The fast path of a block on NVIDIA GPUs: library matrix products, and Triton kernels for everything between them.
 
-With gradients a layer is the library's attention between two autograd functions, `_Project` and `_Mix`; without, it
-works in place and attends with a kernel of its own. Between matrix products everything is bound by memory traffic, so
-what counts is how often a tensor passes through memory: each kernel here reads its inputs once and writes its outputs
-once, computes in float32 and rounds once. Counted in U, the bytes of one [M, D] activation, a layer with F = 3D moves
-beside its products and attention
+With gradients, a layer is the library's attention between two autograd functions, `_Project` and `_Mix`. Without
+gradients, it works in place and uses the attention kernel of this file.
+
+Between matrix products, memory traffic limits the speed. Each kernel therefore reads its inputs once, writes its outputs
+once, computes in float32 and rounds once. U is the bytes of one [M, D] activation. Besides its products and attention,
+a layer with F = 3D moves
 
     without gradients   rotate 2, norms 2 x 2, gate and convolution 9              15 U
     forward             rotate 4, norms 2 x 3, gate and convolution 9              19 U
     backward            norms 2 x 3, gate and convolution 18, rotate 6             30 U
 
 and keeps 12 U for the backward pass: its output, the rotated q, k, v, the attention's output, the first norm's output
-and [gate, up]. What the down product needs is computed again, in the pass that reads [gate, up] anyway. Residual sums
-are added within the products wherever torch can do that without a copy.
+and [gate, up]. The input of the down product is recomputed in the pass that reads [gate, up] anyway. Products add the
+residual sums where torch can do that without a copy.
 
-The weights are cast once for all applications of a block; their gradients go straight to the float32 masters, each
-application's in float32.
+Weights are cast once for all applications of a block. Each application adds its gradients to the float32 masters, in
+float32.
 
 Shapes: B examples, L positions, M = B * L rows, D width, N heads, H head width, F feed-forward inner width,
 E = 3D (queries, keys, values), G = 2F (gate, up).
@@ -37,7 +38,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from charm.reasoner.layers import NORM_EPS, Block, ConvSwiGLU, Layer, Rotation
 
-# In this order: on Hopper cuDNN's attention is the fastest; not every GPU and type has it.
+# In order of preference: cuDNN's attention is the fastest on Hopper, but not every GPU and type has it.
 BACKENDS = [
     SDPBackend.CUDNN_ATTENTION,
     SDPBackend.FLASH_ATTENTION,
@@ -46,14 +47,14 @@ BACKENDS = [
 ]
 
 
-# --- Kernels. Row offsets are int64: a batch of 768 has more than 2^31 gate and up values. ---
+# --- Kernels. Row offsets are int64, because a batch of 768 has more than 2^31 gate and up values. ---
 
 
 @triton.jit
 def _add_norm_kernel(
     x_ptr: tl.tensor,  # [M, D]
-    y_ptr: tl.tensor,  # [M, D]; without ADD y is not read and stands for 0
-    after_ptr: tl.tensor,  # [M, D]; without AFTER it is not read and stands for 0
+    y_ptr: tl.tensor,  # [M, D]; without ADD, not read and treated as 0
+    after_ptr: tl.tensor,  # [M, D]; without AFTER, not read and treated as 0
     out_ptr: tl.tensor,  # [M, D] (x + y) / rms(x + y) + after; may be x
     scale_ptr: tl.tensor,  # [M] 1 / rms(x + y), float32
     rows: tl.tensor,
@@ -90,7 +91,7 @@ def _norm_backward_kernel(
     ROWS: tl.constexpr,
     WIDTH: tl.constexpr,
 ) -> None:
-    # out = sum * scale, so dsum = scale * (dout - out * mean(dout * out)): the sum itself is not needed.
+    # The sum itself is not needed: out = sum * scale, so dsum = scale * (dout - out * mean(dout * out)).
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, WIDTH)
     at = row[:, None] * width + column[None, :]
@@ -116,7 +117,7 @@ def _rotate_kernel(
     x_stride: tl.tensor,
     heads: tl.constexpr,
     half: tl.constexpr,  # H/2: the partner of column i of a head is i + H/2
-    FIRST: tl.constexpr,  # 0 begins with the queries, 1 with the keys
+    FIRST: tl.constexpr,  # 0 starts with the queries, 1 with the keys
     INVERSE: tl.constexpr,
     ROWS: tl.constexpr,
     HEADS: tl.constexpr,
@@ -150,9 +151,9 @@ def _rotate_kernel(
     tl.store(out_ptr + at + half, (second * cos + first * sin).to(type), there)
 
 
-# Attention without gradients. The library's is made for any length; this one knows how long a canvas is, so that
-# only the last tile of keys is masked and hardly padded, and it rotates the queries as it loads them, which saves
-# a pass over them. The softmax is the usual running one, in powers of two.
+# Attention without gradients. The library's handles any length. This one knows the length of a canvas, so it masks
+# only the last tile of keys and pads it little. It rotates the queries as it loads them, which saves a pass over
+# them. The softmax is the usual running one, in powers of two.
 
 
 @triton.jit
@@ -167,7 +168,7 @@ def _attend_kernel(
     half: tl.constexpr,
     ROWS: tl.constexpr,
     KEYS: tl.constexpr,
-    TAIL: tl.constexpr,  # a tile for the keys that are left over, 0 if there are none
+    TAIL: tl.constexpr,  # size of the tile for the remaining keys, 0 if there are none
 ) -> None:
     width: tl.constexpr = heads * 2 * half
     example, head = tl.program_id(1) // heads, tl.program_id(1) % heads
@@ -221,9 +222,10 @@ def _sigmoid(x: tl.tensor) -> tl.tensor:
     return 1 / (1 + tl.exp(-x))
 
 
-# The gate kernels give each program a run of ROWS positions of one example and a stretch of columns, and walk along
-# the run: the neighbour that the convolution needs is then still in registers. `taps` is [3, F] float32: the weight
-# of the position before, the weight of this one, the bias. Without CONV they are not read: out = silu(gate) * up.
+# In the gate kernels, each program takes ROWS consecutive positions of one example and a range of columns. It walks
+# along the positions, so that the neighbour for the convolution is still in registers. `taps` is [3, F] float32: the
+# weight of the previous position, the weight of this one, the bias. Without CONV they are not read, and
+# out = silu(gate) * up.
 
 
 @triton.jit
@@ -270,8 +272,8 @@ def _gate_backward_kernel(
     taps_ptr: tl.tensor,
     dout_ptr: tl.tensor,  # [M, F]
     dgate_up_ptr: tl.tensor,  # [M, 2F]
-    out_ptr: tl.tensor,  # [M, F] computed again, for the gradient of the down product's weight
-    dtaps_ptr: tl.tensor,  # [runs of all examples, 3, F] float32: one part of the sum from each run
+    out_ptr: tl.tensor,  # [M, F] recomputed for the gradient of the down product's weight
+    dtaps_ptr: tl.tensor,  # [runs of all examples, 3, F] float32: a partial sum from each run
     length: tl.tensor,
     inner: tl.constexpr,
     CONV: tl.constexpr,
@@ -305,8 +307,8 @@ def _gate_backward_kernel(
         dtap_before = tl.zeros([COLUMNS], tl.float32)
         dtap_now = tl.zeros([COLUMNS], tl.float32)
         dbias = tl.zeros([COLUMNS], tl.float32)
-        # The run is walked backwards: a position's gradient comes from itself and from the one after it. At the
-        # top of each turn gate, up and share = sigmoid(gate) belong to the position, dafter to the one after.
+        # Walk the run backwards, because a position's gradient comes from itself and from the next one. At the top
+        # of the loop, gate, up and share = sigmoid(gate) belong to this position, dafter to the next one.
         beyond = inside & (last + 1 < length)
         at = (start + last) * (2 * inner) + column
         gate = tl.load(gate_up_ptr + at, inside, 0.0).to(tl.float32)
@@ -348,7 +350,7 @@ def _gate_backward_kernel(
         tl.store(part_ptr + 2 * inner, dbias, inside)
 
 
-# --- Launches. Tile sizes were chosen by timing on an H200; see benchmarks/gpu_notes.md. ---
+# --- Launches. Tile sizes were chosen by measurements on an H200; see benchmarks/gpu_notes.md. ---
 
 NORM_ROWS, NORM_WARPS = 4, 4
 ROTATE_ROWS, ROTATE_WARPS = 2, 2
@@ -358,7 +360,7 @@ GATE_BACKWARD = {"ROWS": 32, "COLUMNS": 256, "STAGES": 3, "num_warps": 2}
 
 
 def add_norm(x_MD: Tensor, y_MD: Tensor) -> tuple[Tensor, Tensor]:
-    """rms_norm(x + y), and 1 / rms(x + y) [M] for the backward pass."""
+    """Return rms_norm(x + y), and 1 / rms(x + y) [M] for the backward pass."""
     rows, width = x_MD.shape
     out_MD = torch.empty_like(x_MD)
     scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
@@ -369,7 +371,7 @@ def add_norm(x_MD: Tensor, y_MD: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def norm_(x_MD: Tensor, after_MD: Tensor | None = None) -> None:
-    """rms_norm in place, and `after` added to it."""
+    """Apply rms_norm in place and add `after`."""
     rows, width = x_MD.shape
     scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
     adds = after_MD is not None
@@ -381,7 +383,7 @@ def norm_(x_MD: Tensor, after_MD: Tensor | None = None) -> None:
 
 
 def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
-    """The gradient of x + y."""
+    """Return the gradient of x + y."""
     rows, width = out_MD.shape
     dsum_MD = torch.empty_like(out_MD)
     grid = (triton.cdiv(rows, NORM_ROWS),)
@@ -393,9 +395,9 @@ def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
 def rotate(
     qkv_MD: Sequence[Tensor], out_ME: Tensor, turn: Rotation, parts: range, inverse: bool = False
 ) -> None:
-    """Writes into out [M, 3D] the queries and keys turned by their row's angle (or back), and the values.
+    """Write the queries and keys, rotated by their position's angle (or back), and the values into out [M, 3D].
 
-    `parts` says which of the three; each may be its own part of the output.
+    `parts` selects among the three. An input may be the same memory as its part of the output.
     """
     q_MD, k_MD, v_MD = qkv_MD
     assert q_MD.stride() == k_MD.stride() == v_MD.stride()
@@ -409,7 +411,7 @@ def rotate(
 
 
 def attend(qkv_ME: Tensor, turn: Rotation) -> Tensor:
-    """Attention [M, D] of [q, k, v] whose keys are rotated already; no gradients."""
+    """Return the attention [M, D] of [q, k, v], with keys already rotated. No gradients."""
     rows, width = qkv_ME.shape[0], qkv_ME.shape[1] // 3
     length, half = turn[0].shape
     heads = width // (2 * half)
@@ -423,7 +425,7 @@ def attend(qkv_ME: Tensor, turn: Rotation) -> Tensor:
 
 
 def gate(gate_up_MG: Tensor, taps_3F: Tensor | None, length: int) -> Tensor:
-    """silu(convolution(silu(gate) * up)) [M, F]; without taps silu(gate) * up."""
+    """Return silu(convolution(silu(gate) * up)) [M, F]; without taps, silu(gate) * up."""
     rows, inner = gate_up_MG.shape[0], gate_up_MG.shape[1] // 2
     out_MF = gate_up_MG.new_empty(rows, inner)
     grid = (rows // length * triton.cdiv(length, GATE["ROWS"]), triton.cdiv(inner, GATE["COLUMNS"]))
@@ -442,7 +444,7 @@ def gate(gate_up_MG: Tensor, taps_3F: Tensor | None, length: int) -> Tensor:
 def gate_backward(
     gate_up_MG: Tensor, taps_3F: Tensor | None, dout_MF: Tensor, length: int
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The gradients of [gate, up] and of the taps, and between them the forward output once more."""
+    """Return the gradient of [gate, up], the recomputed forward output, and the gradient of the taps."""
     rows, inner = dout_MF.shape
     dgate_up_MG, out_MF = torch.empty_like(gate_up_MG), torch.empty_like(dout_MF)
     runs = rows // length * triton.cdiv(length, GATE_BACKWARD["ROWS"])
@@ -459,20 +461,20 @@ def gate_backward(
 
 
 def weight_gradient(dout_MO: Tensor, x_MI: Tensor) -> Tensor:
-    """The gradient [O, I] of a weight, float32 as it was summed."""
+    """Return the gradient [O, I] of a weight, summed and kept in float32."""
     if x_MI.device.type == "cpu":  # torch has no product of mixed types there
         return dout_MO.float().T @ x_MI.float()
     return torch.mm(dout_MO.T, x_MI, out_dtype=torch.float32)
 
 
-# --- The two halves of a layer around its attention. Weights come twice: the float32 master, which gets the
-# gradient, and its copy in the activations' type, which is used. ---
+# --- The two halves of a layer around its attention. Each weight is passed twice: the float32 master, which receives
+# the gradient, and its copy in the activations' type, which is used. ---
 
 
 class _Project(torch.autograd.Function):
-    """x -> rotated queries and keys, and values, each [B, L, N, H]: views of one tensor; and x once more.
+    """Map x to rotated queries and keys, and values, each [B, L, N, H] and views of one tensor; also return x.
 
-    The residual sum takes x from here: its gradient then comes through here, and the product adds to it.
+    The residual sum uses the returned x. Its gradient then passes through here, where the product adds to it.
     """
 
     @staticmethod
@@ -497,12 +499,12 @@ class _Project(torch.autograd.Function):
         dqkv_ME = x_MD.new_empty(len(x_MD), 3 * width)
         parts = [part.reshape(-1, width) for part in (dq_BLNH, dk_BLNH, dv_BLNH)]
         rotate(parts, dqkv_ME, ctx.turn, range(0, 3), inverse=True)
-        dx_BLD.view(-1, width).addmm_(dqkv_ME, weight)  # safe in place: _Mix made it for us alone
+        dx_BLD.view(-1, width).addmm_(dqkv_ME, weight)  # safe in place, because _Mix made it only for this
         return dx_BLD, None, None, weight_gradient(dqkv_ME, x_MD), None
 
 
 class _Mix(torch.autograd.Function):
-    """The layer's input and its attention's output -> the layer's output: two residual sums with their norms."""
+    """Map the layer's input and its attention's output to the layer's output: two residual sums with norms."""
 
     @staticmethod
     def forward(
@@ -533,12 +535,12 @@ class _Mix(torch.autograd.Function):
         mixed_MD, gate_up_MG, *norms, taps_3F, out, gate_up, down = ctx.saved_tensors
         middle_MD, middle_scale_M, last_MD, last_scale_M = norms
         dlast_MD = dlast_BLD.reshape(last_MD.shape)
-        # The gradient of a residual sum is that of both its terms.
+        # Both terms of a residual sum have the sum's gradient.
         dmiddle_MD = norm_backward(dlast_MD, last_MD, last_scale_M)
         dgate_up_MG, gated_MF, dtaps_3F = gate_backward(gate_up_MG, taps_3F, dmiddle_MD @ down, ctx.length)
         ddown = weight_gradient(dmiddle_MD, gated_MF)
         dgate_up = weight_gradient(dgate_up_MG, middle_MD)
-        dmiddle_MD.addmm_(dgate_up_MG, gate_up)  # within the product, so that the sum needs no separate pass
+        dmiddle_MD.addmm_(dgate_up_MG, gate_up)  # added by the product, which saves a pass
         dx_MD = norm_backward(dmiddle_MD, middle_MD, middle_scale_M)
         dout = weight_gradient(dx_MD, mixed_MD)
         dmixed_BLD, dx_BLD = (dx_MD @ out).view_as(dlast_BLD), dx_MD.view_as(dlast_BLD)
@@ -546,7 +548,7 @@ class _Mix(torch.autograd.Function):
 
 
 class _Layer:
-    """A layer with its weights cast: `learn` keeps what gradients need, `infer` works in place on its input."""
+    """A layer with its weights cast. `learn` saves what gradients need; `infer` works in place on its input."""
 
     def __init__(self, layer: nn.Module, turn: Rotation, dtype: torch.dtype) -> None:
         assert isinstance(layer, Layer)
@@ -566,7 +568,7 @@ class _Layer:
         return _Mix.apply(parts[3], mixed_BLD, self.taps_3F, *self.masters[1:], *self.weights[1:])
 
     def infer(self, x_BLD: Tensor, after_BLD: Tensor | None = None) -> Tensor:
-        """The layer's output with `after` added to it."""
+        """Return the layer's output plus `after`."""
         qkv, out, gate_up, down = self.weights
         length, width = x_BLD.shape[1:]
         x_MD = x_BLD.view(-1, width)
@@ -579,10 +581,10 @@ class _Layer:
 
 
 def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[..., Tensor]:
-    """A Block as a function (state, injected, times, cut=0) -> state that computes what the block does that often.
+    """Return a function (state, injected, times, cut=0) -> state that applies the block `times` times.
 
-    With a cut, gradients stop before that layer of the first application. It uses the current weights: build it again
-    after each update.
+    With a cut, gradients stop before that layer of the first application. The function uses the current weights, so
+    build it again after each update.
     """
     assert isinstance(block, Block)
     layers = [_Layer(layer, turn, dtype) for layer in block.layers]
@@ -594,7 +596,7 @@ def fused(block: nn.Module, turn: Rotation, dtype: torch.dtype) -> Callable[...,
         for application in range(times):
             for layer in layers[:-1]:
                 x_BLD = layer.infer(x_BLD)
-            # What the next application begins with is added by the last norm of this one.
+            # The last norm of this application adds the injection for the next one.
             x_BLD = layers[-1].infer(x_BLD, injected_BLD if application + 1 < times else None)
         return x_BLD
 

@@ -1,4 +1,4 @@
-"""The answers of an evaluation as plain JSON values: all that the page's script needs to draw each task."""
+"""The answers of an evaluation as JSON values, from which the page's script draws each task."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from charm.tasks.questions import Question
 from charm.tasks.task import Grid
 from charm.tasks.view import decode
 
-BUDGET = 14_000_000  # characters of candidates on a page: with all the rest, 400 tasks stay under 30 MB
-LEAST = 5  # candidates of each question that a page has in any case
-Films = Mapping[Question, Sequence[Grid]]  # the prediction after each refinement step, 0 x 0 for none
+BUDGET = 14_000_000  # maximum characters of candidates, so that a page of 400 tasks stays under 30 MB
+LEAST = 5  # minimum number of candidates for each question
+Films = Mapping[Question, Sequence[Grid]]  # the prediction after each refinement step; 0 x 0 if there is none
 
 
 def voting_steps(ranking: Ranking) -> list[int]:
@@ -30,13 +30,13 @@ def voting_steps(ranking: Ranking) -> list[int]:
 
 
 def affordable(ranking: Ranking) -> int:
-    """How many candidates of each question fit on a page: all of them, unless they are very many."""
+    """The number of candidates for each question that fit on a page."""
     count_Q = np.diff(ranking.start)
     rank_K = np.arange(len(ranking.votes_K)) - np.repeat(ranking.start[:-1], count_Q)
-    # A view has one vote in each ballot, so a candidate has no more views than this.
+    # A view has one vote in each ballot, which bounds the views of a candidate.
     votes_Q = np.array([_all_votes(ranking, q) for q in range(len(count_Q))], np.int64)
     views_K = np.minimum(ranking.votes_K, np.repeat(votes_Q // len(ranking.ballots), count_Q))
-    # About the characters of one: names and scores, the rows of its grid, votes by checkpoint, places of its views.
+    # Approximate characters of a candidate: names and scores, grid rows, votes by checkpoint, places of its views.
     height_K, width_K = ranking.shape_K2.astype(np.int64).T
     size_K = 120 + height_K * (width_K + 1) + 4 * len(voting_steps(ranking)) + 5 * views_K
     fits = np.cumsum(np.bincount(rank_K, size_K)) <= BUDGET
@@ -46,17 +46,17 @@ def affordable(ranking: Ranking) -> int:
 def task_entries(
     data: DataConfig, evaluation: Evaluation, films: Films, top: int, instances: Instances | None = None
 ) -> list[JsonObject]:
-    """Every task of the split, in its order: demonstrations, tests, the `top` candidates of each, the right one if it
-    ranks lower, and sort keys.
+    """Every task of the split, in order: demonstrations, tests with their `top` candidates, and sort keys.
 
-    `instances` maps votes to views; without it they are only counted. A test's "views" are ten digits
-    each, the symmetry and what colours 1 to 9 become; a candidate's "which" are places among them.
+    The right candidate is included even if it ranks lower. `instances` maps votes to views; without it, views are only
+    counted. A test's "views" are ten digits each: the symmetry and what colours 1 to 9 become. A candidate's "which"
+    are indices into these views.
     """
     tasks = {task.id: task for task in load_tasks(data).evaluate}
     answers = answer_key(data)
     unknown = sorted(set(films) - set(answers))
     if unknown:
-        raise CharmError(f"there is a film of {unknown[0]}, which is not a question of this run")
+        raise CharmError(f"films include {unknown[0]}, which is not a question of this run")
     ranking = evaluation.ranking
     right = {
         Question(task.task_id, output.test_index): output.rank
@@ -108,12 +108,12 @@ def task_entries(
 
 
 def grid_text(grid: Grid) -> str:
-    """Rows of digits, "012/345"; empty for a prediction without a grid."""
+    """A grid as rows of digits, "012/345"; empty for a prediction without a grid."""
     return "/".join("".join(map(str, row)) for row in grid.tolist())
 
 
 def _shown(ranking: Ranking, question: int, right: int | None, top: int) -> list[Candidate]:
-    """The best candidates, and the right one wherever it ranks: a near miss is worth seeing."""
+    """The best candidates, and the right one at any rank."""
     best = ranking.top(question, top)
     return best if right is None or right <= top else [*best, ranking.top(question, right)[-1]]
 
@@ -139,10 +139,13 @@ def _candidate(candidate: Candidate, rank: int, total: int, voters: _Voters) -> 
 def _name_views(
     test: JsonObject, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]
 ) -> None:
-    """Say which views voted for the candidates of a test; `rows` are theirs, `codes` the views of all memory rows."""
+    """Add to a test which views voted for each candidate.
+
+    `rows` are the memory rows that voted for each candidate; `codes` are the views of all memory rows.
+    """
     row_N = np.unique(np.concatenate([*rows, np.zeros(0, np.int64)]))
     if len(row_N) and row_N[-1] >= len(codes):
-        raise CharmError("the votes refer to memory rows that the newest checkpoint does not have")
+        raise CharmError("the votes refer to memory rows that are not in the newest checkpoint")
     dihedral_N, colors_NC = decode(codes[row_N])
     digits = np.column_stack([dihedral_N, colors_NC[:, 1:]]).astype(np.uint8)
     test["views"] = (digits + ord("0")).tobytes().decode()
@@ -153,7 +156,7 @@ def _name_views(
 def _sort_keys(
     outcome: str, outputs: Sequence[OutputResult], tests: list[JsonObject], wrong: list[int | None]
 ) -> JsonObject:
-    """What the list shows and sorts by; None is what is not known. Shares are means over the tests answered."""
+    """Values by which the list is sorted; None if unknown. Shares are means over the answered tests."""
     best = [test["candidates"][0] for test in tests if test["candidates"]]
     ranks = [output.rank for output in outputs if output.rank is not None]
     counts = [count for count in wrong if count is not None]
@@ -167,22 +170,23 @@ def _sort_keys(
 
 
 def _cells_wrong(candidates: Sequence[Candidate], answer: Grid | None) -> int | None:
-    """Cells in which the first candidate differs from the answer; None if they cannot be compared."""
+    """Number of cells in which the first candidate differs from the answer; None if they cannot be compared."""
     if not candidates or answer is None or candidates[0].grid.shape != answer.shape:
         return None
     return int((candidates[0].grid != answer).sum())
 
 
 def _all_votes(ranking: Ranking, question: int) -> int:
-    """Votes for any candidate, the empty one included."""
+    """Total votes for a question, including votes without a grid."""
     span = ranking.span(question)
     return int(ranking.votes_K[span.start : span.stop].sum())
 
 
 def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, _Voters]:
-    """Who voted for each of these places of the ranking.
+    """The voters of each of these places of the ranking.
 
-    One pass over all votes, of which a full evaluation has millions; `Ranking.voters` would take one for each place.
+    Makes one pass over all votes, of which a full evaluation has millions. `Ranking.voters` would need one pass for
+    each place.
     """
     steps = voting_steps(ranking)
     # Place -> number among `places`, -1 for the others.

@@ -1,4 +1,4 @@
-"""What the pages carry besides their data: one style sheet and the scripts, plain text for any browser."""
+"""The style sheet and the scripts of the pages."""
 
 from importlib.resources import files
 

@@ -1,4 +1,4 @@
-"""The page of several runs on ARC's tasks: scores and curves side by side, and what one solves that another misses."""
+"""The page of several runs on ARC's tasks: scores and curves side by side, and tasks that only some of them solve."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from charm.report.html import (
 from charm.report.page import CURVES, NEVER, drawing, protocol_text, ranked
 from charm.runs.metrics import curve, read_metrics
 
-ABSENT = "not asked"  # the outcome of a task in a run whose split does not have it
+ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 
 
 def write_comparison(
     runs: Sequence[Path], out: Path, protocol: Protocol | None = None, data: Path | None = None, top: int = 2
 ) -> Path:
-    """Write the page `out` about runs on ARC's tasks, and return its path.
+    """Write a page that compares runs on ARC's tasks, and return its path.
 
-    Every run is ranked by the protocol, or by the standard one at its own refinement depths. `top` candidates of each
-    question are shown for each run.
+    Every run is ranked by the protocol, by default the standard one at the run's own refinement depths. The page shows
+    the `top` candidates of each run for each question.
     """
     names = names_of(runs)
     headlines: list[JsonObject] = []
     entries: list[dict[str, JsonObject]] = []  # of each run, by task id
-    for run in runs:  # one after the other: the votes of a full evaluation are millions
+    for run in runs:  # one at a time, because a full evaluation has millions of votes
         config, used, evaluation = ranked(run, protocol, data)
         steps: list[int] = []
         tasks: list[JsonObject] = []
@@ -74,7 +74,7 @@ def write_comparison(
 
 
 def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
-    """Every task that some run was asked, once: its grids, and the outcome and the tests of each run."""
+    """Every task of any run, once: its grids, and the outcome and tests of each run."""
     merged = []
     for task_id in dict.fromkeys(task_id for tasks in entries for task_id in tasks):
         found = [tasks.get(task_id) for tasks in entries]
@@ -99,7 +99,7 @@ def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
 
 
 def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> list[str]:
-    """The tasks that one run solves and the other never proposes the answer of."""
+    """Tasks that one run solves and for which the other never proposes the right answer."""
     return [
         task["id"]
         for task in tasks
@@ -109,7 +109,7 @@ def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> li
 
 def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str]:
     metric_names = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
-    heads = ["run", *metric_names, "puzzles", "solved whole", "step", "checkpoints that voted"]
+    heads = ["run", *metric_names, "puzzles", "solved", "step", "voting checkpoints"]
     rows = []
     for name, one in zip(names, headlines, strict=True):
         if not one["steps"]:
@@ -119,7 +119,7 @@ def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str
         counts = [f"{one['puzzles']:,}", f"{one['solved']:,}", f"{one['steps'][0]:,}", str(len(one["steps"]))]
         rows.append([name, *scores, *counts])
     protocols = dict.fromkeys(one["protocol"] for one in headlines)
-    lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles; /outputs, over test outputs."
+    lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles, pass@k/outputs over test outputs."
     return [f'<p class="soft">{escape(lead)}</p>', table(heads, rows)]
 
 
@@ -134,7 +134,7 @@ def _learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
 
 
 def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
-    """How many puzzles the run of a line solves that the run of a column never proposes; a number is a filter."""
+    """A table of the numbers of puzzles that a row's run solves and a column's run never proposes; each is a filter."""
     if not tasks:
         return []
     heads = "".join(f"<th>{escape(name)}</th>" for name in names)
@@ -148,8 +148,8 @@ def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
         lines.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
     return [
         "<h2>Solved by one, never proposed by another</h2>",
-        '<p class="soft">Puzzles that the run of the line solves, while the right answer is not among any of the '
-        "candidates of the run of the column. Press a number to list them below.</p>",
+        '<p class="soft">The number of puzzles that the run in the row solves and for which the run in the column has '
+        "no right candidate. Click a number to list the puzzles below.</p>",
         f'<div class="wide"><table><thead><tr><th>solved by</th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>",
     ]

@@ -1,4 +1,4 @@
-"""Learning curves as inline SVG that takes its colours from the page around it."""
+"""Learning curves as inline SVG. The page sets the colours."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from html import escape
 
 import numpy as np
 
-WIDTH, HEIGHT = 300, 190  # of the drawing; the page scales it
+WIDTH, HEIGHT = 300, 190  # size of the drawing; the page scales it
 LEFT, RIGHT, TOP, BOTTOM = 40, 20, 32, 36  # margins around the axes
 Points = Sequence[tuple[float, float]]
-POINTS = 300  # more would not be visible: longer curves are averaged down to this many
+POINTS = 300  # longer curves are averaged down to this many points
 
 
 def curve_svg(title: str, points: Points, percent: bool = False) -> str:
@@ -20,10 +20,10 @@ def curve_svg(title: str, points: Points, percent: bool = False) -> str:
 
 
 def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> str:
-    """Curves of (step, value) over axes that begin at zero; `percent` labels shares as percentages.
+    """Curves of (step, value) on axes that start at zero; `percent` labels shares as percentages.
 
-    A long curve is drawn as means of consecutive points over a band from their least to their greatest. The n-th of
-    several has the class s<n>, which the page gives a colour and a dash.
+    A long curve is drawn as the means of consecutive points, over a band from their minimum to their maximum. The n-th
+    of several curves has the CSS class s<n>, which sets its colour and dash.
     """
     opening = (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
@@ -36,7 +36,7 @@ def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> s
         return f"{opening}{empty}</svg>"
     steps, values = zip(*everything, strict=True)
     x_ticks, y_ticks = ticks(0, max(steps)), ticks(min(0, *values), max(0, *values))
-    # The axes end at their outermost ticks or at the data, whichever is further.
+    # The axes end at the last tick or at the last point, whichever is further out.
     x_end = max(x_ticks[-1], *steps)
     y_low, y_high = min(y_ticks[0], *values), max(y_ticks[-1], *values)
 
@@ -84,17 +84,17 @@ def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> s
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
-    """Two to about `count` round numbers from at or above `low` to at or below `high`; low <= 0 <= high."""
+    """Two to about `count` round numbers in low..high, where low <= 0 <= high."""
     span = (high - low) or 1.0
     power = 10.0 ** math.floor(math.log10(span / count))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= span / count * 0.999)
     first, last = math.ceil(low / step), max(math.floor(high / step), 1)
-    # A product with a negative power of ten is rarely the nearest float of the number meant.
+    # Rounding removes the error of multiplying by a negative power of ten.
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]
 
 
 def short(value: float) -> str:
-    """Four digits at most: 600000 as 600k."""
+    """A number in at most four digits: 600000 as 600k."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.4g}{letter}"

@@ -1,4 +1,4 @@
-"""Films of refinement: what the model would answer after each step."""
+"""Films of refinement: the model's answer after each step."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from charm.training.config import read_config
 def refinement_film(
     model: CharmModel, data: Dataset, question: Question, steps: int, device: torch.device | str
 ) -> list[Grid]:
-    """The prediction for the question as it stands, under no view, after each of `steps` refinement steps.
+    """Predictions for a question in its original view, after each of `steps` refinement steps.
 
-    The model is on `device` and bound to the rows of `data`. A prediction that holds no grid is 0 x 0.
+    The model must be on `device` and bound to the rows of `data`. A prediction without a grid is 0 x 0.
     """
     if question not in data.questions:
         raise CharmError(f"{question} is not a question of this dataset")
@@ -56,10 +56,10 @@ def refinement_film(
 def make_films(
     run: Path, scores: Scores, count: int, device: torch.device | str, data: Path | None = None
 ) -> dict[Question, list[Grid]]:
-    """Films of the newest checkpoint: of some tasks of every outcome, `count` in all, the first test of each."""
+    """Films of the newest checkpoint, for the first test of `count` tasks with various outcomes."""
     steps = steps_of(run)
     if not steps:
-        raise CharmError(f"{run}: a film needs a checkpoint, and the run has none")
+        raise CharmError(f"{run}: films need a checkpoint, but the run has none")
     config = read_config(run)
     model = CharmModel.from_pretrained(folder_of(run, steps[-1]), device)
     dataset = load_dataset(replace(config.data, data=data or config.data.data), model.instances)
@@ -71,14 +71,14 @@ def make_films(
 
 
 def choose(scores: Scores, count: int) -> list[Question]:
-    """The first test of `count` tasks: one of each outcome in turn, in the order of the split."""
+    """The first test of `count` tasks, one of each outcome in turn, in the order of the split."""
     by_outcome = [[task for task in scores.tasks if task.outcome == outcome] for outcome in OUTCOMES]
     turns = [task for row in zip_longest(*by_outcome) for task in row if task is not None]
     return [Question(task.task_id, task.outputs[0].test_index) for task in turns[:count]]
 
 
 def write_films(run: Path, films: Mapping[Question, Sequence[Grid]]) -> None:
-    """RUN/films.json: grids as nested lists of colours."""
+    """Write RUN/films.json, with grids as nested lists of colours."""
     entries = [
         {
             "task": question.task_id,
@@ -91,7 +91,7 @@ def write_films(run: Path, films: Mapping[Question, Sequence[Grid]]) -> None:
 
 
 def read_films(run: Path) -> dict[Question, list[Grid]]:
-    """What `write_films` wrote; empty without it."""
+    """Read RUN/films.json; empty if there is none."""
     path = run / "films.json"
     if not path.is_file():
         return {}

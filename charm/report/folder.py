@@ -1,4 +1,4 @@
-"""What a run folder says of itself: its metrics, evaluations and parameters. Reads, never writes."""
+"""Read a run folder's evaluations and parameters. Nothing here writes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ JsonObject = dict[str, Any]
 
 
 def evaluations(run: Path) -> dict[str, JsonObject]:
-    """eval/NAME.json of a run on ARC's tasks by name, but those made while training, which the curve shows."""
+    """eval/NAME.json of a run on ARC's tasks, by name; without those made during training, which the curve shows."""
     names = sorted(path.name.removesuffix(".json") for path in (run / "eval").glob("*.json"))
     wanted = [name for name in names if not name.endswith(".submission") and not name.startswith("step_")]
     return {name: own_evaluation(run, evaluation(run / "eval" / f"{name}.json"), name) for name in wanted}
 
 
 def blank(run: Path) -> JsonObject | None:
-    """The scores without the task memory, if somebody has asked for them."""
+    """The scores with the memory zeroed; None if they were not computed."""
     path = run / "eval" / "blank.json"
     return own_evaluation(run, evaluation(path), "blank") if path.is_file() else None
 
@@ -52,7 +52,7 @@ def evaluation(path: Path) -> JsonObject:
 
 
 def scored_steps(run: Path) -> dict[int, JsonObject]:
-    """eval/step_N.json by step: the evaluations made while training, of a run on ARC's tasks."""
+    """eval/step_N.json by step: the evaluations made during training of a run on ARC's tasks."""
     paths = sorted((run / "eval").glob("step_*.json"))
     found = [
         own_evaluation(run, evaluation(path), path.stem)
@@ -63,7 +63,7 @@ def scored_steps(run: Path) -> dict[int, JsonObject]:
 
 
 def find_evaluation(run: Path) -> JsonObject | None:
-    """The scores of the newest step that was evaluated; of several, the standard protocol's or else most views'."""
+    """The evaluation of the newest step, or None. Of several, the standard protocol's, else the one with most views."""
     others = {name: one for name, one in evaluations(run).items() if name not in ("blank", "tasks")}
     named = [*(("", one) for one in scored_steps(run).values()), *others.items()]
 
@@ -76,7 +76,7 @@ def find_evaluation(run: Path) -> JsonObject | None:
 
 
 def newest_evaluation(run: Path) -> JsonObject:
-    """The same; it is an error if there is none."""
+    """Like `find_evaluation`, but raise if there is none."""
     found = find_evaluation(run)
     if found is None:
         raise CharmError(f"{run}: the run has no evaluation yet; run `charm eval {run}` first")
@@ -84,7 +84,7 @@ def newest_evaluation(run: Path) -> JsonObject:
 
 
 def headline(run: Path) -> JsonObject | None:
-    """Step and pass@k of the newest evaluation of a run on ARC's tasks; None before the first."""
+    """Step and pass@k of the newest evaluation of a run on ARC's tasks; None if there is none."""
     found = find_evaluation(run)
     if found is None:
         return None
@@ -97,10 +97,10 @@ def headline(run: Path) -> JsonObject | None:
 
 @dataclass(frozen=True)
 class CheckpointSizes:
-    """Parameters of a checkpoint, from the header of its weights."""
+    """Parameter counts of a checkpoint, from the header of its weights."""
 
     dense: int
-    shared: int  # the memory's, but for instance rows
+    shared: int  # the memory without its instance rows
     rows: int
     row_values: int
 
@@ -110,7 +110,7 @@ class CheckpointSizes:
 
 
 def sizes(run: Path) -> CheckpointSizes | None:
-    """Of the newest checkpoint; None without one."""
+    """Parameter counts of the newest checkpoint; None if there is none."""
     steps = steps_of(run)
     if not steps:
         return None
@@ -136,13 +136,13 @@ def sizes(run: Path) -> CheckpointSizes | None:
 
 
 def accounting(run: Path) -> Accounting | None:
-    """Every parameter of the newest checkpoint of a run on ARC's tasks by component; None without one."""
+    """Parameters by component of the newest checkpoint of a run on ARC's tasks; None if there is none."""
     known = instances(run)
     return None if known is None else account(read_config(run).model, len(known.puzzles), len(known))
 
 
 def instances(run: Path) -> Instances | None:
-    """Which memory row is which view of which puzzle, from the newest checkpoint; None without one."""
+    """The puzzle and view of every memory row of the newest checkpoint; None if there is none."""
     steps = steps_of(run)
     if not steps:
         return None

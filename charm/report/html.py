@@ -1,7 +1,7 @@
-"""What all pages are made of: the document, tables, cards.
+"""Building blocks of all pages: the document, tables, cards.
 
-Names and grids come from files of other people. All text passes through `escape`, the data of a script through JSON
-without a "<", and a page's own policy lets the browser run no script but ours and load nothing at all.
+Names and grids come from untrusted files. All text passes through `escape`, and the data of a script is JSON without
+a "<". A page's content policy lets the browser run our script only, and load nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from charm.tables import UNKNOWN
 
 
 def document(title: str, body: Iterable[str], script: str = "", payload: Any = None) -> str:
-    """A whole page. With a script, `payload` is the JSON that it finds in the element `data`."""
+    """A complete page. With a script, `payload` is the JSON in the element `data`."""
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     scripts = f"'sha256-{digest}'" if script else "'none'"
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}"
@@ -41,19 +41,19 @@ def document(title: str, body: Iterable[str], script: str = "", payload: Any = N
 
 
 def write_page(path: Path, content: str) -> Path:
-    # A name may hold half of a surrogate pair, which UTF-8 has no bytes for.
+    # A name may contain half of a surrogate pair, which UTF-8 cannot encode.
     page = content.encode("utf-8", "xmlcharrefreplace")
     write_atomically(path, page)
     return path
 
 
 def script_json(value: Any) -> str:
-    """JSON that cannot end the script element nor open a comment in it."""
+    """JSON that can neither end the script element nor open a comment in it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def percent(metrics: Mapping[str, float], name: str) -> str:
-    """Without a number where everything is blind."""
+    """A metric as a percentage; a dash if it is missing because no answer is known."""
     return f"{metrics[name]:.2%}" if name in metrics else UNKNOWN
 
 
@@ -71,18 +71,18 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def settings(config: Any, title: str = "configuration") -> str:
-    """A configuration as JSON, to open."""
+    """A configuration as JSON, in an element that opens on a click."""
     text = escape(json.dumps(config, indent=1))
     return f"<details><summary>{escape(title)}</summary><pre>{text}</pre></details>"
 
 
 def class_of(outcome: str) -> str:
-    """The style of an outcome."""
+    """The CSS class of an outcome."""
     return outcome.replace(" ", "-")
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
-    """A distinct name for each run: its folder's, with as many parent folders as needed."""
+    """A distinct name for each run: its folder's name, with as many parent folders as needed."""
     parts = [run.resolve().parts for run in runs]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(one[-depth:]) for one in parts]
@@ -96,7 +96,7 @@ def title_of(names: Sequence[str]) -> str:
 
 
 def legend(names: Sequence[str]) -> str:
-    """Which run has which colour and dash in the curves of a page."""
+    """The legend of a page's curves: each run with its colour and dash."""
     lines = "".join(
         f'<span class="s{n % 8}"><svg viewBox="0 0 28 10" aria-hidden="true"><path class="line" d="M0 5H28"/></svg>'
         f"{escape(name)}</span>"
@@ -106,7 +106,7 @@ def legend(names: Sequence[str]) -> str:
 
 
 def accounting_rows(found: Accounting) -> list[tuple[str, int]]:
-    """The lines of a parameter table; totals follow their parts."""
+    """The rows of a parameter table; totals follow their parts."""
     return [
         ("reasoner, trained", found.reasoner),
         ("initial state, never trained", found.initial_state),

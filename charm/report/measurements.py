@@ -1,4 +1,4 @@
-"""What the figures draw, read from run folders or from recorded results; `draw_figure` finds both by a name."""
+"""Draw the paper's figures by name, from run folders or recorded results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Config = TypeVar("Config", TrainConfig, CarConfig)
 
 
 def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None = None) -> Path:
-    """Draw a figure of the paper from run folders or results, and return where it was written.
+    """Draw a figure of the paper from run folders or results, and return its path.
 
     `data` overrides the configurations' folder of downloaded data.
     """
@@ -53,7 +53,7 @@ def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None
 
 
 def memory_label(memory: CoSEConfig) -> str:
-    """A memory design in a few letters."""
+    """A short name for a memory design."""
     key = {"puzzle": "", "rule-horizon": "two-factor ", "rule+horizon": "three-factor "}[memory.key]
     if memory.design == "table" and memory.key != "puzzle":
         key = ""
@@ -63,7 +63,7 @@ def memory_label(memory: CoSEConfig) -> str:
 
 
 def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
-    """Runs on ARC's tasks with their configurations."""
+    """The configurations of runs on ARC's tasks."""
     for run in sources:
         if domain_of(run).name != "arc":
             raise CharmError(f"{run} is not a run on ARC's tasks")
@@ -71,7 +71,7 @@ def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
 
 
 def car_runs(sources: Sequence[Path]) -> dict[Path, CarConfig]:
-    """Runs on cellular automata with their configurations."""
+    """The configurations of runs on cellular automata."""
     for run in sources:
         if domain_of(run).name != "car":
             raise CharmError(f"{run} is not a run on cellular automata")
@@ -79,7 +79,7 @@ def car_runs(sources: Sequence[Path]) -> dict[Path, CarConfig]:
 
 
 def labelled(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
-    """Runs that differ in their seed alone, by the name of their memory, or by that of the run if it is not enough."""
+    """Groups of runs that differ only in their seed, by the name of their memory or, if these repeat, of the run."""
     groups: dict[Config, list[Path]] = {}
     for run, config in configs.items():
         alike = replace(config, seed=0, device="", data=replace(config.data, data=None))
@@ -100,7 +100,7 @@ SPLITS = {
 
 
 def read_overall(runs: Sequence[Path]) -> dict[str, Series]:
-    """Benchmark -> pass@1 and pass@2 of the newest evaluation, for each group of seeds; the x of a point is its k."""
+    """pass@1 and pass@2 of the newest evaluation, by benchmark and group of seeds. The x of a point is k."""
     configs = arc_runs(runs)
     benchmarks: dict[str, dict[str, list[Point]]] = {}
     for label, members in labelled(configs).items():
@@ -113,7 +113,7 @@ def read_overall(runs: Sequence[Path]) -> dict[str, Series]:
 
 
 def _benchmark(config: TrainConfig, puzzles: int) -> str:
-    """What a run is asked. Only a whole split has the name under which others have published their scores."""
+    """The benchmark of a run. Only a complete split has the name under which scores are published."""
     data = config.data
     if len(data.evaluate) == 1 and data.evaluate[0] in SPLITS and not data.tasks:
         return SPLITS[data.evaluate[0]]
@@ -121,20 +121,20 @@ def _benchmark(config: TrainConfig, puzzles: int) -> str:
 
 
 def read_pareto(runs: Sequence[Path]) -> Series:
-    """pass@2 of the newest evaluation over the memory's parameters, for each group of seeds."""
+    """pass@2 of the newest evaluation against the memory's parameters, for each group of seeds."""
     series = {}
     for label, members in labelled(arc_runs(runs)).items():
         counts = [folder.sizes(run) for run in members]
         if None in counts:
             run = members[counts.index(None)]
-            raise CharmError(f"{run}: the run has no checkpoint to count the parameters of")
+            raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")
         scores = tuple(_percent(folder.newest_evaluation(run), run) for run in members)
         series[label] = [Point(counts[0].memory, scores)]  # type: ignore[union-attr]
     return series
 
 
 def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
-    """pass@2 of the newest checkpoint that voted, at each refinement depth at which it did."""
+    """pass@2 of the newest voting checkpoint at each refinement depth that it voted with."""
     configs = arc_runs(runs)
     series = {}
     for label, members in labelled(configs).items():
@@ -155,7 +155,7 @@ def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
 
 
 def read_horizon(runs: Sequence[Path]) -> Series:
-    """pass@2 over the learning horizon in layers, for each forward shape."""
+    """pass@2 against the learning horizon in layers, for each forward shape."""
     shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
     families = {run: (one.layers, one.recurrences) for run, one in shapes.items()}
     series = _families(runs, families, {run: one.learning_layers for run, one in shapes.items()})
@@ -163,7 +163,7 @@ def read_horizon(runs: Sequence[Path]) -> Series:
 
 
 def read_isoflop(runs: Sequence[Path]) -> Series:
-    """pass@2 over unique layers, for each total depth."""
+    """pass@2 against the number of unique layers, for each total depth."""
     shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
     families = {run: (one.layers * one.recurrences,) for run, one in shapes.items()}
     series = _families(runs, families, {run: one.layers for run, one in shapes.items()})
@@ -173,7 +173,7 @@ def read_isoflop(runs: Sequence[Path]) -> Series:
 def _families(
     runs: Sequence[Path], families: Mapping[Path, tuple[int, ...]], xs: Mapping[Path, int]
 ) -> dict[tuple[int, ...], list[Point]]:
-    """Within a family, at the latest step that all of its runs were evaluated at, as the paper has it."""
+    """pass@2 in each family, at the latest step at which all of its runs were evaluated, as in the paper."""
     series = {}
     for family in sorted(set(families.values())):
         members = [run for run in runs if families[run] == family]
@@ -201,7 +201,7 @@ Scored = Mapping[int, Any]  # step -> evaluation
 
 
 def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
-    """pass@2 of seen and of unseen combinations along training, over seeds; from runs or from records."""
+    """pass@2 of seen and of unseen combinations during training, over seeds; from runs or recorded results."""
     groups: dict[str, list[Scored]] = {}
     runs = [source for source in sources if not source.is_file()]
     for label, members in labelled(car_runs(runs)).items():
@@ -228,7 +228,7 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
 
 
 def read_transfer(sources: Sequence[Path]) -> Series:
-    """pass@2 of unseen over that of seen combinations at the last step that all seeds share."""
+    """pass@2 of unseen against seen combinations, at the last step that all seeds share."""
     seen, unseen = read_car(sources)
     return {
         label: [Point(points[-1].mean, unseen[label][-1].values)]
@@ -241,7 +241,7 @@ def read_transfer(sources: Sequence[Path]) -> Series:
 
 
 def _raw(path: Path) -> list[Any]:
-    """The runs of a JSON file: a list of them, or an object that has one, such as a record of benchmarks/results."""
+    """The runs in a JSON file: a list, or an object with a list "runs", such as the files in benchmarks/results."""
     found = read_sealed(path)
     runs = found.get("runs") if isinstance(found, dict) else found
     if not isinstance(runs, list) or not runs:
@@ -250,7 +250,7 @@ def _raw(path: Path) -> list[Any]:
 
 
 def read_streams(sources: Sequence[Path]) -> list[list[StreamSummary]]:
-    """Stream runs in groups of seeds: from results.json files, folders with one, records, or run folders."""
+    """Stream runs in groups of seeds, from result files, folders with a result file, or run folders."""
     found: list[StreamSummary] = []
     for source in sources:
         path = source
@@ -269,7 +269,7 @@ LM_NAMES = {"engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
 
 
 def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
-    """Bits per byte over the memory's parameters, and without a memory; from recorded results."""
+    """Bits per byte against the memory's parameters, and without a memory; from recorded results."""
     values: dict[str, dict[int, list[float]]] = {}
     stock: list[float] = []
     for path in sources:
@@ -299,7 +299,7 @@ def _draw_tradeoff(sources: Sequence[Path]) -> Figure:
 def _scored(series: Series, sources: Sequence[Path]) -> Series:
     if not series:
         raise CharmError(
-            f"{sources[0]}: nothing to draw, since the tasks of its streams came without answers"
+            f"{sources[0]}: nothing to draw, because the tasks of its streams have no known answers"
         )
     return series
 

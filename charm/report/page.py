@@ -1,4 +1,4 @@
-"""The page of a run on ARC's tasks: one HTML file that opens from disk: the scores, the curves and every answer."""
+"""The page of a run on ARC's tasks: one HTML file with the scores, the curves and every answer."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from charm.tasks.view import DIHEDRAL_NAMES
 from charm.training.config import TrainConfig, read_config
 
 EXAMPLES = 4  # tasks of each kind at the top of the page
-NEVER = ("wrong cells", "wrong size", "no answer")  # the right answer was not among the candidates
+NEVER = ("wrong cells", "wrong size", "no answer")  # outcomes without the right answer among the candidates
 
 # Name in metrics.jsonl -> title, and whether it is a share.
 CURVES = {
@@ -53,7 +53,7 @@ CURVES = {
     "refinement_steps": ("Refinement steps", False),
     "evaluation/pass@2": ("Evaluation, pass@2", True),
 }
-# Sort key of the task list -> heading, and whether a narrow screen leaves it out.
+# Sort key of the task list -> heading, and whether narrow screens hide it.
 COLUMNS = {
     "id": ("task", False),
     "outcome": ("outcome", False),
@@ -72,17 +72,17 @@ def write_report(
     top: int | None = None,
     out: Path | None = None,
 ) -> Path:
-    """Write a page from what the run folder holds, and return its path.
+    """Write the page of a run folder and return its path.
 
     Arguments:
-        protocol: ranks the votes; by default the standard one at the refinement depths the run evaluates with, or else
-            at those its newest checkpoint has voted on.
+        protocol: ranks the votes. By default the standard protocol, at the refinement depths the run evaluates with, or
+            else at those its newest checkpoint has voted on.
         data: overrides the configuration's folder of downloaded data.
-        films: refinement of some questions, to step through below their candidates. They are kept in RUN/films.json,
-            where they are looked for if none are given.
-        top: candidates kept for each question; by default as many as a page can hold.
-        out: where the page goes; by default RUN/report.html.
-    A run without metrics or votes gets a page that states it. Missing sources are an error.
+        films: refinement steps of some questions, shown below their candidates and saved as RUN/films.json. By default
+            those of an existing RUN/films.json.
+        top: number of candidates for each question; by default as many as fit on a page.
+        out: path of the page; by default RUN/report.html.
+    A run without metrics or votes gets a page that says so. Missing sources are an error.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
     shown = read_films(run) if films is None else films
@@ -96,7 +96,7 @@ def write_report(
 def ranked(
     run: Path, protocol: Protocol | None, data: Path | None
 ) -> tuple[TrainConfig, Protocol, Evaluation | None]:
-    """A run's configuration, the protocol to rank with, and the ranking of its votes if it has any."""
+    """Return a run's configuration, the protocol to rank with, and the ranking of its votes, if any."""
     config = read_config(run)
     if data is not None:
         config = replace(config, data=replace(config.data, data=data))
@@ -104,7 +104,7 @@ def ranked(
     voted = passes(run / "votes")
     steps = list(voted)
     if protocol is None:
-        loops = config.evaluate_loops[:1]  # as the scores while training
+        loops = config.evaluate_loops[:1]  # like the scores during training
         if voted and not set(loops) <= set(voted[steps[-1]]):
             loops = voted[steps[-1]]  # the run was evaluated by hand, at other depths
         protocol = replace(protocol_named("standard"), loops=loops)
@@ -114,7 +114,7 @@ def ranked(
 
 
 def drawing() -> JsonObject:
-    """What the scripts need to draw grids and to name symmetries."""
+    """Constants with which the scripts draw grids and name symmetries."""
     return {"palette": PALETTE[FIRST_COLOR:], "line": LINE, "turns": DIHEDRAL_NAMES}
 
 
@@ -177,14 +177,14 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
 
 
 def _score_card(title: str, metrics: Mapping[str, float]) -> str:
-    """pass@2 as the number, pass@1 and the other convention below it."""
+    """A card with pass@2, and below it pass@1 and both scores per test output."""
     one, both = percent(metrics, "pass@1"), [percent(metrics, f"pass@{k}/outputs") for k in (1, 2)]
-    detail = f"pass@1 {one}; over outputs {both[1]}, pass@1 {both[0]}"
+    detail = f"pass@1 {one}; per test output: pass@2 {both[1]}, pass@1 {both[0]}"
     return card(title, percent(metrics, "pass@2"), detail)
 
 
 def protocol_text(protocol: Protocol) -> str:
-    """Its name in the paper, if it has one, and what it means."""
+    """A protocol's name in the paper, or "custom", and its settings in words."""
     exact = [name for name, one in PROTOCOLS.items() if one == protocol]
     at_other_depths = [
         name for name, one in PROTOCOLS.items() if replace(one, loops=protocol.loops) == protocol
@@ -215,7 +215,7 @@ def _parameter_cards(run: Path) -> list[str]:
 
 
 def _examples(run: Path, config: TrainConfig, protocol: Protocol, tasks: Sequence[JsonObject]) -> list[str]:
-    """Some solved and some failed tasks as grids: input, truth, answer, and the answer with the memory zeroed."""
+    """Some solved and some failed tasks as grids: input, truth, answer, answer with the memory zeroed."""
     blank = _blank_answers(run, config, protocol)
     scored = [task for task in tasks if task["outcome"] != "blind"]
     solved = [task for task in scored if task["outcome"] == "solved"]
@@ -229,7 +229,7 @@ def _examples(run: Path, config: TrainConfig, protocol: Protocol, tasks: Sequenc
 
 
 def _spread(tasks: Sequence[JsonObject]) -> list[JsonObject]:
-    """Up to EXAMPLES of them, evenly from the first to the last by size, since the smallest say least."""
+    """Up to EXAMPLES tasks, evenly spaced by size from the smallest to the largest."""
     ordered = sorted(tasks, key=lambda task: len(task["tests"][0]["truth"] or ""))
     last = max(len(ordered) - 1, 0)
     places = {round(number * last / max(EXAMPLES - 1, 1)) for number in range(EXAMPLES)}
@@ -238,7 +238,7 @@ def _spread(tasks: Sequence[JsonObject]) -> list[JsonObject]:
 
 def _example(task: JsonObject, blank: Mapping[Question, Grid] | None) -> str:
     tests = task["tests"]
-    # The test that decided it: a wrong one of a failed task.
+    # For a failed task, show a test that failed.
     number = next((n for n, test in enumerate(tests) if test["outcome"] != "solved"), 0)
     test = tests[number]
     attempt = next((one for one in test["candidates"][:2] if one["grid"] == test["truth"]), None)
@@ -270,7 +270,7 @@ def _grid(text: str) -> Grid:
 
 
 def _blank_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Question, Grid] | None:
-    """First answers with the memory zeroed, where such votes are in the run folder."""
+    """First answers with the memory zeroed; None if the run folder has no such votes."""
     votes = run / "votes_blank"
     if folder.blank(run) is None or not passes(votes):
         return None
@@ -293,13 +293,13 @@ def _learning(run: Path) -> list[str]:
     curves = []
     for name, (title, is_share) in CURVES.items():
         points = curve(lines, name)
-        if points or not name.startswith("evaluation/"):  # not every run evaluates itself on the way
+        if points or not name.startswith("evaluation/"):  # not every run is evaluated during training
             curves.append(curve_svg(title, points, is_share))
     return ["<h2>Learning</h2>", '<div class="curves">', *curves, "</div>"]
 
 
 def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
-    """pass@k in both conventions, and what other evaluations of the run have found."""
+    """pass@k per puzzle and per output, and the scores of other evaluations of the run."""
     parts = []
     blank = folder.blank(run)
     if evaluation is not None and evaluation.scores.metrics:
@@ -309,7 +309,7 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
         for k in KS:
             names = (f"pass@{k}", f"pass@{k}/outputs")
             row = [names[0], *(percent(one, name) for one in columns.values() for name in names)]
-            if rows and rows[-1][1:] == row[1:]:  # no candidate between them was right
+            if rows and rows[-1][1:] == row[1:]:  # equal scores share a row
                 rows[-1][0] = f"{rows[-1][0].partition(' to ')[0]} to {names[0]}"
             else:
                 rows.append(row)
@@ -326,7 +326,7 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
 
 
 def _origins(run: Path, config: TrainConfig) -> list[str]:
-    """What the run was made of: its parameters, its data and its settings."""
+    """Tables of the run's parameters, data and settings."""
     parts = []
     counts = folder.accounting(run)
     if counts is not None:
@@ -347,12 +347,12 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
             ]
             partial = [str(text) for text in manifest.get("partial", ())]
         except (KeyError, TypeError, ValueError) as error:
-            raise CharmError(f"{run / 'data.json'}: not the record of a run's data") from error
+            raise CharmError(f"{run / 'data.json'}: not a record of a run's data") from error
         parts.append(table([*names, "content hash"], rows))
         parts += [f"<p>Trained on part of the data: {escape(text)}.</p>" for text in partial]
         parts.append(f'<p class="soft">{escape(", ".join(counted))}.</p>')
     shown = to_json(config)
-    shown["data"]["data"] = None  # a place on somebody's disk, nothing that decides the run
+    shown["data"]["data"] = None  # a local path that does not affect the result
     return ['<div class="tables">', *parts, settings(shown), "</section></div>"]
 
 
@@ -360,7 +360,7 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
 
 
 def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
-    """The rows of the list; what is inside a task is drawn by the script when it is opened."""
+    """The list of tasks; the script fills in a task when it is opened."""
     if not tasks:
         return []
     found = Counter(task["outcome"] for task in tasks)
@@ -387,8 +387,8 @@ def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
     return [
         "<h2>Tasks</h2>",
         f'<div class="share-bar">{bar}</div>',
-        '<p class="soft">A task is solved when every test output is right in two attempts. Rank is the place of '
-        "the right answer among the candidates. Top share is the part of the votes that the first candidate has. "
+        '<p class="soft">A task is solved when every test output is right within two attempts. Rank is the position '
+        "of the right answer among the candidates. Top share is the first candidate's share of the votes. "
         "A white square marks a cell that differs from the truth.</p>",
         "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
         '<div class="tools">',

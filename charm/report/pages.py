@@ -1,4 +1,4 @@
-"""Which page belongs to which runs, and the page of runs on ARC's tasks."""
+"""Choose and write the page for one run or several; the page of runs on ARC's tasks."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from charm.report.page import ranked, write_report
 
 
 def write_pages(runs: Sequence[Path], out: Path | None = None, options: PageOptions | None = None) -> Path:
-    """The page of one run (by default RUN/report.html), or of several of a domain (comparison.html)."""
+    """Write the page of one run (by default RUN/report.html) or of several of one domain (comparison.html)."""
     if not runs:
-        raise CharmError("name a run folder, or several")
+        raise CharmError("name at least one run folder")
     options = options or PageOptions()
     domains = {domain_of(run).name: run for run in reversed(runs)}
     if len(domains) > 1:
@@ -36,7 +36,7 @@ def write_pages(runs: Sequence[Path], out: Path | None = None, options: PageOpti
 
 
 def write_arc_page(runs: Sequence[Path], path: Path, options: PageOptions) -> Path:
-    """The page of a run on ARC's tasks, or of several side by side."""
+    """Write the page of a run on ARC's tasks, or of several side by side."""
     protocol = protocol_named(options.protocol) if options.protocol else None
     if len(runs) > 1:
         return write_comparison(runs, path, protocol, options.data)

@@ -1,4 +1,4 @@
-"""The page of any domain: its tables, its curves, its parameters and its settings. One run, or several side by side."""
+"""The page of runs of any domain: tables, curves, parameters and settings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def write_plain_page(runs: Sequence[Path], out: Path, options: PageOptions) -> P
 
 
 def newest_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
-    """Newest scores, for a domain without its own tables."""
+    """The newest scores of each run, for a domain that defines no tables."""
     newest = [newest_scores(read_metrics(run)) for run in runs]
     scores = list(dict.fromkeys(score for one in newest if one is not None for score in one["scores"]))
     rows = []
@@ -67,7 +67,7 @@ def _settings(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     parts = ["<h2>Settings</h2>"]
     for name, run in zip(names, runs, strict=True):
         shown = read_sealed(run / "config.json")
-        # A place on somebody's disk, nothing that decides the run.
+        # A local path that does not affect the result.
         if isinstance(shown.get("data"), dict):
             shown["data"]["data"] = None
         else:

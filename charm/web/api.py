@@ -1,4 +1,4 @@
-"""Requests of the pages: functions from the open library and a query to JSON values. Nothing here writes.
+"""Answers to the pages' requests, as JSON values. Nothing here writes.
 
 Tasks, runs and models are chosen by name from fixed lists; no path ever comes from a query.
 """
@@ -50,20 +50,20 @@ TITLES = {
 }
 CANVASES = ("full", "pair", "puzzle")
 MODES: dict[Mode, str] = {
-    "auto": "what the model does best with",
+    "auto": "automatic",
     "memory": "the task's own rows",
-    "composition": "also the memory's shared weights",
-    "full": "everything",
+    "composition": "the whole memory",
+    "full": "all weights",
 }
-GLANCE = 20  # updates between the votes that a browser shows while a task is learned
-RATE_LINES = 20  # newest lines of metrics used for the rate
+GLANCE = 20  # updates between the interim votes that the browser shows
+RATE_LINES = 20  # newest lines of metrics used for the update rate
 MAX_NUMBER = 2**53 - 1  # the largest exact integer in a browser
 TOKEN_DIGITS = "0123456789ab"
 
 
 @dataclass(frozen=True)
 class Library:
-    """Everything that is open: sets of tasks, runs, models to solve with, generators."""
+    """Everything the viewer has opened: sets of tasks, runs, models to solve with, generators."""
 
     sources: Mapping[str, Source]
     runs: Mapping[str, Path] = field(default_factory=dict)
@@ -79,8 +79,10 @@ def open_library(
     data: Path | None,
     say: Callable[[str], None],
 ) -> Library:
-    """The public sets, the model that comes with CHARM, and these folders. A folder of the wrong kind is an error;
-    a damaged downloaded set is skipped and reported."""
+    """Open the public sets, the model that comes with CHARM, and these folders.
+
+    A folder of the wrong kind is an error. A damaged downloaded set is skipped and reported.
+    """
     domains = [domain_of(run) for run in runs]
     for path in checkpoints:
         newest_checkpoint(path)  # raises if there is none
@@ -106,7 +108,7 @@ def open_library(
 
 
 def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
-    """The item of a list that a query names."""
+    """The item that a query names."""
     wanted = query.get(name, "")
     if wanted not in among:
         raise CharmError(f"unknown {name} {wanted!r}")
@@ -114,7 +116,7 @@ def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
 
 
 def number(query: Query, name: str, limit: int) -> int:
-    """An integer from 0 up to the limit; 0 if the query has none."""
+    """An integer of the query in 0..limit; 0 if it is missing."""
     text = query.get(name, "0")
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= limit):
         raise CharmError(f"{name} must be an integer in 0..{limit}, got {text[:20]!r}")
@@ -131,7 +133,7 @@ def found_task(library: Library, query: Query) -> Task:
 
 
 def view_of(query: Query) -> View:
-    """The view that a seed draws from all of them, or the one of this symmetry and recolouring."""
+    """The view that the query's seed draws, or the one with its symmetry and recolouring."""
     if "seed" in query:
         key = keyed.key_of("view", number(query, "seed", MAX_NUMBER))
         return View.from_code(int(keyed.below(key, np.zeros(1, np.int64), np.array([VIEWS]))[0]))
@@ -154,7 +156,7 @@ def view_json(view: View) -> JsonObject:
 
 
 def start_json(library: Library) -> JsonObject:
-    """What the pages need at the start."""
+    """Data that the pages load at the start."""
     return {
         **drawing(),
         "tokens": PALETTE,
@@ -190,7 +192,7 @@ def tasks_json(library: Library, query: Query) -> JsonObject:
 
 
 def task_json(library: Library, query: Query) -> JsonObject:
-    """A task under a view. Answers to its tests are included only if the query asks for them."""
+    """A task under a view. Test outputs are included only if the query asks for them."""
     task, view = found_task(library, query), view_of(query)
     shown = view.apply_to_task(task)
     answers = query.get("answers") == "1"
@@ -212,7 +214,7 @@ def task_json(library: Library, query: Query) -> JsonObject:
 
 
 def canvas_json(library: Library, query: Query) -> JsonObject:
-    """One pair of a task under a view as the model sees it: tokens on a canvas, at a place on it."""
+    """One pair of a task under a view as the model sees it: tokens at a position on a canvas."""
     task = found_task(library, query)
     part = query.get("part", "train")
     if part not in ("train", "test"):
@@ -224,7 +226,7 @@ def canvas_json(library: Library, query: Query) -> JsonObject:
     pair = view.apply_to_pair(pairs[which])
     side = canvas_side(query.get("canvas", "full"), task, pair)
     height, width = (max(grid.shape[axis] for grid in pair.grids()) for axis in (0, 1))
-    # As in training: input and output move together, over the places where both fit with their boundary.
+    # As in training, input and output move together, within the positions where both fit with their boundary.
     room_down, room_right = max(side - height, 1) - 1, max(side - width, 1) - 1
     top, left = number(query, "top", room_down), number(query, "left", room_right)
     tokens = [place(grid, side, top, left) for grid in pair.grids()]
@@ -240,7 +242,7 @@ def canvas_json(library: Library, query: Query) -> JsonObject:
 
 
 def canvas_side(canvas: str, task: Task, pair: Pair) -> int:
-    """The full canvas, the one that fits this pair, or the one that fits all a solver may see of its puzzle."""
+    """Side of the full canvas, of one that fits this pair, or of one that fits all visible grids of the puzzle."""
     if canvas not in CANVASES:
         raise CharmError(f"canvas must be one of {', '.join(CANVASES)}; got {canvas!r}")
     if canvas == "full":
@@ -250,7 +252,7 @@ def canvas_side(canvas: str, task: Task, pair: Pair) -> int:
 
 
 def token_text(tokens: Tokens) -> str:
-    """Rows of one digit to base 12 for each token, "0123/45ab"."""
+    """Tokens as rows of base-12 digits, "0123/45ab"."""
     return "/".join("".join(TOKEN_DIGITS[token] for token in row) for row in tokens.tolist())
 
 
@@ -274,7 +276,7 @@ def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
         "attempt": attempt,
         "rule": generators.rule(task),
         "pair": [grid_text(grid) for grid in pair.grids()],
-        "verdict": "the verifier computes the same output from this input",
+        "verdict": "the verifier computes the same output",
     }
 
 
@@ -282,7 +284,7 @@ def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
 
 
 def run_json(library: Library, query: Query, now: float | None = None) -> JsonObject:
-    """The current state of a run, also while it is training: progress, curves, the newest evaluation."""
+    """The current state of a run, which may still be training: progress, curves, the newest evaluation."""
     run: Path = chosen(query, "run", library.runs)
     domain = domain_of(run)
     lines = read_metrics(run)
@@ -308,13 +310,13 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "checkpoints": len(steps_of(run)),
         "evaluation": (newest(run) if newest else None) or newest_scores(lines),
         "voted": domain.has_votes and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
-        # Made of numbers and our own titles, which are escaped anyway.
+        # SVG of numbers and our own titles, which are escaped.
         "curves": [curve_svg(title, points, share) for title, points, share in drawn if points],
     }
 
 
 def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
-    """The median over the newest lines, so that an evaluation or a pause between two of them does not count."""
+    """Median rate over the newest lines, so that an evaluation or a pause has no effect."""
     timed = [line for line in lines if "loss" in line and is_number(line.get("time"))][-RATE_LINES:]
     steps = [
         (after["step"] - before["step"], after["time"] - before["time"]) for before, after in pairwise(timed)
@@ -327,13 +329,13 @@ def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
 
 
 def models_json(library: Library) -> JsonObject:
-    """Models that can solve a task now; a new run has no checkpoint yet."""
+    """Names of models that can solve a task now, and of runs that have no checkpoint yet."""
     ready = [name for name, path in library.models.items() if saved_model(path) is not None]
     return {"models": ready, "waiting": [name for name in library.models if name not in ready]}
 
 
 def pasted_json(text: Any) -> JsonObject:
-    """The task in a text: ARC's JSON, or {id: task} with one task."""
+    """Parse a pasted task: ARC's JSON, or {id: task} with one task."""
     if not isinstance(text, str):
         raise CharmError("the pasted task must be text")
     try:
@@ -350,7 +352,7 @@ def pasted_json(text: Any) -> JsonObject:
 
 
 def known_task(library: Library, task: Task, model: Path) -> JsonObject | None:
-    """The public task with these demonstrations: its name, its answers, and whether the model has learned it."""
+    """The public task with these demonstrations: its id, its answers, and whether the model was trained on it."""
     for name, source in library.sources.items():
         for one in source.tasks:
             if one.train == task.train:
@@ -375,9 +377,9 @@ def _learned_by(model: Path) -> Collection[str]:
 def solve_request(
     library: Library, body: JsonObject
 ) -> tuple[Task, str, Path, SolveOptions, JsonObject | None]:
-    """The task to solve, the model (name and path), the options, and what is known of the task."""
+    """The task to solve, the model's name and path, the options, and the result of `known_task`."""
     name, model = body.get("name", "drawn"), body.get("model")
-    # Half of a surrogate pair, which nothing can encode, is not printable either.
+    # This also rejects half of a surrogate pair, which is not printable.
     if not isinstance(name, str) or not name.strip() or len(name) > 100 or not name.isprintable():
         raise CharmError("a task's name must be one line of 1 to 100 characters")
     if not isinstance(model, str) or model not in models_json(library)["models"]:

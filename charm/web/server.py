@@ -1,8 +1,11 @@
-"""A small web server for one person: on the loopback address only, and it answers only its own pages.
+"""A small local web server: it listens on the loopback address only and answers only its own pages.
 
-Any web page may make a browser send requests here. So the Host header must be ours (no other name may point here),
-requests from other sites are refused, requests that change something need the token that only our page has, and
-the browser runs no scripts but ours.
+Any web page can make a browser send requests here. Therefore:
+
+- the Host header must be ours, so that no other name can point here;
+- requests from other sites are refused;
+- requests that change something need a token that only our page has;
+- the browser runs our scripts only.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ HTML, JSON = "text/html; charset=utf-8", "application/json"
 
 
 class Refused(Exception):
-    """A request that is not answered, with its HTTP status and the reason."""
+    """A refused request, with its HTTP status and the reason."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(reason)
@@ -50,7 +53,7 @@ class Refused(Exception):
 
 
 class Viewer(ThreadingHTTPServer):
-    """The server and everything it owns. `close` ends what is still running."""
+    """The server and everything it owns. `close` stops what is still running."""
 
     daemon_threads = True
 
@@ -78,12 +81,12 @@ class Viewer(ThreadingHTTPServer):
         self.sampler.close()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a browser that closes the connection."""
+        """Ignore connections that the browser closed."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
             super().handle_error(request, client_address)
 
     def report(self, query: api.Query) -> bytes:
-        """The page of a run, freshly made."""
+        """The current page of a run."""
         run: Path = api.chosen(query, "run", self.library.runs)
         options = PageOptions(data=self.library.data)
         with self.reporting, tempfile.TemporaryDirectory() as scratch:
@@ -91,7 +94,7 @@ class Viewer(ThreadingHTTPServer):
 
 
 def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
-    """Path -> content type and content of everything that does not change."""
+    """Content type and content of every static path."""
     static = files("charm.web") / "static"
     data = f'<script type="application/json" id="data">{script_json(start)}</script>'
     index = (static / "index.html").read_text("utf-8").replace("<!-- data -->", data)
@@ -118,7 +121,7 @@ class Handler(BaseHTTPRequestHandler):
         self._handle(self._post)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing: the terminal is for what the user should know."""
+        """Do not log requests; the terminal is for messages to the user."""
 
     def _handle(self, answer: Callable[[str, dict[str, str]], None]) -> None:
         try:
@@ -138,7 +141,7 @@ class Handler(BaseHTTPRequestHandler):
     def _check_sender(self) -> None:
         if self.headers.get("Host", "") not in self.server.hosts:
             raise Refused(403, "this server only answers requests to its own address")
-        # Anyone may link to the front page, which no other site can read.
+        # Other sites may link to the front page; they cannot read it.
         if self.path != "/" and self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise Refused(403, "this server only answers its own pages")
 
@@ -188,7 +191,7 @@ class Handler(BaseHTTPRequestHandler):
         if not hmac.compare_digest(
             self.headers.get("X-Charm-Token", "").encode(), self.server.token.encode()
         ):
-            raise Refused(403, "the token is missing or from an earlier start of the server: reload the page")
+            raise Refused(403, "the page is from an earlier start of the server; reload it")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
             raise Refused(411, "the request has no Content-Length")

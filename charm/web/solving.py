@@ -1,4 +1,4 @@
-"""Solve one task at a time in a process that can be cancelled; votes are published as they come in."""
+"""Solve one task at a time in a process that can be cancelled, and publish votes as they come in."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ class Solving:
     def start(
         self, task: Task, model: str, path: Path, options: SolveOptions, known: JsonObject | None = None
     ) -> JsonObject:
-        """Begin to solve a task with the model at `path`; refused while another is being solved.
+        """Start solving a task with the model at `path`; raise if another one is being solved.
 
-        `known` is for whoever watches: the answers, and whether the model was trained on the task.
+        `known` is shown to the user only: the answers, and whether the model was trained on the task.
         """
         if not 0 < options.budget <= LONGEST_BUDGET:
             raise CharmError(
@@ -78,7 +78,7 @@ class Solving:
         return self.status()
 
     def cancel(self) -> JsonObject:
-        """End the running job; the answers it has found stay."""
+        """Stop the running job and keep the answers found so far."""
         with self._lock:
             job = self._job
             if job is None or job.state != "working":
@@ -118,7 +118,7 @@ class Solving:
             }
 
     def submission(self) -> Submission:
-        """The best two answers so far to every test input."""
+        """The best two answers so far for every test input."""
         with self._lock:
             if self._job is None:
                 raise CharmError("no task has been solved yet")
@@ -171,7 +171,7 @@ def _solution_json(solution: Solution) -> JsonObject:
 
 
 def courses(rounds: Sequence[Solution], question: Question) -> list[JsonObject]:
-    """Votes in every round for each candidate that was once among the first of a question, the best now first."""
+    """Votes in every round for each candidate that was ever among the leading ones, currently best first."""
     votes = [
         {grid_text(candidate.grid): candidate.votes for candidate in solution.answers.get(question, ())}
         for solution in rounds

@@ -180,7 +180,7 @@ def test_a_task_shows_its_grids_and_marks_what_differs(report: Path, page: Page)
 def test_wrong_sizes_missing_grids_and_blind_tests(report: Path, page: Page) -> None:
     open_file(page, report)
     size = figure(open_task(page, "size"), "candidate 1")
-    assert f"2{TIMES}1 instead of 1{TIMES}2" in size.inner_text()
+    assert f"2{TIMES}1, expected 1{TIMES}2" in size.inner_text()
     assert drawn(size.locator("canvas")) == ("7/7", [])
     assert "0 candidates" in open_task(page, "silent").inner_text()
     blind = open_task(page, "blind")
@@ -211,7 +211,7 @@ def test_views_are_named_and_further_candidates_drawn_on_demand(tmp_path: Path, 
     body = open_task(page, "a")
     titles = body.locator("section figcaption b")
     assert titles.all_inner_texts() == ["input", "truth", *(f"candidate {n}" for n in (1, 2, 3, 4, 5, 7))]
-    body.get_by_role("button", name="draw 2 more candidates").click()
+    body.get_by_role("button", name="show 2 more candidates").click()
     assert titles.all_inner_texts()[2:] == [f"candidate {n}" for n in range(1, 9)]
     assert body.get_by_role("button", name="more candidates").count() == 0
     third = figure(body, "candidate 3")
@@ -225,7 +225,7 @@ def test_views_are_named_and_further_candidates_drawn_on_demand(tmp_path: Path, 
 def test_the_film_steps(report: Path, page: Page) -> None:
     open_file(page, report)
     film = open_task(page, "solved").locator(".film")
-    back, on = (film.get_by_role("button", name=f"one step {way}") for way in ("back", "on"))
+    back, on = (film.get_by_role("button", name=f"one step {way}") for way in ("back", "forward"))
 
     def frame() -> tuple[str, str, list[tuple[int, int]]]:
         label = film.locator(".film-tools span").inner_text()

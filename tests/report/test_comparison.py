@@ -95,8 +95,8 @@ def test_runs_that_were_asked_other_tasks(run: Path, tmp_path: Path) -> None:
     tasks = read(write_comparison([run, small], tmp_path / "page.html")).data["tasks"]
     outcomes = {task["id"]: task["outcomes"] for task in tasks}
     assert outcomes["solved"] == ["solved", "solved"]
-    assert outcomes["new"] == ["not asked", "no answer"]
-    assert outcomes["size"] == ["wrong size", "not asked"]
+    assert outcomes["new"] == ["not evaluated", "no answer"]
+    assert outcomes["size"] == ["wrong size", "not evaluated"]
     assert next(task for task in tasks if task["id"] == "new")["runs"][0] is None
     assert solved_and_never(tasks, 0, 1) == []
 
@@ -135,7 +135,7 @@ def test_the_command_chooses_the_page(run: Path, other: Path, tmp_path: Path) ->
     assert write_pages([run], tmp_path / "elsewhere.html") == tmp_path / "elsewhere.html"
     assert write_pages([run, other], tmp_path / "both.html") == tmp_path / "both.html"
     assert 'data-filter="differ"' in (tmp_path / "both.html").read_text()
-    with pytest.raises(CharmError, match="name a run folder"):
+    with pytest.raises(CharmError, match="name at least one run folder"):
         write_pages([])
     with pytest.raises(CharmError, match="is not a run folder"):
         write_pages([tmp_path])

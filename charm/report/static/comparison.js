@@ -1,4 +1,4 @@
-// The page of several runs: every task with its best candidates in each of them.
+// The page of several runs: every task with each run's best candidates.
 const NEVER = ["wrong cells", "wrong size", "no answer"];
 
 function runOf(tests, number, truth, run) {
@@ -6,14 +6,14 @@ function runOf(tests, number, truth, run) {
   const heading = element("h3", page.runs[run].name + ": ");
   made.append(heading);
   if (!test) {
-    heading.append("not asked");
+    heading.append("not evaluated");
     return made;
   }
   heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")),
-    test.rank ? ", the right one is number " + test.rank : "");
+    test.rank ? ", the right answer ranks " + test.rank : "");
   const grids = element("div", "", "grids");
   test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, truth, page.runs[run].steps, test.views)));
-  if (!test.candidates.length) grids.append(element("p", "no candidate", "soft"));
+  if (!test.candidates.length) grids.append(element("p", "no candidates", "soft"));
   made.append(grids);
   return made;
 }
@@ -31,7 +31,7 @@ function answers(task, body) {
   });
 }
 
-// A filter is "all", "differ", or "A>B": solved by run A, and never proposed by run B.
+// A filter is "all", "differ", or "A>B": solved by run A, never proposed by run B.
 function fits(task, filter) {
   const outcomes = task.outcomes;
   if (filter === "all") return true;

@@ -1,7 +1,7 @@
-// All scripts, those of `charm view` too: grids, and figures with their captions.
+// Shared by all scripts, including those of `charm view`: grids, and figures with captions.
 "use strict";
 const page = JSON.parse(document.getElementById("data").textContent);
-// Pixels of a grid's longer side, about; a telephone shows two side by side.
+// Approximate pixels of a grid's longer side; a phone shows two side by side.
 const LONGEST = Math.min(190, (window.innerWidth - 90) / 2);
 
 function element(name, text, className) {
@@ -17,7 +17,7 @@ function percent(share) { return (100 * share).toFixed(1) + "%"; }
 
 function size(rows) { return rows.length + "\u00d7" + rows[0].length; }
 
-// Rows of cells on a canvas, each a number of its shade, with lines between them where there is room. Returns the pen.
+// Draws rows of cells; a cell is an index into `shades`. Cells larger than 3 pixels have lines between them. Returns the pen.
 function paint(canvas, rows, shades, cell) {
   const line = cell > 3 ? 1 : 0, width = rows[0].length * cell + line, height = rows.length * cell + line;
   const ratio = window.devicePixelRatio || 1, pen = canvas.getContext("2d");
@@ -36,7 +36,7 @@ function paint(canvas, rows, shades, cell) {
   return pen;
 }
 
-// A grid travels as "012/345". With the truth beside it, differing cells are marked, if the sizes agree.
+// Draws a grid, given as "012/345". With a `truth` of the same size, marks the cells that differ.
 function drawGrid(text, label, truth) {
   if (!text) return element("div", "no grid", "absent");
   const rows = text.split("/"), wanted = truth ? truth.split("/") : rows, canvas = element("canvas");

@@ -1,16 +1,16 @@
-// A list of tasks to open and to filter; what a filter means and what a task shows are each page's `fits` and `answers`.
+// The list of tasks with its filters. Each page defines `fits` (what a filter selects) and `answers` (what a task shows).
 const list = document.getElementById("tasks");
 
 function difference(text, truth) {
   if (!text || !truth) return "";
   const rows = text.split("/"), wanted = truth.split("/");
-  if (size(rows) !== size(wanted)) return size(rows) + " instead of " + size(wanted);
+  if (size(rows) !== size(wanted)) return size(rows) + ", expected " + size(wanted);
   let wrong = 0;
   for (let i = 0; i < text.length; i++) wrong += text[i] !== truth[i];
   return wrong ? plural(wrong, "cell") + " differ" + (wrong === 1 ? "s" : "") : "right";
 }
 
-// To open; the lines are made when that happens, since there may be a thousand.
+// A list that opens on a click. Its lines are made at that moment, because there may be a thousand.
 function listOf(summary, lines) {
   const made = element("details"), inside = element("div", "", "voters");
   made.append(element("summary", summary), inside);
@@ -18,7 +18,7 @@ function listOf(summary, lines) {
   return made;
 }
 
-// Ten digits of each view: its symmetry, and what colours 1 to 9 become.
+// Counts by symmetry, then every view. A view is ten digits: its symmetry, and what colours 1 to 9 become.
 function viewsOf(candidate, views) {
   const found = candidate.which.map((n) => views.slice(10 * n, 10 * n + 10));
   const turns = page.turns.map((name, n) => [name, found.filter((view) => view[0] === String(n)).length]);
@@ -26,10 +26,10 @@ function viewsOf(candidate, views) {
     .concat(["—"], found.map((view) => page.turns[view[0]] + ", colours 0" + view.slice(1)));
 }
 
-// `steps` are the checkpoints that voted, newest first; `views` is undefined where they are only counted.
+// `steps` are the checkpoints that voted, newest first; `views` is undefined where views are only counted.
 function candidateOf(candidate, truth, steps, views) {
-  const told = difference(candidate.grid, truth);
-  const lines = [told, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
+  const verdict = difference(candidate.grid, truth);
+  const lines = [verdict, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
     "confidence " + candidate.confidence.toFixed(3)];
   const made = figure(candidate.grid, "candidate " + candidate.rank.toLocaleString("en"), "", truth);
@@ -45,11 +45,11 @@ function candidateOf(candidate, truth, steps, views) {
   part.style.width = percent(candidate.share);
   bar.append(part);
   made.append(bar);
-  if (told === "right") made.className = "right";
+  if (verdict === "right") made.className = "right";
   return made;
 }
 
-// Grids are drawn when a task is opened for the first time: the page itself opens at once.
+// Draws a task's grids when it is first opened, so that the page itself loads quickly.
 function fill(details) {
   if (details.lastElementChild.tagName !== "SUMMARY") return;
   const task = page.tasks[details.dataset.n], body = element("div", "", "body");

@@ -1,5 +1,5 @@
-// The page of one run: every task with its candidates, and the film of its refinement.
-const FRAME = 500;  // milliseconds of each step of a film
+// The page of one run: every task with its candidates and the film of its refinement.
+const FRAME = 500;  // milliseconds for each step of a film
 
 function filmOf(test) {
   const made = element("div", "", "film"), tools = element("div", "", "film-tools");
@@ -11,7 +11,7 @@ function filmOf(test) {
   slider.max = test.film.length;
   slider.setAttribute("aria-label", "refinement step");
   back.setAttribute("aria-label", "one step back");
-  on.setAttribute("aria-label", "one step on");
+  on.setAttribute("aria-label", "one step forward");
   play.setAttribute("aria-label", "play");
   function stop() {
     clearInterval(clock);
@@ -41,21 +41,21 @@ function filmOf(test) {
   on.addEventListener("click", () => by(Number(slider.value) + 1));
   play.addEventListener("click", () => clock ? stop() : start());
   tools.append(play, back, slider, on, label);
-  made.append(element("h3", "Refinement, the original view"), tools, screen);
+  made.append(element("h3", "Refinement of the original view"), tools, screen);
   show(1);
   return made;
 }
 
-const FIRST = 5;  // candidates drawn at once, and the right one
+const FIRST = 5;  // candidates shown at first, besides the right one
 
 function testOf(test, number, count) {
   const made = element("section"), title = count > 1 ? "Test " + (number + 1) : "Test";
   const none = test.none ? ", " + plural(test.none, "vote") + " without a grid" : "";
-  const more = test.more ? ", " + test.more.toLocaleString("en") + " of them not kept on this page" : "";
+  const more = test.more ? ", " + test.more.toLocaleString("en") + " of them not on this page" : "";
   const heading = element("h3", title + ": ");
   heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")));
   made.append(heading);
-  const rank = test.rank ? ", the right one is number " + test.rank : "";
+  const rank = test.rank ? ", the right answer ranks " + test.rank : "";
   made.append(element("p", plural(test.candidates.length + test.more, "candidate") + rank + more + none, "soft"));
   const grids = element("div", "", "grids");
   grids.append(figure(test.input, "input", size(test.input.split("/"))));
@@ -67,7 +67,7 @@ function testOf(test, number, count) {
   made.append(grids);
   const rest = test.candidates.length - first.length;
   if (rest) {
-    const button = element("button", "draw " + plural(rest, "more candidate"), "more");
+    const button = element("button", "show " + plural(rest, "more candidate"), "more");
     button.addEventListener("click", () => {
       drawn.forEach((one) => one.remove());
       grids.append(...test.candidates.map(draw));
@@ -83,7 +83,7 @@ function answers(task, body) {
   task.tests.forEach((test, n) => body.append(testOf(test, n, task.tests.length)));
 }
 
-// A filter is "all", or outcomes of which any will do.
+// A filter is "all", or a list of outcomes separated by "|".
 function fits(task, filter) {
   return filter === "all" || filter.split("|").includes(task.outcome);
 }
@@ -96,7 +96,7 @@ function order(button) {
   const rows = [...list.children].sort((a, b) => {
     const x = value(a), y = value(b);
     if (x === y) return a.dataset.n - b.dataset.n;
-    if (x === null || y === null) return x === null ? 1 : -1;  // what is not known comes last either way
+    if (x === null || y === null) return x === null ? 1 : -1;  // unknown values come last in both orders
     return x < y ? -way : way;
   });
   list.append(...rows);
@@ -106,7 +106,7 @@ for (const button of document.querySelectorAll("[data-sort]")) {
   button.addEventListener("click", () => order(button));
 }
 
-// The first test of each task and the first answer to it, drawn when its row comes into view.
+// Draws the first test of a task and its first answer, when the row comes into view.
 function thumbnails(row) {
   const test = page.tasks[row.dataset.n].tests[0], place = row.querySelector(".thumbs");
   for (const text of [test.input, test.candidates.length ? test.candidates[0].grid : ""]) {

@@ -1,7 +1,7 @@
 "use strict";
-// What all pages share: asking the server, controls, cells of tokens. Text from data goes in as text, never as markup.
+// Shared by all pages: requests to the server, controls, cells of tokens. Data is inserted as text, never as markup.
 
-// The server's answer to a question, or an Error with its sentence. With a body, something is to be done.
+// Returns the server's answer, or throws an Error with its message. With a body, sends a POST.
 async function ask(path, query, body) {
   const options = body === undefined ? {} : {
     method: "POST",
@@ -12,29 +12,29 @@ async function ask(path, query, body) {
   try {
     response = await fetch(path + "?" + new URLSearchParams(query || {}), options);
   } catch {
-    throw new Error("The server does not answer: has charm view been stopped?");
+    throw new Error("The server does not respond; charm view may have been stopped.");
   }
   const answer = await response.json();
   if (!response.ok) throw new Error(answer.error);
   return answer;
 }
 
-// Runs an asynchronous step; what goes wrong is told in the place for it.
+// Runs an asynchronous step and shows its error, if any, in `place`.
 async function attempt(place, step) {
   place.replaceChildren();
   try {
     await step();
   } catch (error) {
-    const told = element("p", error.message, "error");
-    told.setAttribute("role", "alert");
-    place.replaceChildren(told);
+    const message = element("p", error.message, "error");
+    message.setAttribute("role", "alert");
+    place.replaceChildren(message);
   }
 }
 
 function linkTo(name, query) { return "#" + name + "?" + new URLSearchParams(query); }
 
-// Keeps the address in step with what is shown, without a new entry in the history. An answer may come when another
-// page is shown already: the address is that one's then.
+// Updates the address to match the page, without a new entry in the history. An answer may arrive after another page
+// was opened; the address then belongs to that page and is left alone.
 function remember(root, name, query) { if (root.isConnected) history.replaceState(null, "", linkTo(name, query)); }
 
 function labelled(text, control) {
@@ -50,7 +50,7 @@ function button(text, act, className) {
   return made;
 }
 
-// `choices` are [value, text].
+// `choices` are pairs [value, text].
 function selection(name, choices, value, change) {
   const made = element("select");
   made.name = name;
@@ -81,7 +81,7 @@ function tools(...controls) {
 
 function randomSeed() { return crypto.getRandomValues(new Uint32Array(1))[0]; }
 
-// Rows of digits to base 12, one for each token. The boundary is hatched.
+// Draws rows of base-12 digits, one for each token. The boundary is hatched.
 function paintTokens(canvas, text, cell) {
   const rows = text.split("/").map((row) => [...row].map((digit) => parseInt(digit, 12)));
   const pen = paint(canvas, rows, page.tokens, cell);
@@ -98,7 +98,7 @@ function paintTokens(canvas, text, cell) {
 function tokenFigure(text, title, side, cell) {
   const made = element("figure"), canvas = element("canvas");
   canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", title + ", canvas of side " + side);
+  canvas.setAttribute("aria-label", title + ", canvas side " + side);
   paintTokens(canvas, text, cell);
   made.append(canvas, element("figcaption", title));
   return made;

@@ -1,5 +1,5 @@
 "use strict";
-// The task being drawn: {name, train: [{input, output}], test: [{input}]}, kept for as long as the tab is open.
+// The task being drawn: {name, train: [{input, output}], test: [{input}]}, kept while the tab is open.
 
 const EMPTY = () => [[0, 0, 0], [0, 0, 0], [0, 0, 0]];
 const DRAFT = "charm draft";
@@ -12,7 +12,7 @@ function draftOf() {
 
 function keepDraft(draft) { sessionStorage.setItem(DRAFT, JSON.stringify(draft)); }
 
-// Every change of the draft is kept.
+// Stores every change of the draft.
 function editorOf(draft) {
   const root = element("div"), colours = element("div", "", "colours"), pairs = element("div", "", "flow");
   let color = 1;
@@ -65,7 +65,7 @@ function editorOf(draft) {
     const width = field("width", "number", grid()[0].length, { min: 1, max: 30 });
     height.setAttribute("aria-label", which + " height");
     width.setAttribute("aria-label", which + " width");
-    canvas.setAttribute("aria-label", which + " grid, to paint on; arrow keys move, 0 to 9 and space paint");
+    canvas.setAttribute("aria-label", which + " grid: click to paint; arrow keys move, 0 to 9 and space paint");
     canvas.tabIndex = 0;
     let at = [0, 0]; // the cell that keys paint
     const longest = Math.min(300, window.innerWidth - 70);
@@ -103,7 +103,7 @@ function editorOf(draft) {
     });
     canvas.addEventListener("pointermove", (event) => { if (event.buttons) putBelow(event); });
     canvas.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // reserved for the browser
       const move = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
       if (move) {
         const rows = grid().length, columns = grid()[0].length;
@@ -114,7 +114,7 @@ function editorOf(draft) {
         choose(Number(event.key));
         put(...at);
       } else return;
-      event.preventDefault(); // the page does not scroll as well
+      event.preventDefault(); // no scrolling
     });
     for (const name of ["focus", "blur"]) canvas.addEventListener(name, draw);
     const clear = button("clear", () => {
@@ -132,7 +132,7 @@ function editorOf(draft) {
   return root;
 }
 
-// A frame around a cell that shows on every colour.
+// Draws a frame around a cell, visible on every colour.
 function mark(pen, at, cell) {
   pen.lineWidth = 2;
   for (const [shade, inset] of [["#000", 1], ["#fff", 3]]) {

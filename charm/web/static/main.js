@@ -1,5 +1,5 @@
 "use strict";
-// Which page is shown: the address after "#" names it, with a query of its own.
+// Chooses the page: the address after "#" has its name and its own query.
 
 const PAGES = { tasks: tasksPage, task: taskPage, samples: samplesPage, run: runPage, solve: solvePage };
 const SECTION = { task: "tasks" };
@@ -11,7 +11,7 @@ async function showPage() {
     if (link.getAttribute("href") === "#" + (SECTION[known] || known)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
-  // A page that is asked for later replaces this one, and what this one still awaits finds itself detached.
+  // A page opened later replaces this one; requests that are still pending then find their elements detached.
   const root = element("div"), trouble = element("div"), main = document.getElementById("main");
   main.replaceChildren(root, trouble);
   await attempt(trouble, () => PAGES[known](root, new URLSearchParams(rest || "")));

@@ -1,11 +1,11 @@
 "use strict";
-// A run as it stands; asked for again and again while the page is open.
+// The current state of a run, polled while the page is open.
 
 const EVERY = 3000;  // milliseconds
 
 async function runPage(root, query) {
   if (!page.runs.length) {
-    root.append(element("p", "No run is open. Start the server with the folder of one: charm view RUN"));
+    root.append(element("p", "No run is open. To open one, start the server with its folder: charm view RUN"));
     return;
   }
   const run = query.get("run") || page.runs[0];
@@ -20,14 +20,14 @@ async function runPage(root, query) {
   async function look() {
     const found = await ask("/api/run", { run });
     cards.replaceChildren(...cardsOf(found));
-    const link = element("a", found.voted ? "every task with its candidates and votes" : "the page of this run");
+    const link = element("a", found.voted ? "all tasks with their candidates and votes" : "report of this run");
     link.href = "/report?" + new URLSearchParams({ run });
     link.target = "_blank";
     if (!links.firstChild || links.firstChild.textContent !== link.textContent) links.replaceChildren(link);
-    // Drawings of our own server, made of numbers; parsed apart, where nothing in them could run.
+    // The SVG comes from our own server and contains only numbers. It is parsed in a separate document, where no script runs.
     const parsed = new DOMParser().parseFromString(found.curves.join(""), "text/html");
     curves.replaceChildren(...(found.curves.length ? parsed.body.children
-      : [element("p", "Nothing is logged yet.", "soft")]));
+      : [element("p", "Nothing logged yet.", "soft")]));
   }
 
   while (root.isConnected) {
@@ -47,18 +47,18 @@ function cardsOf(found) {
   const share = found.steps ? percent(found.step / found.steps) : "";
   add("step", whole(found.step), found.steps ? "of " + whole(found.steps) + ", " + share : "");
   if (found.updates_per_second) {
-    add("updates a second", found.updates_per_second.toPrecision(3),
+    add("updates per second", found.updates_per_second.toPrecision(3),
       found.speed ? whole(found.speed[1]) + " " + found.speed[0] : "");
   }
-  if (found.steps && found.step >= found.steps) add("time left", "none", "finished");
+  if (found.steps && found.step >= found.steps) add("time left", "none", "the run has finished");
   else if (found.seconds_left !== null) add("time left", duration(found.seconds_left), "at this rate");
-  if (found.seconds_since !== null) add("since last written", duration(found.seconds_since),
+  if (found.seconds_since !== null) add("last logged", duration(found.seconds_since) + " ago",
     plural(found.checkpoints, "checkpoint"));
   if (found.evaluation) {
     for (const [name, value] of Object.entries(found.evaluation.scores)) {
       const isShare = name.includes("pass@") || name.includes("cells");
       add(name, isShare ? percent(value) : value.toPrecision(5), "at step " + whole(found.evaluation.step));
     }
-  } else add("evaluation", "none", "yet");
+  } else add("evaluation", "none yet");
   return cards;
 }

@@ -1,7 +1,7 @@
 "use strict";
-// New pairs of a task, drawn by its generator. A seed and an attempt decide a pair for ever.
+// New pairs of a task, drawn by its generator. The seed and the attempt determine the pair.
 
-const KEPT = 30;  // samples on the page
+const KEPT = 30;  // maximum number of samples on the page
 
 async function samplesPage(root, query) {
   const names = Object.keys(page.generators);
@@ -17,7 +17,7 @@ async function samplesPage(root, query) {
   const trouble = element("div"), rule = element("p"), drawn = element("div", "", "flow");
   const official = element("div", "", "grids");
   const drawing = button("draw a sample", draw, "main");
-  const another = button("another task", () => {
+  const another = button("random task", () => {
     const tasks = page.generators[generator.value].tasks;
     choose(tasks[randomSeed() % tasks.length]);
   });
@@ -25,7 +25,7 @@ async function samplesPage(root, query) {
     labelled("next attempt", next), drawing), known, trouble, rule, drawn, element("h2", "Official demonstrations"),
     official);
   if (!page.generators.rearc) {
-    root.append(element("p", "Re-ARC's generators are not here. To fetch them: charm data rearc --pairs 1", "soft"));
+    root.append(element("p", "Re-ARC's generators are not installed. To download them: charm data rearc --pairs 1", "soft"));
   }
   task.addEventListener("change", () => choose(task.value.trim()));
 
@@ -40,19 +40,19 @@ async function samplesPage(root, query) {
     const set = generator.value === "rearc" ? "arc1/training" : "arc2/training", id = task.value;
     await attempt(trouble, async () => {
       const found = await ask("/api/task", { set, task: id });
-      if (task.value !== id) return;  // another has been chosen since
+      if (task.value !== id) return;  // another task was chosen meanwhile
       official.replaceChildren(...found.demos.map(([before, after], n) => pairOf(before, after, "input " + (n + 1))));
     });
   }
 
   async function draw() {
     drawing.disabled = true;
-    drawing.textContent = "drawing";
+    drawing.textContent = "drawing \u2026";
     const asked = { generator: generator.value, task: task.value, seed: seed.value, attempt: next.value };
     await attempt(trouble, async () => {
-      next.value = Number(next.value) + 1;  // also after a failure: that attempt will never give a pair
+      next.value = Number(next.value) + 1;  // also after a failure, since the same attempt fails every time
       const found = await ask("/api/sample", asked);
-      if (task.value !== asked.task || generator.value !== asked.generator) return;  // another has been chosen since
+      if (task.value !== asked.task || generator.value !== asked.generator) return;  // another was chosen meanwhile
       const panel = element("div", "", "panel"), caption = element("p", "", "soft");
       caption.append(found.generator + " " + found.task + ", seed " + found.seed + ", attempt " + found.attempt,
         element("br"), element("b", "\u2713 " + found.verdict, "ok"));

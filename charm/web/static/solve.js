@@ -1,5 +1,5 @@
 "use strict";
-// Draw or paste a task, have it solved, and watch the votes come in.
+// Draw or paste a task, start solving it, and watch the votes come in.
 
 const ASK_AGAIN = 500;  // milliseconds
 
@@ -35,7 +35,7 @@ async function solvePage(root) {
   const mode = selection("mode", page.modes, "auto");
   const trouble = element("div"), result = element("div");
   const start = button("solve", () => attempt(trouble, async () => {
-    start.disabled = true;  // at once: the second click of two would be refused
+    start.disabled = true;  // right away, so that a double click does not start two
     try {
       await ask("/api/solve", {}, { name: draft.name, task: { train: draft.train, test: draft.test },
         model: model.value, budget: Number(budget.value), mode: mode.value });
@@ -84,21 +84,24 @@ function resultOf(status) {
     bar.setAttribute("aria-label", "seconds of the budget");
     parts.push(bar, element("p", status.text, "soft"));
   } else if (status.state === "failed") {
-    parts.push(element("p", "It failed: " + status.text, "error"));
+    parts.push(element("p", "Failed: " + status.text, "error"));
   } else {
     const ended = status.state === "done" ? "Done" : "Cancelled";
-    parts.push(element("p", ended + " after " + status.seconds + " s, loading included; the budget was " +
+    parts.push(element("p", ended + " after " + status.seconds + " s, including loading. The budget was " +
       status.budget + " s.", "soft"));
   }
   if (status.known) {
-    const learned = status.known.trained ? "The model was trained on its demonstrations." : "The model was not trained on it.";
-    parts.push(element("p", "This is " + status.known.id + " of " + status.known.source + ". " + learned, "soft"));
+    const learned = status.known.trained ? "The model was trained on its demonstrations."
+      : "The model was not trained on this task.";
+    parts.push(element("p", "This is task " + status.known.id + " of " + status.known.source + ". " + learned, "soft"));
   }
   if (status.views) {
-    const exact = status.exact === null ? "" : ", " + percent(status.exact) + " of the demonstrations exact";
-    parts.push(element("p", plural(status.views, "view") + " have voted after " + plural(status.updates, "update") +
-      exact + ".", "soft"));
-    if (status.doubt && !status.known && status.state !== "working") parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
+    const exact = status.exact === null ? "" : "; " + percent(status.exact) + " of the demonstrations exact";
+    parts.push(element("p", "Votes from " + plural(status.views, "view") + " after " +
+      plural(status.updates, "update") + exact + ".", "soft"));
+    if (status.doubt && !status.known && status.state !== "working") {
+      parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
+    }
     status.tests.forEach((ranked, n) => {
       const grids = element("div", "", "grids");
       parts.push(element("h3", status.tests.length > 1 ? "Test " + (n + 1) : "Test"), grids);
@@ -106,7 +109,7 @@ function resultOf(status) {
       const truth = status.known ? status.known.truth[n] : null;
       if (truth) grids.append(figure(truth, "truth", size(truth.split("/"))));
       ranked.forEach((one, rank) => grids.append(voteOf(one, rank, status, truth)));
-      if (!ranked.length) grids.append(element("p", "No view has answered with a grid yet.", "soft"));
+      if (!ranked.length) grids.append(element("p", "No view has produced a grid yet.", "soft"));
       if (status.rounds.length > 1 && status.courses[n].length) parts.push(courseOf(status.courses[n], status.rounds));
     });
     const link = element("a", "download as submission.json");
@@ -118,7 +121,7 @@ function resultOf(status) {
   return parts;
 }
 
-// How the votes for the leading candidates changed: a row for each candidate, a column for each vote.
+// How the votes for the leading candidates changed: a row for each candidate, a column for each round of votes.
 function courseOf(course, rounds) {
   const made = element("details", "", "course"), table = element("table"), head = element("tr");
   head.append(element("th", "candidate"));

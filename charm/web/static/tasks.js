@@ -65,7 +65,7 @@ async function taskPage(root, query) {
   const actions = tools();
   const turn = selection("turn", page.turns.map((name, n) => [n, name]), state.turn, () => show({}));
   const colors = field("colors", "text", state.colors, { className: "digits", inputMode: "numeric", maxLength: 10 });
-  // The seed is there only while it is what drew the view.
+  // The seed is shown only for a view that was drawn with it.
   const seed = field("seed", "number", query.get("seed") || "", { min: 0, step: 1, placeholder: "none" });
   colors.addEventListener("change", () => show({}));
   const again = () => show(seed.value ? { seed: seed.value } : {});
@@ -76,7 +76,7 @@ async function taskPage(root, query) {
     labelled("colours 0 to 9 become", colors), labelled("seed", seed), redraw, original), named, trouble, body);
   const canvas = canvasPart(set, id, () => ({ ...state, answers: answers ? 1 : 0 }));
 
-  // Only an answer moves the controls: a view that is refused leaves what is shown as it was.
+  // The controls change only when the server answers, so a refused view leaves the page unchanged.
   async function show(drawn) {
     await attempt(trouble, async () => {
       const view = drawn.seed === undefined ? { turn: turn.value, colors: colors.value } : drawn;
@@ -107,7 +107,7 @@ async function taskPage(root, query) {
     });
     const heading = element("h3", found.tests.length > 1 ? "Tests " : "Test ");
     if (known) heading.append(reveal);
-    else heading.append(element("span", "(the answer is not known)", "soft"));
+    else heading.append(element("span", "(no known answer)", "soft"));
     body.replaceChildren(element("h3", "Demonstrations"), demos, heading, tests, canvas.root);
     const links = found.generators.map((name) => {
       const link = element("a", "new samples (" + page.generators[name].title + ")");
@@ -124,14 +124,14 @@ async function taskPage(root, query) {
   await again();
 }
 
-// One pair as tokens. `view` tells the view in force.
+// One pair as tokens. `view` returns the current view.
 function canvasPart(set, id, view) {
   const root = element("section"), trouble = element("div"), grids = element("div", "", "grids");
   const pair = selection("pair", [["train 0", "demonstration 1"]], "train 0", () => show());
   const side = selection("canvas", [["full", "full, 30\u00d730"], ["pair", "fits this pair"],
     ["puzzle", "fits the whole puzzle"]], "full", () => show());
   const top = field("top", "number", 0, { min: 0 }), left = field("left", "number", 0, { min: 0 });
-  const told = element("p", "", "soft");
+  const facts = element("p", "", "soft");
   let room = [0, 0];
   for (const one of [top, left]) one.addEventListener("change", () => show());
   const move = button("random place", () => {
@@ -147,7 +147,7 @@ function canvasPart(set, id, view) {
     legend.append(swatch, name);
   }
   root.append(element("h2", "As the model sees it"), tools(labelled("pair", pair), labelled("canvas", side),
-    labelled("top", top), labelled("left", left), move, origin), trouble, told, grids, legend);
+    labelled("top", top), labelled("left", left), move, origin), trouble, facts, grids, legend);
 
   async function show(task) {
     if (task) {
@@ -164,9 +164,9 @@ function canvasPart(set, id, view) {
       room = found.room;
       [top.max, left.max] = room;
       const cell = Math.max(5, Math.min(14, Math.floor(Math.min(420, window.innerWidth - 50) / found.side)));
-      told.textContent = found.side + " \u00d7 " + found.side + " tokens, the grid begins at row " + found.top +
-        ", column " + found.left + ". In training it may begin anywhere up to row " + room[0] + ", column " +
-        room[1] + "; in evaluation it begins at the origin.";
+      facts.textContent = found.side + " \u00d7 " + found.side + " tokens; the grid starts at row " + found.top +
+        ", column " + found.left + ". In training it may start anywhere up to row " + room[0] + ", column " +
+        room[1] + "; in evaluation it always starts at the origin.";
       grids.replaceChildren(tokenFigure(found.input, "input", found.side, cell));
       if (found.output) grids.append(tokenFigure(found.output, "output", found.side, cell));
       else grids.append(element("div", "answer hidden", "absent"));
