@@ -163,8 +163,8 @@ def car_transfer(series: Series) -> Figure:
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
     """Final accuracy against parameters updated for each task.
 
-    `hollow` series have no single final model. Methods that update the same number of parameters are drawn side by side,
-    each shifted to the right by a tenth.
+    `hollow` series have no single final model. Methods that update the same number of parameters are drawn side by
+    side, each shifted to the right by a tenth.
     """
     figure, (axes,) = _new(1)
     taken: set[float] = set()

@@ -103,7 +103,7 @@ class TaskText:
             yield side_by_side(*((block,) for block in row))
 
     def _block(self, caption: str, pair: Pair, limit: int) -> tuple[RichTable, int]:
-        """A captioned pair and its width in columns. The output is to the right of the input or, if too wide, below it."""
+        """A captioned pair and its width in columns. The output is right of the input or, if too wide, below it."""
         left = grid_text(pair.input, self.digits)
         right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
         grids = RichTable.grid(padding=(0, 1))

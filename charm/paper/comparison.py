@@ -1,4 +1,4 @@
-"""A table of the paper compared with ours: means and spreads over seeds, paired differences, verdicts on claims."""
+"""Compare a table of the paper with our results: means and spreads over seeds, paired differences, verdicts."""
 
 from __future__ import annotations
 
@@ -13,36 +13,36 @@ from charm.paper.variants import Variant
 from charm.paper.verdicts import Difference, Verdict, paired, spread_text, verdict
 from charm.tables import Table
 
-MOST_SEEDS = 100  # results are looked for up to here
+MOST_SEEDS = 100  # results of seeds below this number are read
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What a shelf holds of a table."""
+    """The results of a table on a shelf."""
 
     table: PrintedTable
     results: dict[str, dict[int, Result]]
-    """Key of a line -> seed -> result."""
+    """Results by the key of a line and by seed."""
 
     @staticmethod
     def of(table: PrintedTable, shelf: Shelf, lines: Sequence[PrintedLine]) -> Comparison:
         return Comparison(table, {line.key: results_of(line.variant, shelf) for line in lines})
 
     def scores(self, line: PrintedLine, measure: str) -> dict[int, float]:
-        """Seed -> score; seeds whose run has no such score are left out."""
+        """The score by seed; seeds without this score are left out."""
         name = f"{line.prefix}{measure}"
         found = self.results.get(line.key, {})
         return {seed: one["scores"][name] for seed, one in found.items() if name in one["scores"]}
 
     def judge(self, claim: PrintedClaim) -> tuple[float, Difference | None, Verdict]:
-        """The paper's difference, ours, and what follows."""
+        """The paper's difference, ours, and the verdict."""
         first, second = self.table.line(claim.first), self.table.line(claim.second)
         claimed = self.table.claimed(claim)
         found = paired(self.scores(first, claim.measure), self.scores(second, claim.measure))
         return claimed, found, verdict(claimed, found)
 
     def claims(self) -> list[PrintedClaim]:
-        """Those about lines that were asked for."""
+        """The claims about the requested lines."""
         return [
             claim
             for claim in self.table.claims
@@ -50,7 +50,7 @@ class Comparison:
         ]
 
     def scores_table(self) -> Table:
-        """The paper's numbers, and below each line ours."""
+        """A table with each line of the paper, and our numbers below it."""
         measures = self.table.measures
         rows = []
         for line in self.table.lines:
@@ -85,9 +85,9 @@ class Comparison:
         return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
 
     def alone(self) -> list[str] | None:
-        """Tasks whose answers are among the candidates of a line's runs and of no other line's; None if not asked.
+        """Tasks whose answers only the line `table.alone` has among its candidates; None without results to compare.
 
-        A candidate of any seed counts, on both sides.
+        The candidates of all seeds of a line count.
         """
         table = self.table
         if not self.results.get(table.alone) or len(self.results) < 2:
@@ -100,7 +100,7 @@ class Comparison:
         return sorted(found[table.alone] - others)
 
     def alone_text(self) -> str:
-        """The same in a sentence, with the paper's number."""
+        """A sentence with the result of `alone` and the paper's number."""
         tasks = self.alone()
         if tasks is None:
             return ""

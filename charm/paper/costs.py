@@ -1,4 +1,4 @@
-"""What runs cost: hours of one GPU, from speeds that were measured and the operations of a model."""
+"""Estimate the GPU-hours of a run from measured speeds and the operations of its model."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARC1, ARC2, CAR = 502 * 768, 216 * 768, 6000 * 4 * 8
 
 @dataclass(frozen=True)
 class Speed:
-    """What was measured for `arc1` on full canvases, in samples a second; others are scaled by their operations."""
+    """Measured speed of `arc1` on full canvases, in samples per second. Other models are scaled by their operations."""
 
     training: float
     forward: float
@@ -31,16 +31,16 @@ class Speed:
 
     @property
     def step(self) -> float:
-        """Seconds of an update of 768 samples."""
+        """Seconds for an update of 768 samples."""
         return 768 / self.training
 
     @property
     def evaluation(self) -> float:
-        """Hours of an evaluation of ARC-AGI-1 by the paper's count of iterations."""
+        """Hours for an evaluation of ARC-AGI-1 with the paper's number of iterations."""
         return ARC1 * 16 / self.forward / 3600
 
     def hours(self, config: RunConfig, steps: int, predictions: int) -> tuple[float, float]:
-        """Of all updates, and of all evaluations on the way."""
+        """Hours of all updates and of all evaluations during training."""
         forward, training = flops(config.reasoner, MAX_SIDE)
         base_forward, base_training = flops(arc1().reasoner, MAX_SIDE)
         updates = steps * config.batch / self.training * training / base_training
@@ -50,18 +50,18 @@ class Speed:
         return updates / 3600, asked / 3600
 
 
-# benchmarks/results/speed_arc1.json, which an installed package does not have.
+# From benchmarks/results/speed_arc1.json, which is not part of the installed package.
 MEASURED = Speed(505.5, 1092.1, "one NVIDIA H200", "2026-11-15")
 
 
-# Tokens a second of language models: benchmarks/results/language_speed.json. d20 was not measured; its speed is
-# taken to fall with the parameters of the backbone.
+# Tokens per second of language models, from benchmarks/results/language_speed.json. d20 was not measured; its speed is
+# assumed to fall with the parameters of the backbone.
 TOKENS = {"none": 545_335, "engram": 546_035, "cose": 490_660, "mixture": 490_660}
 D12_BACKBONE = 286_261_730
 
 
 def hours(variant: Variant, size: SizeName) -> float:
-    """Of one run: on one H200, or on two cores at the sizes for a CPU."""
+    """Hours of one run: on one H200, or on two cores at the CPU sizes."""
     minutes = variant.size(size).minutes
     if minutes is not None:
         return minutes / 60

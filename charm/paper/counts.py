@@ -1,4 +1,4 @@
-"""Every parameter count in the paper compared with ours; to add a table, add a `PaperTable` to `PAPER`."""
+"""Compare every parameter count in the paper with ours. To add a table, add a `PaperTable` to `PAPER`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from charm.training.config import TrainConfig
 
 Count = int | Fraction  # a mean over tasks is a fraction
 
-# Data: how many puzzles and rows, in the paper and here.
+# Numbers of puzzles and rows, in the paper and here.
 
 ARC1, ARC1_REARC = "ARC-AGI-1", "ARC-AGI-1 + Re-ARC"
 ARC2, ARC2_REARC2 = "ARC-AGI-2", "ARC-AGI-2 + Re-ARC2"
@@ -41,13 +41,13 @@ PAPER_SIZES = {
     ARC1_REARC: Size(960, 876_705),
     ARC2: Size(1280, 1_190_624),
     ARC2_REARC2: Size(1280, 1_289_151),
-    # The paper gives means, 976.42 and 996.28 rows per puzzle; these are the integers behind them.
+    # The paper prints the means, 976.42 and 996.28 rows per puzzle; these are the totals.
     TRAIN_STREAM: Size(233, 227_506),
     EVAL_STREAM: Size(114, 113_576),
-    # Combinations of rule and horizon, each with a row for each of eight views; and a blank row.
+    # Combinations of rule and horizon with a row for each of eight views, and a blank row.
     CAR_SINGLE: Size(1500, 8 * 1500 + 1),
     CAR_ALL: Size(6000, 8 * 6000 + 1),
-    TEXT: Size(0, 0),  # nothing in a language model is sized by its data
+    TEXT: Size(0, 0),  # no size in a language model depends on its data
 }
 
 _ARC2_DATA = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
@@ -57,13 +57,13 @@ DATASETS = {
     ARC2: _ARC2_DATA,
     ARC2_REARC2: replace(_ARC2_DATA, synthetic=("rearc", "rearc2"), synthetic_views="own"),
 }
-STREAMS = {TRAIN_STREAM: "arc2-training", EVAL_STREAM: "arc2-evaluation"}  # as adaptation names them
+STREAMS = {TRAIN_STREAM: "arc2-training", EVAL_STREAM: "arc2-evaluation"}  # names in `charm adapt`
 
-DRAWN_TOLERANCE = Fraction(2, 1000)  # views are drawn at random; nearly all of the paper's rows come back
+DRAWN_TOLERANCE = Fraction(2, 1000)  # views are random, so the numbers of rows differ slightly
 
 
 def paper_dataset(config: DataConfig) -> str | None:
-    """The paper's name for this data if the paper gives its size; repeats, canvases and seeds do not matter."""
+    """The paper's name for this data, if the paper gives its size. Repeats, canvases and seeds do not matter."""
     same = replace(config, canvas="full", seed=0, evaluate_repeats=2, auxiliary_repeats=2, data=None)
     candidates = [same]
     if config.synthetic_views == "shared":  # then synthetic pairs add no rows
@@ -76,7 +76,7 @@ def paper_dataset(config: DataConfig) -> str | None:
 
 
 def stream_size(name: str) -> Size:
-    """Puzzles of a stream and their rows; there is no blank row."""
+    """Numbers of puzzles and rows of a stream, which has no blank row."""
     tasks = load_stream(name).tasks
     return Size(len(tasks), sum(len(draw_views(task.blind(), 1000, seed=0)) for task in tasks))
 
@@ -84,7 +84,7 @@ def stream_size(name: str) -> Size:
 def drawn_sizes(
     names: Iterable[str] = (*DATASETS, *STREAMS), data: Path | None = None
 ) -> tuple[dict[str, Size], list[str]]:
-    """Sizes of our own data by the paper's names, and a sentence for each that cannot be drawn here."""
+    """Sizes of our data by the paper's names, and a sentence for each data set that is not available."""
     sizes, missing = {}, []
     for name in names:
         try:
@@ -102,31 +102,31 @@ def drawn_sizes(
 
 @dataclass(frozen=True)
 class Claim:
-    """One printed count and the function that counts it again."""
+    """A printed count and the function that computes it."""
 
     label: str
     printed: str
-    """As the paper prints it, with its unit: "29.9M", "31.76k", "13,663,233"."""
+    """The count as the paper prints it, with its unit: "29.9M", "31.76k", "13,663,233"."""
     data: str
-    """A name of PAPER_SIZES."""
+    """A key of PAPER_SIZES."""
     count: Callable[[Size], Count]
     note: str = ""
     standing: Literal["checked", "given", "differs"] = "checked"
-    """given: one of the paper's numbers of rows, which the others are computed from, so that agreeing shows nothing.
-    differs: what the paper prints does not come out, and is known not to."""
+    """given: a number of rows from which the others are computed, so that agreement proves nothing.
+    differs: our count is known to differ from the paper's."""
 
 
 @dataclass(frozen=True)
 class PaperTable:
     label: str
     reading: str
-    """How we count where the paper leaves that open."""
+    """How we count if the paper leaves it open."""
     claims: list[Claim]
 
 
 @dataclass(frozen=True)
 class CountCheck:
-    """A claim, what we count at the paper's size, and what we count with the views that we draw."""
+    """A claim with our count at the paper's size and our count with the views that we draw."""
 
     table: str
     claim: Claim
@@ -143,14 +143,14 @@ class CountCheck:
 
     @property
     def difference(self) -> float | None:
-        """Of the drawn count from the one at the paper's size, relative."""
+        """Relative difference of the drawn count from the count at the paper's size."""
         if self.drawn is None:
             return None
         return float(Fraction(self.drawn - self.count) / max(self.count, 1))
 
     @property
     def passed(self) -> bool:
-        """As expected."""
+        """Whether the counts are as expected."""
         expected = self.agrees == (self.claim.standing != "differs")
         return expected and (self.difference is None or abs(self.difference) <= DRAWN_TOLERANCE)
 
@@ -173,7 +173,7 @@ class CountCheck:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of the paper's counts were checked and agree, without the numbers that they are computed from."""
+    """Numbers of the paper's counts that were checked and that agree, not including given numbers."""
 
     checked: int
     agree: int
@@ -190,7 +190,7 @@ UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 
 
 def as_printed(count: Count, printed: str) -> str:
-    """The count written as `printed` is: in the same unit with as many decimals, halves rounded up."""
+    """The count in the format of `printed`: the same unit and number of decimals, halves rounded up."""
     digits = printed.rstrip("kMB")
     unit = printed[len(digits) :]
     decimals = len(digits.partition(".")[2])
@@ -199,7 +199,7 @@ def as_printed(count: Count, printed: str) -> str:
 
 
 def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None = None) -> list[CountCheck]:
-    """Every claim counted again; `sizes` are those of our own data, by the paper's names."""
+    """Check every claim; `sizes` are the sizes of our data by the paper's names."""
     return [
         CountCheck(
             table.label,
@@ -217,7 +217,7 @@ Read = Callable[[Accounting], Count]
 
 
 def _variant(key: str) -> Model:
-    """The model of one of the paper's runs, as `charm reproduce` trains it; CAR's rules and horizons never change."""
+    """The model of a run of the paper, as `charm reproduce` trains it. CAR's rules and horizons are fixed."""
     variant = VARIANTS[key]
 
     def count(size: Size) -> Accounting:
@@ -259,7 +259,7 @@ STREAM_MODELS = {
     "Table (r=512)": _variant("bases.table-r512"),
 }
 
-# A line of a table: label, data, model, and what the paper prints in each column.
+# A line of a table: label, data, model, and the printed number of each column.
 Line = tuple[str, str, Model, *tuple[str, ...]]
 
 
@@ -280,7 +280,7 @@ def _table(label: str, reading: str, columns: Mapping[str, Read], *lines: Line) 
 
 
 def _streams(label: str, reading: str, *columns: tuple[str, str, Read, str]) -> PaperTable:
-    """A table over the seven base models; each column has its data, its name, and a cell for each model."""
+    """A table over the seven base models. Each column has its data, its name, and a cell for each model."""
     claims = [
         _claim(f"{name}: {column}", printed, data, model, read)
         for data, column, read, cells in columns
@@ -289,7 +289,7 @@ def _streams(label: str, reading: str, *columns: tuple[str, str, Read, str]) -> 
     return PaperTable(label, reading, claims)
 
 
-# What is updated for a puzzle in continual learning, on average over a stream, by scope. The initial state never is.
+# Parameters updated for a puzzle in continual learning, by scope: means over a stream. The initial state is fixed.
 
 
 def _vector(model: Accounting) -> Count:
@@ -313,7 +313,7 @@ def _amortized(model: Accounting) -> Count:
 
 
 def _scaling(label: str, printed: Mapping[int, str], runs: Mapping[str, tuple[int, int, int]]) -> PaperTable:
-    """Backbones of U layers by variant; R and the layer-level horizon change no count."""
+    """Backbones of U layers by variant. R and the layer-level horizon do not affect counts."""
     claims = [
         _claim(
             f"U={unique} R={recurrences} H={horizon}",
@@ -333,12 +333,12 @@ def _language(preset: str) -> Mapping[str, int]:
     key = f"text.{preset.removeprefix('lm-')}"
     config = (
         VARIANTS[key].full() if key in VARIANTS else lm_preset(preset)
-    )  # d20 alone is no run of the paper
+    )  # d20 without a memory is not a run of the paper
     return components(config.gpt, config.ngram)
 
 
 def _ngram(label: str, reading: str, base: str, lines: Mapping[str, str]) -> PaperTable:
-    """Memories of a language model; a line is the end of a preset's name, and what is printed for each variant."""
+    """Memories of a language model. A line is the suffix of a preset's name and the printed number of each variant."""
     claims = []
     for line, cells in lines.items():
         for variant, printed in zip(("engram", "cose", "mixture"), cells.split(), strict=False):
@@ -602,7 +602,7 @@ PAPER = (
     ),
     PaperTable(
         "cose-cl-baselines",
-        "A scope is what is updated beside the puzzle's vector and its rows.",
+        "A scope is what is updated in addition to the puzzle's vector and its rows.",
         [
             _claim(f"{method}, {scope}", printed, TRAIN_STREAM, STREAM_MODELS["CoSE (r=32)"], read)
             for scope, printed, read, methods in (
@@ -626,11 +626,11 @@ PAPER = (
 )
 
 
-# To look at.
+# Tables for the terminal.
 
 
 def paper_tables(checks: list[CountCheck]) -> list[Table]:
-    """Every count of the paper compared with ours, a table for each of the paper's."""
+    """Tables that compare the paper's counts with ours, one for each table of the paper."""
     readings = {table.label: table.reading for table in PAPER}
     tables = []
     for label, some in groupby(checks, key=lambda check: check.table):
@@ -659,12 +659,12 @@ def _number(count: Count) -> int | float:
 
 
 def _round(value: Fraction) -> int:
-    """To the nearest whole number, halves up."""
+    """Round to the nearest integer, halves up."""
     return math.floor(value + Fraction(1, 2))
 
 
 def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None) -> Counted:
-    """Every parameter of a preset on ARC's tasks, with the paper's rows where it prints them or with our own."""
+    """Count the parameters of a preset on ARC's tasks, with the paper's number of rows if it is printed, else ours."""
     known = paper_dataset(config.data)
     if known is None or data_rows:
         with status("drawing the views of every puzzle"):

@@ -1,4 +1,4 @@
-"""The paper's figures from the results of `charm reproduce`."""
+"""Draw the paper's figures from the results of `charm reproduce`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Lines = list[tuple[PrintedLine, Mapping[int, Any]]]  # lines of a table with the
 
 
 def draw(label: str, comparisons: Mapping[str, Comparison], folder: Path) -> list[Path]:
-    """Draw all panels of a figure that have a finished run; returns the files."""
+    """Draw all panels of a figure that have a finished run; return the files."""
     written = []
     for panel, (table, make) in FIGURES[label].items():
         if table not in comparisons:
@@ -34,12 +34,12 @@ def draw(label: str, comparisons: Mapping[str, Comparison], folder: Path) -> lis
             name = label.replace("fig:", "") + (f"-{panel}" if panel else "")
             written.append(figures.save(make(lines), folder / f"{name}.pdf"))
     if not written:
-        raise CharmError(f"{label}: no run is finished that could be drawn")
+        raise CharmError(f"{label}: no finished run to draw")
     return written
 
 
 def tables_of(label: str) -> list[str]:
-    """The tables whose runs a figure draws."""
+    """The tables whose runs a figure uses."""
     return list(dict.fromkeys(table for table, _ in FIGURES[label].values()))
 
 
@@ -64,7 +64,7 @@ def _over_parameters(lines: Lines, parameter: str, measure: str) -> Series:
 
 
 def _overall(lines: Lines) -> Figure:
-    """Our systems with the published ones."""
+    """Our systems next to the published ones."""
     benchmarks: dict[str, dict[str, list[Point]]] = {}
     published: dict[str, Series] = {}
     for line, results in lines:
@@ -80,7 +80,7 @@ def _overall(lines: Lines) -> Figure:
 
 
 def _families(lines: Lines, family: Callable[[Any], str], x: Callable[[Any], int]) -> Series:
-    """pass@2 over something of the reasoner's shape."""
+    """pass@2 against a property of the reasoner's shape."""
     series: dict[str, list[Point]] = {}
     for line, results in lines:
         shape = line.variant.full().reasoner
@@ -102,7 +102,7 @@ def _horizon(lines: Lines) -> Figure:
 
 
 def _emergence(lines: Lines) -> Figure:
-    """pass@2 along training, at steps that all seeds of a variant were evaluated at."""
+    """pass@2 during training, at the steps at which all seeds of a variant were evaluated."""
     parts: dict[str, dict[str, list[Point]]] = {"seen": {}, "unseen": {}}
     for line, results in lines:
         for part, series in parts.items():
@@ -118,7 +118,7 @@ def _emergence(lines: Lines) -> Figure:
 
 
 def _text(lines: Lines) -> Figure:
-    """Bits per byte over the memory's parameters, by the kind of memory."""
+    """Bits per byte against the memory's parameters, for each kind of memory."""
     series: dict[str, list[Point]] = {}
     stock: tuple[float, ...] = ()
     names = {"engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
@@ -134,7 +134,7 @@ def _text(lines: Lines) -> Figure:
 
 
 def _adapted(lines: Lines, group: str) -> Figure:
-    """Final accuracy over updated parameters on one stream; oracles keep no model."""
+    """Final accuracy against updated parameters on one stream; oracles have no final model."""
     chosen = [(line, results) for line, results in lines if line.variant.group == group]
     series = _over_parameters(chosen or lines, "updated", "final pass@2")
     return figures.cl_tradeoff(series, [title for title in series if "oracle" in title])
@@ -145,7 +145,7 @@ def _retention(lines: Lines) -> Figure:
 
 
 def _retained(lines: Lines) -> Figure:
-    """Accuracy on the whole stream along it, of methods that leave the reasoner alone and of the oracle."""
+    """Accuracy on the whole stream as it is learned, for the oracle and for methods that do not change the reasoner."""
     series = {}
     for line, results in lines:
         if "full model" in line.title:
@@ -156,7 +156,7 @@ def _retained(lines: Lines) -> Figure:
     return figures.cl_retained(series)
 
 
-# Figure -> panel -> the table whose runs it draws, and how.
+# Figure -> panel -> the table whose runs it draws, and the function that draws it.
 FIGURES: dict[str, dict[str, tuple[str, Callable[[Lines], Figure]]]] = {
     "fig:overall-arc-performance": {"": ("tab:overall-arc-performance", _overall)},
     "fig:embedding-pareto": {

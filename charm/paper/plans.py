@@ -1,4 +1,4 @@
-"""What a command line asks of the paper's tables: which runs, where, in which order, and what came of them."""
+"""Plan the runs that `charm reproduce` was asked for, start them, and collect their results."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from charm.paper.tables import ROWS
 from charm.paper.variants import Variant
 from charm.tables import Table
 
-SEEDS = 3  # where the paper's own number of runs is not asked for
+SEEDS = 3  # default at sizes other than full
 CPU_SIZES = ("smoke", "cpu")
 
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Some lines of some tables, at a size."""
+    """Selected lines of selected tables, at one size."""
 
     parts: tuple[tuple[PrintedTable, tuple[PrintedLine, ...]], ...]
     figures: tuple[str, ...]
@@ -62,7 +62,7 @@ class Reproduction:
         return Reproduction(parts, figures, seeds, Shelf(out, size, data))
 
     def wanted(self) -> list[tuple[Variant, range]]:
-        """Variants and their seeds, bases of streams first; lines that share runs count once."""
+        """Variants and their seeds, bases of streams first. Runs that lines share are listed once."""
         lines = [line for _, some in self.parts for line in some]
         bases = [(line.variant.base, range(1)) for line in lines if line.variant.base]
         found: dict[str, tuple[Variant, range]] = {}
@@ -80,7 +80,7 @@ class Reproduction:
         return missing(self.wanted(), self.shelf)
 
     def state(self) -> str:
-        """How much is there, in a sentence."""
+        """A sentence about how many runs are finished."""
         total, left = sum(len(seeds) for _, seeds in self.wanted()), len(self.missing())
         finished = f"{total - left} of {total} runs are finished"
         return f"{finished}; the same command continues" if left else finished
@@ -88,7 +88,7 @@ class Reproduction:
     # Before
 
     def overview(self) -> Iterator[Table | str]:
-        """What is to be run, with commands and estimated hours."""
+        """The planned runs with their commands and estimated hours."""
         jobs, rows = self.missing(), []
         each = {variant.key: hours(variant, self.shelf.size) for variant, _ in self.wanted()}
         for variant, seeds in self.wanted():
@@ -100,7 +100,7 @@ class Reproduction:
         rows.append(["all", f"{len(jobs)} of {every}", "", _time(total)])
         cpu = self.shelf.size in CPU_SIZES
         yield Table(
-            ["variant", "runs to make", "time of one", "time"],
+            ["variant", "missing runs", "time per run", "time"],
             rows,
             f"{', '.join(table.label for table, _ in self.parts)}, size {self.shelf.size}",
             f"Estimated for {'two CPU cores' if cpu else 'one NVIDIA H200'} with nothing else running.",
@@ -112,7 +112,7 @@ class Reproduction:
             yield from commands(job, self.shelf)
 
     def to_json(self) -> dict[str, Any]:
-        """The same for a program."""
+        """The plan as JSON."""
         runs = [
             {
                 "variant": job.variant.key,
@@ -127,7 +127,7 @@ class Reproduction:
     # Runs
 
     def run(self, device: str, at_once: int | None, say: Callable[[str], None]) -> list[str]:
-        """Make what is missing on this machine; returns a sentence for each run that failed."""
+        """Run what is missing on this machine; return a sentence for each failed run."""
         jobs = self.missing()
         if not jobs:
             return []
@@ -139,12 +139,12 @@ class Reproduction:
         return run_here(jobs, self.shelf, device, side_by_side, say)
 
     def _fitting(self, device: str) -> int:
-        """Runs side by side: as many on each GPU as the largest allows, one on anything else."""
+        """Number of concurrent runs: as many on each GPU as the largest run allows, or one without a GPU."""
         count = len(gpus()) if device in ("auto", "cuda") else 0
         return max(1, count * min(variant.size(self.shelf.size).together for variant, _ in self.wanted()))
 
     def submit(self, device: str, at_once: int | None, settings: Sequence[str]) -> str:
-        """Hand what is missing to Slurm."""
+        """Submit the missing runs to Slurm."""
         jobs = self.missing()
         if not jobs:
             return self.state()
@@ -175,14 +175,16 @@ class Reproduction:
                 yield told
 
     def record(self, folder: Path) -> list[Path]:
-        """Write what is finished as records for the reproduction page, one for each table; returns the files."""
+        """Write finished results as records for the reproduction page, one for each table; return the files."""
         written = []
         for comparison in self.comparisons():
             label = comparison.table.label
             found = {key: some for key, some in comparison.results.items() if some}
             seeds = sorted(set.intersection(*(set(some) for some in found.values()))) if found else []
             if not seeds:
-                raise CharmError(f"{label}: no seed is finished by all variants; --variants leaves some out")
+                raise CharmError(
+                    f"{label}: no seed is finished for all variants; use --variants to leave some out"
+                )
             runs = [some[seed] for some in found.values() for seed in seeds]
             numbers = {
                 f"{line.key} {measure}": [comparison.scores(line, measure)[seed] for seed in seeds]
@@ -212,7 +214,7 @@ class Reproduction:
         return written
 
     def draw(self) -> list[Path]:
-        """The figures that were asked for, drawn from what is finished."""
+        """Draw the requested figures from the finished runs."""
         found = {one.table.label: one for one in self.comparisons()}
         folder = self.shelf.out / self.shelf.size / "figures"
         return [path for label in self.figures for path in draw(label, found, folder)]
@@ -237,7 +239,7 @@ def record_name(label: str, size: SizeName) -> str:
 
 
 def _tables(labels: Sequence[str]) -> list[str]:
-    """The tables that have runs, of labels of tables and figures."""
+    """The tables with runs for these labels of tables and figures."""
     found: dict[str, None] = {}
     for label in labels:
         if label in FIGURES:
@@ -256,7 +258,7 @@ def _tables(labels: Sequence[str]) -> list[str]:
 
 
 def commands(job: MissingRun, shelf: Shelf) -> list[str]:
-    """The run as commands for a shell, which do the same by hand."""
+    """Shell commands that do the same run by hand."""
     variant, folder = job.variant, str(shelf.run_folder(job.variant, job.seed))
     preset, flags = variant.flags(shelf.size, job.seed)
     if variant.base:
@@ -278,7 +280,7 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
 
 
 def catalogue() -> tuple[dict[str, Any], Table]:
-    """All labels with the number of their variants and hours, for a program and to look at."""
+    """All labels with their numbers of variants and hours, as JSON and as a table."""
     found, rows = {}, []
     for label in (*PRINTED, *FIGURES):
         sizes: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""The paper's tables that report runs: the printed numbers of every line, the run behind it, and what is claimed."""
+"""The paper's tables that report runs: the printed numbers of every line, its run, and the claims."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ class PrintedLine:
 
     title: str
     run: str
-    """The key of its variant; "" where the run is not ours to make."""
+    """The key of its variant; "" for a run that this code does not make."""
     paper: Mapping[str, str]
-    """Measure -> as printed: "49.75 ± 2.50"."""
+    """Numbers by measure, as printed: "49.75 ± 2.50"."""
     seeds: int = 1
-    """Runs behind the paper's number."""
+    """Number of runs behind the paper's number."""
     prefix: str = ""
-    """Start of the names of our scores, where one run is evaluated in several ways."""
+    """Prefix of our score names, if one run is evaluated in several ways."""
 
     @property
     def key(self) -> str:
-        """How claims and `--variants` name this line."""
+        """Name of this line in claims and in `--variants`."""
         return self.run + (f"@{self.prefix.strip()}" if self.prefix else "")
 
     @property
@@ -33,19 +33,19 @@ class PrintedLine:
         return VARIANTS[self.run]
 
     def printed(self, measure: str) -> float:
-        """The paper's mean."""
+        """The paper's mean of a measure."""
         return float(self.paper[measure].split(" ± ")[0])
 
 
 @dataclass(frozen=True)
 class PrintedClaim:
-    """Two lines that the paper distinguishes; which of them is ahead follows from its numbers."""
+    """Two lines that the paper compares; its numbers show which one is better."""
 
     first: str
     second: str
     measure: str
     difference: str = ""
-    """As printed, where the paper prints the difference itself."""
+    """The difference, if the paper prints it."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class PrintedTable:
     lines: tuple[PrintedLine, ...]
     claims: tuple[PrintedClaim, ...] = ()
     about: str = ""
-    """What the paper leaves open and how we read it."""
+    """What the paper leaves open, and how we interpret it."""
     alone: str = ""
-    """The line of which the paper counts the tasks that no other line has among its candidates."""
+    """The line for which the paper counts tasks that no other line has among its candidates."""
     alone_count: int = 0
-    """How many."""
+    """The paper's count of these tasks."""
 
     @property
     def measures(self) -> list[str]:
@@ -66,14 +66,14 @@ class PrintedTable:
 
     @property
     def runs(self) -> list[PrintedLine]:
-        """The lines that have a run of ours."""
+        """The lines with a run that this code makes."""
         return [line for line in self.lines if line.run]
 
     def line(self, key: str) -> PrintedLine:
         return next(line for line in self.lines if line.key == key)
 
     def claimed(self, claim: PrintedClaim) -> float:
-        """The paper's difference."""
+        """The paper's difference for a claim."""
         if claim.difference:
             return float(claim.difference.split(" ± ")[0])
         return self.line(claim.first).printed(claim.measure) - self.line(claim.second).printed(claim.measure)
@@ -87,9 +87,10 @@ def _table(
     group: str = "",
     about: str = "",
 ) -> PrintedTable:
-    """`lines`: variant -> "title | printed numbers | n=3"; the number of runs is 1 where it is not given.
+    """Build a table. `lines` maps a variant to "title | printed numbers | n=3"; the number of runs defaults to 1.
 
-    After @ stands how the names of its scores begin. A name that begins with - is no run of ours.
+    In the key, "@" is followed by the prefix of its score names. A key that starts with "-" is a run that this code
+    does not make.
     """
     names, made = measures.split(" | "), []
     for run, text in lines.items():
@@ -221,7 +222,7 @@ ARC_TABLES = (
 )
 
 P3 = "pass@1 | pass@2 | pass@1000"
-# Lines that several tables repeat.
+# Lines that occur in several tables.
 ARC1_TABLE = "73.25 ± 0.74 | 78.50 ± 1.03 | 91.38 ± 0.65 | n=4"
 ARC1_COSE = "74.29 ± 0.75 | 80.71 ± 0.51 | 90.62 ± 0.50 | n=3"
 ARC1_GATED = "74.59 ± 0.74 | 80.00 ± 0.70 | 90.94 ± 1.10 | n=4"
@@ -789,7 +790,7 @@ def _halt_table(label: str, group: str, method: str) -> PrintedTable:
 
 
 def _better(group: str, method: str) -> dict[str, str]:
-    """Base -> the halting weight with the better mean of final pass@2, as the paper chooses."""
+    """The halting weight with the better mean of final pass@2 for each base, as in the paper."""
     return {
         base: HALTS[max((0, 1), key=lambda one: float(both[one].split("|")[1].split("±")[0]))]
         for base, both in HALT_LINES[group, method].items()
@@ -972,5 +973,5 @@ PRINTED: dict[str, PrintedTable] = {
 def printed_table(label: str) -> PrintedTable:
     """A table by its label in the paper's source."""
     if label not in PRINTED:
-        raise CharmError(f"{label!r} is no table of runs; `charm reproduce` lists the labels")
+        raise CharmError(f"{label!r} is not a table of runs; `charm reproduce` lists the labels")
     return PRINTED[label]

@@ -1,13 +1,13 @@
 """Recorded measurements: benchmarks/results/NAME.json, one record each.
 
-what      one line
+what      one line of text
 command   what was run
 size      how large, in words
 machine   where
 date      when, YYYY-MM-DD
-seeds     the seeds, or [] for something that has none
-numbers   name -> a number, or one for each seed
-data      optional: raw results, such as figures are drawn from
+seeds     the seeds, or [] if there are none
+numbers   name -> a number, or a list with one for each seed
+runs      optional: raw results, from which figures are drawn
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ResultRecord:
         return mean(self._values(name))
 
     def text(self, name: str, form: str) -> str:
-        """Mean, and sample standard deviation where there are several values, as "25.0 ± 4.4"."""
+        """The mean, with the sample standard deviation if there are several values: "25.0 ± 4.4"."""
         values = self._values(name)
         spread = f" ± {format(stdev(values), form)}" if len(values) > 1 else ""
         return f"{format(mean(values), form)}{spread}"
@@ -59,23 +59,23 @@ def read_record(path: Path) -> ResultRecord:
             sorted((set(names) - {"runs"}) ^ (set(found) - {"runs"})) if isinstance(found, dict) else names
         )
         raise CharmError(
-            f"{path}: a record has the fields {', '.join(names)} (runs may be missing); see {', '.join(wrong)}"
+            f"{path}: the fields of a record must be {', '.join(names)} (runs is optional); check {', '.join(wrong)}"
         )
     words = ("what", "command", "size", "machine", "date")
     if not all(isinstance(found[name], str) and found[name] for name in words):
-        raise CharmError(f"{path}: {', '.join(words)} of a record are text")
+        raise CharmError(f"{path}: {', '.join(words)} must be text")
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", found["date"]):
-        raise CharmError(f"{path}: {found['date']} is not a date as 2026-11-15")
+        raise CharmError(f"{path}: date must look like 2026-11-15, got {found['date']}")
     seeds, numbers = found["seeds"], found["numbers"]
     if not isinstance(seeds, list) or not all(isinstance(seed, int) for seed in seeds):
-        raise CharmError(f"{path}: seeds are whole numbers")
+        raise CharmError(f"{path}: seeds must be a list of integers")
     if not isinstance(numbers, dict):
-        raise CharmError(f"{path}: numbers are an object of names")
+        raise CharmError(f"{path}: numbers must be an object")
     values = {}
     for name, given in numbers.items():
         every = given if isinstance(given, list) else [given]
         if not every or not all(map(is_number, every)):
-            raise CharmError(f"{path}: {name} is not a number or a list of them")
+            raise CharmError(f"{path}: {name} must be a number or a list of numbers")
         if isinstance(given, list) and len(given) != len(seeds):
             raise CharmError(f"{path}: {name} has {len(given)} values for {len(seeds)} seeds")
         values[name] = tuple(float(value) for value in every)
@@ -83,5 +83,5 @@ def read_record(path: Path) -> ResultRecord:
 
 
 def read_records(folder: Path) -> dict[str, ResultRecord]:
-    """All records of a folder by name."""
+    """All records in a folder, by name."""
     return {path.stem: read_record(path) for path in sorted(folder.glob("*.json"))}

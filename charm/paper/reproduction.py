@@ -1,8 +1,8 @@
-"""The table of docs/reproduce.md: every table and figure of the paper with our command, its cost and what was run.
+"""Generate the tables of docs/reproduce.md: every table and figure of the paper, our command, its cost, our results.
 
     python -m charm.paper.reproduction                 # from the root of the repository: rewrites docs/reproduce.md
 
-All numbers of ours come from the records in benchmarks/results, so that the page cannot drift from them.
+Our numbers come from the records in benchmarks/results, so the page always agrees with them.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def main() -> None:
 
 
 def updated(page: str, records: Mapping[str, ResultRecord]) -> str:
-    """The page with the part between its two marks regenerated."""
+    """The page with the part between its two marks generated again."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise CharmError(f"the page lacks one of the marks {BEGIN} and {END}")
+        raise CharmError(f"the page must contain the marks {BEGIN} and {END}")
     return f"{before}{BEGIN}\n{render(records)}{END}{after}"
 
 
@@ -99,7 +99,7 @@ def render(records: Mapping[str, ResultRecord]) -> str:
 
 
 def _settings() -> list[tuple[str, Setting, list[str]]]:
-    """Size, setting and the groups of variants that have it."""
+    """Each size and setting with the groups of variants that have it."""
     found: dict[tuple[str, str], tuple[str, Setting, list[str]]] = {}
     for group, settings in GROUPS.items():
         for size in ("cpu", "small"):
@@ -119,7 +119,7 @@ def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
 
 
 def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
-    """Name of a record -> its scores, for the records that `charm reproduce --record` wrote of this table."""
+    """The scores of each record that `charm reproduce --record` wrote for this table, by the record's name."""
     if row.label not in PRINTED:
         return {}
     table, found = PRINTED[row.label], {}
@@ -128,12 +128,12 @@ def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
         name = record_name(row.label, size)
         if name in records:
             record, form = records[name], ".4f" if measure in ("token loss", "bits per byte") else ".1f"
-            told = [
+            scores = [
                 f"{line.title} {record.text(f'{line.key} {measure}', form)}"
                 for line in table.runs
                 if f"{line.key} {measure}" in record.numbers
             ]
-            found[name] = f"size {size}: {_cell('; '.join(told))}"
+            found[name] = f"size {size}: {_cell('; '.join(scores))}"
     return found
 
 
@@ -178,14 +178,14 @@ def _headline(table: PrintedTable) -> str:
 
 
 def command_of(row: Row) -> str:
-    """As a page shows it."""
+    """The command of a row, as Markdown."""
     if row.command.startswith("see "):
         return row.command
     return f"`{_cell(row.command or f'charm reproduce {row.label} --size full')}`"
 
 
 def cost_of(row: Row) -> str:
-    """Hours of the runs of a table, at full size with the paper's number of seeds."""
+    """Hours of a table's runs at full size with the paper's number of seeds, as text."""
     if row.command:
         return row.cost
     plan = Reproduction.of([row.label], "full", None, (), Path(), None)
@@ -196,7 +196,7 @@ def cost_of(row: Row) -> str:
 
 
 def paper_of(row: Row) -> str:
-    """The numbers of a table that its claims compare, or its first ones."""
+    """The paper's numbers that the claims of a table compare, or its first ones."""
     if row.label not in PRINTED:
         return row.paper
     table = PRINTED[row.label]
@@ -214,12 +214,12 @@ HEADLINES = ("pass@2", "final pass@2", "seen pass@2", "zero-shot pass@2", "token
 def result_text(one: Ours, records: Mapping[str, ResultRecord]) -> str:
     """The sentence about a record, with its numbers filled in."""
     if one.record not in records:
-        raise CharmError(f"there is no record {one.record}")
+        raise CharmError(f"no record {one.record}")
     return one.text.format_map(_Numbers(records[one.record]))
 
 
 class _Numbers(dict[str, "_Number"]):
-    """A record's numbers as `str.format_map` wants them."""
+    """A record's numbers for `str.format_map`."""
 
     def __init__(self, record: ResultRecord) -> None:
         self.record = record
@@ -250,9 +250,9 @@ def _seeds(record: ResultRecord) -> str:
 
 
 def measured_speed(records: Mapping[str, ResultRecord]) -> Speed:
-    """As recorded."""
+    """The recorded speed of training and evaluation."""
     if "speed_arc1" not in records:
-        raise CharmError("costs need the record speed_arc1")
+        raise CharmError("no record speed_arc1, which costs are computed from")
     found = records["speed_arc1"]
     return Speed(
         found.number("training samples/s"), found.number("forward samples/s"), found.machine, found.date

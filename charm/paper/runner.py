@@ -1,4 +1,4 @@
-"""Running what a table lacks: on this machine, several runs side by side, or on a cluster with Slurm."""
+"""Run what is missing from a table: several runs at a time on this machine, or on a cluster with Slurm."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from charm.paper.shelf import Result, Shelf
 from charm.paper.variants import Variant
 from charm.paper.work import STOPPED
 
-GRACE = 30.0  # seconds that runs have to write a checkpoint after being asked to stop
+GRACE = 30.0  # seconds in which a stopped run must write its checkpoint
 POLL = 0.5
 
 
 @dataclass(frozen=True)
 class MissingRun:
-    """A run that is missing."""
+    """A run without a result."""
 
     variant: Variant
     seed: int
@@ -34,7 +34,7 @@ class MissingRun:
 
 
 def missing(wanted: Sequence[tuple[Variant, Sequence[int]]], shelf: Shelf) -> list[MissingRun]:
-    """What has no result yet, each run once; the first seed of all variants comes before the second of any."""
+    """Runs without a result, each once. The first seed of every variant comes before the second of any."""
     jobs: dict[Path, MissingRun] = {}
     for number in range(max((len(seeds) for _, seeds in wanted), default=0)):
         for variant, seeds in wanted:
@@ -45,7 +45,7 @@ def missing(wanted: Sequence[tuple[Variant, Sequence[int]]], shelf: Shelf) -> li
 
 
 def gpus() -> list[str]:
-    """The CUDA devices of this machine, as CUDA_VISIBLE_DEVICES names them."""
+    """The CUDA devices of this machine, by their names in CUDA_VISIBLE_DEVICES."""
     import torch
 
     count = torch.cuda.device_count()  # this does not take memory on any of them
@@ -56,10 +56,10 @@ def gpus() -> list[str]:
 def run_here(
     jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, say: Callable[[str], None]
 ) -> list[str]:
-    """Run jobs, at most so many at once, spread over the GPUs; returns a sentence for each that failed.
+    """Run jobs on the GPUs, at most `at_once` at a time; return a sentence for each failed run.
 
-    A run that runs out of memory while others run is tried again with one run fewer at a time. On SIGTERM or Ctrl-C all
-    runs write a checkpoint, and KeyboardInterrupt is raised.
+    If a run runs out of memory while others are running, it is tried again with one run fewer at a time. On SIGTERM or
+    Ctrl-C all runs write a checkpoint, and KeyboardInterrupt is raised.
     """
     devices = gpus() if device in ("auto", "cuda") else []
     waiting, failed = list(jobs), []
@@ -101,7 +101,7 @@ def run_here(
 
 
 def _next(waiting: Sequence[MissingRun], shelf: Shelf) -> MissingRun | None:
-    """The first run whose base is there, if it needs one."""
+    """The first run that needs no base or whose base is finished."""
     for job in waiting:
         base = job.variant.base
         if base is None or shelf.result_path(base, 0).is_file():
@@ -120,7 +120,7 @@ def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -
     )
     chosen = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
     with log.open("ab") as file:
-        # In a separate session: Ctrl-C reaches the runner alone, which asks each run once to stop.
+        # A separate session, so that Ctrl-C reaches only the runner, which asks each run once to stop.
         return subprocess.Popen(
             command(job, shelf, device, at_once),
             env={**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths), **chosen},
@@ -132,7 +132,7 @@ def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -
 
 
 def command(job: MissingRun, shelf: Shelf, device: str, at_once: int) -> list[str]:
-    """What a run's process executes."""
+    """The command line of a run's process."""
     words = [
         sys.executable,
         "-m",
@@ -202,7 +202,7 @@ def _terminates_as_interrupt() -> Iterator[None]:
 
 
 class ClusterJob:
-    """What Slurm's nodes call: one run, which resumes after a time limit or a preemption."""
+    """One run on a Slurm node, which resumes after a time limit or a preemption."""
 
     def __init__(self, variant: str, seed: int, shelf: Shelf, device: str) -> None:
         self.variant, self.seed, self.shelf, self.device = variant, seed, shelf, device
@@ -216,7 +216,7 @@ class ClusterJob:
             run_one(variant_named(self.variant), self.seed, self.shelf, here)
 
     def checkpoint(self) -> object:
-        """Called by submitit shortly before a time limit: the same job goes back into the queue."""
+        """Put the job back into the queue; submitit calls this shortly before a time limit."""
         import submitit
 
         return submitit.helpers.DelayedSubmission(self)
@@ -225,7 +225,7 @@ class ClusterJob:
 def run_on_slurm(
     jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, settings: Mapping[str, str | int]
 ) -> list[str]:
-    """Submit jobs to Slurm as an array with a limit on running jobs; returns their numbers."""
+    """Submit jobs to Slurm as an array with a limit on running jobs; return their numbers."""
     try:
         import submitit
     except ImportError as error:

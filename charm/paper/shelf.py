@@ -1,4 +1,4 @@
-"""Where reproductions lie: one folder of small result files that can be copied anywhere, and the run folders beside it.
+"""The folder of a reproduction: small result files that can be copied anywhere, and next to them the run folders.
 
 OUT/SIZE/results/GROUP.NAME.sSEED.json    scores, settings, seconds, curves: all that tables and figures need
 OUT/SIZE/runs/GROUP.NAME/seed_SEED/       the run itself, with its checkpoints; log.txt is what it printed
@@ -41,15 +41,15 @@ OWN_BENCHMARK = ("smoke", "cpu")  # sizes whose cellular automata are not part o
 
 @dataclass(frozen=True)
 class Shelf:
-    """The results of one size in a folder."""
+    """The results of one size in one folder."""
 
     out: Path
     size: SizeName
     data: Path | None = None
-    """Folder of downloaded and generated data, if not the presets' default."""
+    """Folder of downloaded and generated data; None is the presets' default."""
 
     def config(self, variant: Variant, seed: int) -> Any:
-        """What a run computes, with the data where they are here."""
+        """The configuration of a run, with this shelf's data folder."""
         config = variant.at(self.size, seed)
         if isinstance(config, StreamOptions):
             stream = str(self._stream_path()) if config.stream == UNSEEN else config.stream
@@ -61,7 +61,7 @@ class Shelf:
         return config if self.data is None else replace(config, data=replace(config.data, data=self.data))
 
     def prepare(self, variants: Iterable[Variant]) -> None:
-        """Write what runs of the smaller sizes read: their stream, their benchmark."""
+        """Write the files that runs of the smaller sizes read: their stream and their benchmark."""
         configs = [variant.at(self.size) for variant in variants]
         if any(isinstance(one, StreamOptions) and one.stream == UNSEEN for one in configs):
             tasks = {
@@ -90,7 +90,7 @@ class Shelf:
         return self.out / self.size / "runs" / variant.home(self.size) / f"seed_{seed}"
 
     def read(self, variant: Variant, seed: int) -> Result | None:
-        """A finished result; None where there is none. One that was made with other settings is refused."""
+        """The result of a finished run; None if there is none. Raise if it was made with other settings."""
         path = self.result_path(variant, seed)
         if not path.is_file():
             return None
@@ -111,7 +111,7 @@ class Shelf:
 
 
 def identity(config: Any) -> dict[str, Any]:
-    """The settings that a result belongs to."""
+    """The settings that identify a result."""
     found: dict[str, Any] = to_json(config)
     for name in PLACES:
         found.pop(name, None)

@@ -1,4 +1,4 @@
-"""The settings that groups of the paper's runs can be run at.
+"""The sizes at which groups of the paper's runs can be run.
 
     smoke   seconds: shows that everything runs, and measures nothing
     cpu     minutes for each run on two CPU cores
@@ -39,21 +39,21 @@ class Setting:
     """A setting that a group of variants can be run at."""
 
     preset: str
-    """What command lines start from; "" is the variant's own preset."""
+    """Preset that command lines start from; "" is the variant's own."""
     make: Callable[[Any], Any]
-    """The variant's full configuration -> its configuration at this size."""
+    """Maps the variant's full configuration to its configuration at this size."""
     evaluations: Mapping[str, Mapping[str, Any]]
-    """Start of a score's name -> options of `charm eval`."""
+    """Options of `charm eval` by the prefix of the score names."""
     minutes: float | None
-    """Of one run alone, on one H200 or, for `cpu` and `smoke`, on two cores; None is estimated from its updates."""
+    """Hours of one run alone on one H200 (on two cores for `cpu` and `smoke`); None: estimated from its updates."""
     about: str
     """The setting in words."""
     together: int = 1
-    """Runs that share a GPU of 80 GB."""
+    """Number of runs that fit on a GPU of 80 GB."""
     home: str = ""
-    """Folder of results; groups with the same home share runs of the same name. "" is the group's own name."""
+    """Folder of results; "" is the group's name. Groups with the same home share runs of the same name."""
     text: str = "lm"
-    """Of runs on text: the folder of prepared text in the data folder."""
+    """For runs on text: name of the folder of prepared text in the data folder."""
 
 
 FULL_WIDTH = 512
@@ -62,18 +62,18 @@ CPU_WIDTH = quickstart().reasoner.width
 
 
 def narrowed(memory: MemoryConfig, width: int, scale: float) -> MemoryConfig:
-    """A memory for a narrower model: full-width rows stay so, ranks and task widths are scaled."""
+    """A memory for a narrower model. Full-width rows keep the full width; ranks and task widths are scaled."""
     rank = width if memory.rank == FULL_WIDTH else int(memory.rank * scale)
     return replace(memory, rank=rank, task_width=int(memory.task_width * scale))
 
 
-# ARC-AGI-1's training split: demonstrations are learned, the test inputs of the same tasks are asked.
+# ARC-AGI-1's training split: the model learns demonstrations and answers the test inputs of the same tasks.
 
 
 def train_small(full: TrainConfig) -> TrainConfig:
-    """The speedrun's model on tasks with small grids, whose canvases cost a third of the mean: more seeds for the time.
+    """The speedrun's model on tasks with small grids, whose canvases cost a third of the mean, for more seeds.
 
-    A row is read about 67 times; in the paper's runs about 330 times.
+    A row is read about 67 times, in the paper's runs about 330 times.
     """
     base = speedrun()
     return replace(
@@ -101,7 +101,7 @@ def train_cpu(full: TrainConfig) -> TrainConfig:
 
 
 def on_training_split(full: TrainConfig) -> TrainConfig:
-    """A run of the paper's system, with the memory and the backbone that its runs on the training split have."""
+    """A run of the paper's system with the memory and backbone of its runs on the training split."""
     return replace(full, reasoner=trm(), memory=replace(full.memory, dihedral="slots"))
 
 
@@ -120,7 +120,7 @@ def smoke(config: TrainConfig) -> TrainConfig:
 
 
 def sweep_small(full: TrainConfig) -> TrainConfig:
-    """The paper's layers, recurrences and horizons at width 256 with four refinement steps, an 80th of the updates.
+    """The paper's layers, recurrences and horizons at width 256, with four refinement steps and 1/80 of the updates.
 
     With 32 views, rows are read as often as in the paper: 57 times at 24 layers.
     """
@@ -156,7 +156,7 @@ def sweep_smoke(full: TrainConfig) -> TrainConfig:
 
 
 def public_small(full: TrainConfig) -> TrainConfig:
-    """The public speedrun for 5,000 updates; views of synthetic pairs and repeats in the paper's proportions."""
+    """The public speedrun for 5,000 updates, with views of synthetic pairs and repeats in the paper's proportions."""
     base = speedrun_public()
     data = full.data
     return replace(
@@ -179,7 +179,7 @@ def public_small(full: TrainConfig) -> TrainConfig:
 
 
 def systems_small(full: TrainConfig) -> TrainConfig:
-    """Each system's own recurrence at width 256 with four refinement steps, its own optimizer at a short run's rate."""
+    """Each system's recurrence at width 256 with four refinement steps, and its optimizer at a rate for short runs."""
     small = public_small(full)
     shape = full.reasoner
     kept = replace(
@@ -196,7 +196,7 @@ def systems_small(full: TrainConfig) -> TrainConfig:
 
 
 def public_smoke(full: TrainConfig) -> TrainConfig:
-    """Without synthetic data, on training tasks."""
+    """Two updates on training tasks, without synthetic data."""
     return smoke(train_cpu(on_training_split(full)))
 
 
@@ -212,7 +212,7 @@ def car_on_gpu(full: CarConfig) -> CarConfig:
 
 
 def car_on_cpu(full: CarConfig) -> CarConfig:
-    """Four recurrences, all with gradients, and no refinement: fresh examples count most here."""
+    """Four recurrences, all with gradients, and no refinement, because new examples matter most here."""
     rank = 64 if full.memory.rank == 256 else full.memory.rank // 2
     return CarConfig(
         data=CarData(CAR_CPU, split=full.data.split, canvas=CAR_CPU.side),
@@ -260,13 +260,13 @@ def car_smoke(full: CarConfig) -> CarConfig:
 
 # Text.
 
-TOKENS_D12 = 1.156e9  # of the run for which a weight decay of 0.28 is right
+TOKENS_D12 = 1.156e9  # tokens of the run for which a weight decay of 0.28 was chosen
 
 
 def text_small(full: LMConfig) -> LMConfig:
-    """Six layers of width 384 (eight of 512 for d20) with look-ups half as wide, 1,000 updates for 1.19B tokens.
+    """Six layers of width 384 (eight of 512 for d20) with lookups half as wide, and 1,000 updates for 1.19B tokens.
 
-    The weight decay follows the batch and the length of the run, as learning rates follow the batch.
+    The weight decay is scaled with the batch and the length of the run, as learning rates are with the batch.
     """
     deep, batch, length = full.gpt.depth > 12, 2**15, 512
     steps = round(full.steps * full.batch / 1.19e9) * 1000
@@ -315,12 +315,13 @@ def text_smoke(full: LMConfig) -> LMConfig:
 
 # Streams of unseen tasks.
 
-# Small tasks of ARC-AGI-1. Base and stream share kinds of rules, not tasks: whether a memory can tell a frozen reasoner
-# which rule it is, is the question. Turning (3c9b0459; new 6150a2bd), transposing (9dfd6313; 74dd1130), flipping
-# (67a3c6ac, 68b16354), mirroring above, below, beside (4c4377d9, 8be77c9e, 6d0aefbc; 6fa7a44f, c9e6f938) and both ways
-# (62c24649, 67e8384a; 3af2c5a8), four turns (7fe24cdd; 46442a0e), moving (25ff71a9), recolouring (b1948b0a; c8f0f002),
-# and of two halves or (dae9d2b5, ce4f8723; e133d23d, 506d28a5), and (0520fde7), exclusive or (99b1bc43), nor (fafffa47,
-# 1b2d62fb; 94f9d214, f2829549, 6430c8c4).
+# Small tasks of ARC-AGI-1. Base and stream share kinds of rules, but no tasks. The question is whether a memory can
+# select the rule of a frozen reasoner. The kinds, with the tasks of the base and, after the semicolon, of the stream:
+# turning (3c9b0459; 6150a2bd), transposing (9dfd6313; 74dd1130), flipping (67a3c6ac, 68b16354), mirroring up, down and
+# sideways (4c4377d9, 8be77c9e, 6d0aefbc; 6fa7a44f, c9e6f938) and both ways (62c24649, 67e8384a; 3af2c5a8), four turns
+# (7fe24cdd; 46442a0e), moving (25ff71a9), recolouring (b1948b0a; c8f0f002), and combining two halves by or (dae9d2b5,
+# ce4f8723; e133d23d, 506d28a5), by and (0520fde7), by exclusive or (99b1bc43), by nor (fafffa47, 1b2d62fb; 94f9d214,
+# f2829549, 6430c8c4).
 CPU_BASE = (
     *("3c9b0459", "9dfd6313", "67a3c6ac", "68b16354", "4c4377d9", "8be77c9e"),
     *("6d0aefbc", "62c24649", "67e8384a", "7fe24cdd", "25ff71a9", "b1948b0a"),
@@ -330,34 +331,34 @@ CPU_STREAM = (
     *("6150a2bd", "94f9d214", "6fa7a44f", "f2829549", "74dd1130", "e133d23d"),
     *("c9e6f938", "6430c8c4", "46442a0e", "506d28a5", "3af2c5a8", "c8f0f002"),
 )
-UNSEEN = "unseen"  # the stream of these sizes, which `charm.paper.shelf` writes as a file
-SMALL_STREAM = 16  # tasks
+UNSEEN = "unseen"  # file with the stream of the smaller sizes, written by `charm.paper.shelf`
+SMALL_STREAM = 16  # number of tasks
 
 
 @cache
 def small_tasks(longest: int = 10) -> tuple[str, ...]:
-    """Tasks of the training set whose visible grids have no side beyond `longest`, in an order that means nothing."""
+    """Tasks of the training set whose visible grids have sides of at most `longest`, in a shuffled order."""
     tasks = [task.blind() for task in load_source("arc1/training").tasks]
     small = [t.id for t in tasks if max(max(g.shape) for pair in t.pairs for g in pair.grids()) <= longest]
     return tuple(sorted(small, key=lambda task_id: hashlib.sha256(task_id.encode()).hexdigest()))
 
 
 def stream_tasks(size: SizeName) -> tuple[str, ...]:
-    """Ids of the tasks that the stream of a smaller size consists of."""
+    """Ids of the tasks in the stream of a smaller size."""
     return {"smoke": CPU_STREAM[:2], "cpu": CPU_STREAM, "small": small_tasks()[:SMALL_STREAM]}[size]
 
 
 def _stream_memory(memory: MemoryConfig, width: int, views: int, scale: float) -> MemoryConfig:
-    """A low-rank table gets wider rows, so that a task costs it no fewer parameters than it costs CoSE."""
+    """Widen the rows of a low-rank table, so that a task has at least as many parameters as with CoSE."""
     found = narrowed(memory, width, scale)
     if memory.design == "table" and memory.rank < FULL_WIDTH:
-        # A task's vector is spread over its views: each of them has more columns.
+        # A task's vector is split over its views, so each row gets more columns.
         found = replace(found, rank=found.rank + -(-width // views))
     return found
 
 
 def base_cpu(full: TrainConfig) -> TrainConfig:
-    """Many views, as in the paper: each is seen a few times only, which is what a table cannot share."""
+    """Many views, as in the paper. Each is seen only a few times, and a table cannot share between them."""
     small = quickstart()
     return replace(
         small,
@@ -367,7 +368,7 @@ def base_cpu(full: TrainConfig) -> TrainConfig:
 
 
 def base_small(full: TrainConfig) -> TrainConfig:
-    """Width 128, two layers; learns all small tasks of the training set but those of the stream."""
+    """Width 128, two layers. Learns all small tasks of the training set except those of the stream."""
     small = quickstart()
     return replace(
         small,
@@ -390,7 +391,7 @@ def base_smoke(full: TrainConfig) -> TrainConfig:
 
 
 def _stream(options: StreamOptions, views: int, rechecks: int, **recipe: Any) -> StreamOptions:
-    """Rates above the paper's, as for the base: a stage is short."""
+    """Learning rates above the paper's, as for the base, because stages are short."""
     made = replace(options.recipe, warmup=10, task_lr=2e-2, row_lr=1e-2, **recipe)
     return replace(
         options, stream=UNSEEN, recipe=made, evaluate_views=views, base_views=views, recheck_every=rechecks
@@ -569,7 +570,7 @@ STREAMS = {
 
 
 def _shared(settings: Mapping[str, Setting], home: str, **makes: Callable[[Any], Any]) -> dict[str, Setting]:
-    """The settings of a group whose smaller runs are those of another one."""
+    """The settings of a group that shares the smaller runs of another group."""
     return {
         name: one if name == "full" else replace(one, home=home, make=makes.get(name, one.make))
         for name, one in settings.items()
@@ -578,7 +579,7 @@ def _shared(settings: Mapping[str, Setting], home: str, **makes: Callable[[Any],
 
 GROUPS: dict[str, Mapping[str, Setting]] = {
     "train": TRAIN,
-    # Without Re-ARC there is too little time for the public evaluation tasks at a smaller size.
+    # Without Re-ARC, the smaller sizes have too little time for the public evaluation tasks.
     "plain": _shared(
         TRAIN,
         "train",

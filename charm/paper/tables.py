@@ -1,6 +1,6 @@
-"""The paper's tables and figures, one row each for the reproduction page: how they are made, and our records.
+"""The paper's tables and figures, one row each for the reproduction page: how to make them, and our records.
 
-Tables that report runs are data in `charm.paper.printed`; other rows name the command that checks them.
+Tables that report runs are data in `charm.paper.printed`. Other rows name the command that checks them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Ours:
-    """A sentence about a record; `{name:.1f}` is the record's number of that name, with its spread."""
+    """A sentence about a record; `{name:.1f}` stands for the record's number with that name and its spread."""
 
     record: str
     text: str
@@ -21,18 +21,18 @@ class Ours:
 @dataclass(frozen=True)
 class Row:
     label: str
-    """Of the table or figure in the paper's source."""
+    """Label of the table or figure in the paper's source."""
     ours: tuple[Ours, ...] = ()
     instead: str = "no run"
-    """What is said where there is no record."""
+    """Text of the cell if there is no record."""
     check: str = ""
-    """What a check of ours found, where that is no record."""
+    """Result of a check that is not a record."""
     paper: str = ""
-    """The paper's number, where it is not one of `charm.paper.printed`."""
+    """The paper's number, if it is not in `charm.paper.printed`."""
     command: str = ""
-    """What makes or checks it; `charm reproduce` if there is none."""
+    """Command that makes or checks it; `charm reproduce` if empty."""
     cost: str = ""
-    """In words, where there is nothing to train."""
+    """Cost in words, if there is nothing to train."""
 
 
 COUNTS = Ours("parameters", "{agree:.0f} of {counts:.0f} counts agree in every printed digit")

@@ -1,7 +1,7 @@
-"""The runs of the paper as data: a variant is a preset and the exact fields that differ.
+"""The paper's runs as data: a variant is a preset and the fields that differ from it.
 
-To add a row of a table, add its variant here and its line in `charm.paper.printed`; `charm.paper.sizes` has the smaller
-settings of each group.
+To add a line of a table, add its variant here and the line in `charm.paper.printed`. `charm.paper.sizes` has the
+smaller settings of each group.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from charm.paper.sizes import GROUPS, Setting, SizeName
 
 @dataclass(frozen=True)
 class Variant:
-    """A run of the paper, but for its seed."""
+    """A run of the paper, without its seed."""
 
     group: str
     name: str
     preset: str
-    """At full size."""
+    """Name of the preset at full size."""
     fields: Mapping[str, Any] = field(default_factory=dict)
-    """What differs from the preset, by dotted name, such as "memory.rank"."""
+    """Fields that differ from the preset, by dotted name, such as "memory.rank"."""
 
     @property
     def key(self) -> str:
@@ -41,7 +41,7 @@ class Variant:
 
     @property
     def base(self) -> Variant | None:
-        """The run whose model this one begins with."""
+        """The run whose model this one starts from."""
         return None
 
     def full(self) -> Any:
@@ -69,7 +69,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class StreamVariant(Variant):
-    """Continual learning: a stream of unseen tasks, learned from a base; the preset is the base's."""
+    """A run of continual learning: a stream of unseen tasks, learned from a base. The preset is the base's."""
 
     stream: str = "arc2-training"
     method: str = "memory-only"
@@ -88,7 +88,7 @@ class StreamVariant(Variant):
         return replace(options, recipe=replace(options.recipe, seed=seed))
 
     def flags(self, size: SizeName, seed: int) -> tuple[str, list[str]]:
-        """The flags of the `charm adapt` command, which has no more than the paper's settings."""
+        """The flags of the `charm adapt` command, which offers only the paper's settings."""
         options = self.at(size, seed)
         words = ["--stream", options.stream, "--method", self.method, "--scope", self.scope]
         words += ["--halt-weight", f"{self.halt_weight:g}", "--seed", str(seed)]
@@ -96,7 +96,7 @@ class StreamVariant(Variant):
 
 
 def with_fields(config: Any, changes: Mapping[str, Any]) -> Any:
-    """A configuration with the fields of these dotted names changed, all at once."""
+    """Return a configuration with these fields, given by dotted name, changed together."""
     mine: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
     for name, value in changes.items():
@@ -112,7 +112,7 @@ def with_fields(config: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def flags_between(base: Any, wanted: Any, start: str = "") -> list[str]:
-    """The flags of `charm train` that turn the first configuration into the second."""
+    """The flags of `charm train` that change the first configuration into the second."""
     flags: list[str] = []
     for one in fields(base):
         before, after = getattr(base, one.name), getattr(wanted, one.name)
@@ -146,9 +146,9 @@ LOOKUP: Mapping[str, Any] = {"memory.rank": 0, "memory.dihedral": "lookup"}
 POOLED: Mapping[str, Any] = {"data.color_pool": 1000}
 ADAMW: Mapping[str, Any] = {"optimizer.dense": "adamw", "optimizer.factors": "adamw"}
 NO_DATA: Mapping[str, Any] = {"data.synthetic": ()}
-# Of tab:compo-ablations.
+# The composers of tab:compo-ablations.
 COMPOSERS = ("film", "hypernetwork", "film-deep", "film-add", "experts", "film-wide", "add", "film-heads")
-# tab:data-ratio: views of Re-ARC's pairs and repeats of the evaluated tasks' pairs.
+# tab:data-ratio: views of Re-ARC's pairs, and repeats of the evaluated tasks' pairs.
 RATIOS = {10: (1, 2, 5, 10), 100: (1, 2, 5, 10, 20, 50, 100)}
 
 
@@ -157,12 +157,12 @@ def low_rank(rank: int) -> Mapping[str, Any]:
 
 
 def mixed(views: int, repeats: int) -> Mapping[str, Any]:
-    """A mixture of data."""
+    """Fields of a data mixture."""
     return {"data.synthetic_view_count": views, "data.evaluate_repeats": repeats}
 
 
 def _text() -> list[Variant]:
-    """Language models by the ends of their presets, and the two token budgets that are not a preset's own."""
+    """Language models by the suffix of their preset, and the two token budgets that are not a preset's."""
     ends = {
         "d12": ("", *(f"-{kind}-x{k}" for k in (5, 10, 20, 40) for kind in ("engram", "cose")), "-cose-x0"),
         "d20": tuple(f"-{kind}-x{k}" for k in (5, 10, 20) for kind in ("engram", "cose")),
@@ -186,7 +186,7 @@ HALT_WEIGHTS = (0.5, 0.0)
 
 
 def _streams() -> list[Variant]:
-    """Every base with the three methods that all bases meet, and the others from one base on the training stream."""
+    """Every base with the three common methods, and the other methods from one base on the training stream."""
     made: list[Variant] = []
     common: dict[str, Scope] = {"memory-only": "rows", "oracle": "full", "joint": "full"}
     for group, stream in (("stream1", "arc2-training"), ("stream2", "arc2-evaluation")):
@@ -276,7 +276,7 @@ VARIANTS: dict[str, Variant] = {
         ),
         Variant("arc2", "cose-rearc", "arc2-rearc"),
         *_variants("arc2-plain", "arc2", NO_DATA, {"table": TABLE, "cose": {}, "cose-gated": GATED}),
-        # Whole systems.
+        # Complete systems.
         *(Variant("systems", name, name) for name in ("hrm-arc1", "trm-arc1", "urm-arc1")),
         *(Variant("systems", name, name) for name in ("hrm-arc2", "trm-arc2", "urm-arc2")),
         Variant("systems", "charm-arc1", "arc1", {"steps": 1_600_000}),
@@ -310,6 +310,6 @@ def variant_named(key: str) -> Variant:
     """A variant by its key, GROUP.NAME."""
     if key not in VARIANTS:
         raise CharmError(
-            f"there is no variant {key!r}; `charm reproduce LABEL --dry-run` names those of a table"
+            f"there is no variant {key!r}; `charm reproduce LABEL --dry-run` lists the variants of a table"
         )
     return VARIANTS[key]

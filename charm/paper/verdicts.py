@@ -1,4 +1,4 @@
-"""Means, spreads and paired differences over seeds, and whether they bear out what the paper claims."""
+"""Means, spreads and paired differences over seeds, and whether they support the paper's claims."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Difference:
-    """The paired difference of two variants over the seeds that both have."""
+    """The paired difference of two variants over their common seeds."""
 
     seeds: int
     mean: float
     half_width: float
-    """Of the 95 % interval; infinite with fewer than two seeds."""
+    """Half the width of the 95 % interval; infinite with fewer than two seeds."""
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -27,7 +27,7 @@ class Difference:
 
 
 def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
-    """First minus second, seed by seed; None where no seed has both."""
+    """First minus second, seed by seed; None without a common seed."""
     common = sorted(first.keys() & second.keys())
     if not common:
         return None
@@ -53,7 +53,7 @@ def verdict(claimed: float, found: Difference | None) -> Verdict:
 
 
 def spread_text(values: Sequence[float], decimals: int = 2) -> str:
-    """Mean ± sample standard deviation; the mean alone of one value, "-" of none."""
+    """Mean ± sample standard deviation; only the mean for one value, "-" for none."""
     if not values:
         return "-"
     spread = f" ± {stdev(values):.{decimals}f}" if len(values) > 1 else ""
@@ -61,7 +61,7 @@ def spread_text(values: Sequence[float], decimals: int = 2) -> str:
 
 
 def t_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
-    """How far from the mean, in standard errors, Student's t distribution leaves `confidence` inside."""
+    """The t for which |T| <= t has the probability `confidence`, for Student's t distribution."""
     low, high = 0.0, 1.0
     while _inside(high, freedom) < confidence:
         high *= 2
@@ -75,7 +75,7 @@ def t_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:
 
 
 def _inside(t: float, freedom: int) -> float:
-    """The probability that |T| is at most t, by the finite sums for whole degrees of freedom."""
+    """The probability that |T| <= t, by the finite sums for integer degrees of freedom."""
     angle = math.atan(t / math.sqrt(freedom))
     sine, cosine = math.sin(angle), math.cos(angle)
     term, total = (cosine, cosine) if freedom % 2 else (1.0, 1.0)

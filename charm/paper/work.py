@@ -1,8 +1,8 @@
-"""One run of a reproduction in a process of its own: train, evaluate, write the result.
+"""One run of a reproduction, in a separate process: train, evaluate, write the result.
 
     python -m charm.paper.work OUT SIZE GROUP.NAME SEED [--device D] [--data DIR] [--at-once N]
 
-It resumes where an earlier attempt stopped, ends with a checkpoint on SIGTERM, and stops when its parent dies.
+It resumes an earlier attempt, writes a checkpoint on SIGTERM, and stops when its parent dies.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.metrics import mean_around, read_metrics
 from charm.signals import StoppedEarly, stop_early
 
-STOPPED = 3  # exit code of a run that has a checkpoint and is not finished
-POINTS = 40  # of a curve that is kept
+STOPPED = 3  # exit code of an unfinished run that has a checkpoint
+POINTS = 40  # number of points of a stored curve
 
 
 def run_one(
@@ -48,9 +48,9 @@ def run_one(
     say: Callable[[str], None] = print,
     at_once: int = 1,
 ) -> bool:
-    """Train what is missing, evaluate, and write the result; False if a signal came before the end.
+    """Finish the training, evaluate, and write the result; return False if a signal stopped it.
 
-    `at_once` is how many runs share the machine, which its seconds depend on.
+    `at_once` is the number of runs that share the machine; it is recorded because it affects the speed.
     """
     began = time.monotonic()
     learn = _learn_stream if variant.base else _train_and_ask
@@ -84,7 +84,7 @@ def _train_and_ask(
     begun = (out / "config.json").is_file()
     if begun and identity(read_run_config(out, type(config))) != identity(config):
         raise CharmError(
-            f"{out} is half-finished with other settings; delete it to begin again, or use another --out"
+            f"{out} is an unfinished run with other settings; delete it to start again, or use another --out"
         )
     engine = domain.get("train")(config, out, here, begun, say)
     if engine.step < config.steps:
@@ -157,7 +157,7 @@ def _arc_scores(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
-    """ "seen pass@2" of all combinations, "seen T=1 pass@2" of those with a horizon, and right cells."""
+    """Scores such as "seen pass@2" (all combinations) and "seen T=1 pass@2" (one horizon), and right cells."""
     return {
         f"{part} {'' if group == 'all' else f'{group} '}{name}": round(100 * one[name], 4)
         for part in ("seen", "unseen")
@@ -166,7 +166,7 @@ def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-# Domain -> what `charm eval` found -> scores by name, in percent where they are shares.
+# Domain -> function from the result of `charm eval` to scores by name; shares are in percent.
 SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
     "arc": _arc_scores,
     "car": _car_scores,
@@ -175,7 +175,7 @@ SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
 
 
 def _answered(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Tasks whose outputs are all among the first two candidates, and those whose outputs are all among any."""
+    """Tasks with all outputs among the first two candidates, and tasks with all outputs among any candidates."""
     ranks = {task["task_id"]: [output["rank"] for output in task["outputs"]] for task in found["tasks"]}
     return {
         "solved": sorted(
@@ -194,7 +194,7 @@ def _parameters(config: Any, job: Any) -> dict[str, int]:
 
 
 def _training_seconds(metrics: list[dict[str, Any]], batch: int) -> float:
-    """By the speeds along the way, so that interruptions do not count."""
+    """Training time from the logged speeds, so that interruptions do not count."""
     total, last = 0.0, 0
     for line in metrics:
         rates = [value for name, value in line.items() if name.endswith("_per_second")]
@@ -205,7 +205,7 @@ def _training_seconds(metrics: list[dict[str, Any]], batch: int) -> float:
 
 
 def _thinned(metrics: list[dict[str, Any]]) -> list[dict[str, float]]:
-    """Some lines of the metrics, evenly spread, the last among them; evaluations are all kept."""
+    """Evenly spaced lines of the metrics, including the last, and all lines with evaluations."""
     lines = [line for line in metrics if "loss" in line]
     step = max(1, -(-len(lines) // POINTS))
     kept = lines[::-1][::step][::-1]
@@ -217,7 +217,7 @@ def _thinned(metrics: list[dict[str, Any]]) -> list[dict[str, float]]:
 
 
 def _end_with_parent() -> None:
-    """Ask for a checkpoint and an end once the parent is gone."""
+    """Ask for a checkpoint and stop when the parent has ended."""
     parent = os.getppid()
 
     def watch() -> None:

@@ -3,9 +3,9 @@
 With gradients, a layer is the library's attention between two autograd functions, `_Project` and `_Mix`. Without
 gradients, it works in place and uses the attention kernel of this file.
 
-Between matrix products, memory traffic limits the speed. Each kernel therefore reads its inputs once, writes its outputs
-once, computes in float32 and rounds once. U is the bytes of one [M, D] activation. Besides its products and attention,
-a layer with F = 3D moves
+Between matrix products, memory traffic limits the speed. Each kernel therefore reads its inputs once, writes its
+outputs once, computes in float32 and rounds once. U is the bytes of one [M, D] activation. Besides its products and
+attention, a layer with F = 3D moves
 
     without gradients   rotate 2, norms 2 x 2, gate and convolution 9              15 U
     forward             rotate 4, norms 2 x 3, gate and convolution 9              19 U

@@ -124,7 +124,7 @@ def test_emergence_and_overall(shelf: Shelf) -> None:
 
 def test_nothing_to_draw_is_one_sentence(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
     for label in FIGURES:
-        with pytest.raises(CharmError, match="no run is finished that could be drawn"):
+        with pytest.raises(CharmError, match="no finished run to draw"):
             figure(shelf, label)
     for label, told in {
         "fig:cose-detail": "fig:cose-detail has nothing to run: a diagram",

@@ -81,7 +81,7 @@ def test_a_half_finished_run_with_other_settings_is_refused(shelf: Shelf) -> Non
     folder = shelf.run_folder(COSE, 0)
     with place("cpu") as here:
         COSE.domain.get("train")(COSE.at("smoke", seed=5), folder, here, False, lambda text: None)
-        with pytest.raises(CharmError, match="half-finished with other settings; delete it") as refused:
+        with pytest.raises(CharmError, match="an unfinished run with other settings; delete it") as refused:
             run_one(COSE, 0, shelf, here)
     assert str(folder) in str(refused.value)
 
