@@ -1,10 +1,10 @@
-"""Collects synthetic pairs: runs a provider's maker for many attempts per task and keeps the good ones.
+"""Collect synthetic pairs: call a provider's maker many times per task and keep the good pairs.
 
 The content of a task's file depends only on (provider, version, seed, task): attempt i of a task has its own
-random stream, attempts are used in order, and one task is one job of one worker process. The time limit per
-attempt is the only influence of the machine; attempts that hit it are counted in the manifest.
+random stream, attempts are used in order, and one task is one job of one worker process. Only the time limit per
+attempt depends on the machine; the manifest counts the attempts that hit it.
 
-Building is Unix only (interval timers); the files can be loaded anywhere.
+Building needs Unix (interval timers); the files can be loaded anywhere.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from charm.tasks.pairs_file import (
 )
 from charm.tasks.task import Pair, as_grid
 
-TIME_LIMIT = 20.0  # CPU seconds per attempt; the slowest honest Re-ARC attempt takes about 3
+TIME_LIMIT = 20.0  # CPU seconds per attempt; the slowest correct Re-ARC attempt takes about 3
 MAX_TIME_LIMITS = 5  # a task that hits the limit this often is stuck, not slow
 ATTEMPTS_PER_PAIR = 20  # the lowest yield in Re-ARC is 38 %; a task far below that has too few distinct pairs
 
@@ -154,7 +154,7 @@ def _fill(
     versions: Mapping[str, str],
     workers: int,
 ) -> None:
-    """Make `pairs` pairs per task in worker processes; only this process writes, a task's file before the manifest."""
+    """Make `pairs` pairs per task in worker processes. Only this process writes: a task's file, then the manifest."""
     plan = manifest.plan
     with (
         process_pool(min(workers, len(wanted)), _prepare_worker) as pool,
@@ -210,7 +210,7 @@ def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[Pair
 
 
 class _Overtime(BaseException):
-    """Not an Exception: a maker that turns its own exceptions into rejections must not swallow this one."""
+    """Not an Exception, so that a maker that turns exceptions into rejections does not catch it."""
 
 
 def _raise_overtime(signum: int, frame: FrameType | None) -> NoReturn:
@@ -219,7 +219,7 @@ def _raise_overtime(signum: int, frame: FrameType | None) -> NoReturn:
 
 def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Rejected:
     try:
-        # CPU time, not wall time: a busy or sleeping machine must not change the result.
+        # CPU time, not wall time, so that a busy or sleeping machine does not change the result.
         signal.setitimer(signal.ITIMER_PROF, time_limit)
         try:
             sample = make(task, index)

@@ -1,4 +1,4 @@
-"""Checks a Re-ARC2 package against the six criteria in docs/rearc2.md."""
+"""Check a Re-ARC2 package against the six criteria in docs/rearc2.md."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from charm.tasks.task import Pair
 PAIRS, QUICK_PAIRS = 1000, 100
 SECONDS = 60.0  # CPU time for all pairs
 ATTEMPT_SECONDS = 5.0
-MAX_LISTED = 5  # failures of one kind that are printed
+MAX_LISTED = 5  # maximum number of failures of one kind to print
 # Rejections that are the package's fault; identities, repeats and official inputs are simply dropped.
 FAULTS = (GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH, ILLEGAL, OVERTIME)
 
@@ -100,7 +100,7 @@ class Report:
         )
 
     def lines(self) -> list[str]:
-        """Lines on what was dropped, noted, declared and found wrong."""
+        """Lines about what was dropped, noted, declared and wrong."""
         return [
             *(f"dropped: {reason} {self.rejects[reason]:,}" for reason in sorted(self.rejects)),
             *(f"note: {note}" for note in self.notes),
@@ -146,7 +146,7 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
 
 
 def regularities_of(task: str, root: Path = ROOT) -> dict[str, str]:
-    """The part of a check that lists broken regularities, with only as many pairs as it needs."""
+    """Only the part of a check that lists broken regularities, with as few pairs as possible."""
     package = load_package(task, root)
     wanted = SAMPLE if package.cap is None else min(SAMPLE, package.cap)
     block, _ = collect(ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
@@ -156,7 +156,7 @@ def regularities_of(task: str, root: Path = ROOT) -> dict[str, str]:
 
 
 def _check_official(report: Report) -> dict[str, Pair]:
-    """Criterion 1. Returns the official pairs, those declared wrong with the output that the rule gives."""
+    """Check criterion 1. Return the official pairs; those declared wrong get the rule's output."""
     package = report.package
     official = official_pairs(package.id)
     for name in package.wrong.keys() - official.keys():
@@ -183,7 +183,7 @@ def _check_official(report: Report) -> dict[str, Pair]:
 
 
 def _check_source(report: Report) -> None:
-    """Criterion 4, and the independence of generate and verify."""
+    """Check criterion 4, and that generate and verify are independent."""
     package = report.package
     tree = ast.parse(package.path.read_bytes())
     failures, notes = independence(tree)
@@ -194,7 +194,7 @@ def _check_source(report: Report) -> None:
 
 
 def _check_pairs(report: Report, pairs: int, root: Path) -> PairBlock:
-    """Criterion 2: enough pairs, fast enough, and not one that verify refutes."""
+    """Check criterion 2: enough pairs, fast enough, and none that verify rejects."""
     package = report.package
     provider = ReArc2(root)
     first: dict[str, int] = {}  # rejection -> the first attempt with it
@@ -247,7 +247,7 @@ def _judge_pairs(report: Report, record: TaskRecord, wanted: int, first: dict[st
 
 
 def _example(package: Package, index: int | None) -> str:
-    """Repeat attempt `index` to show what went wrong; None stands for rejections by the builder itself."""
+    """Repeat attempt `index` to show what went wrong; None if the builder itself rejected it."""
     if index is None:
         return "sides must be 1..30, cells whole numbers 0..9, and an attempt must end"
     try:
@@ -273,11 +273,11 @@ def _difference(grids: dict[str, npt.NDArray[Any]]) -> str:
 
 
 def _check_again(report: Report, block: PairBlock, root: Path) -> None:
-    """Criteria 2 and 3: in a fresh process, verify every pair again and make it again, alone and in reverse order."""
+    """Check criteria 2 and 3: in a fresh process, verify every pair and make it again, alone and in reverse order."""
     with tempfile.TemporaryDirectory() as folder:
         write_block(Path(folder), report.package.id, block)
         arguments = [str(root), report.package.id, folder, block.content()]
-        # A different hash seed than in this process: the order of sets of strings must not matter.
+        # A different hash seed than in this process, because the order of sets of strings must not matter.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed}
         command = [sys.executable, "-m", "charm.synthesis.recheck", *arguments]
@@ -302,7 +302,7 @@ def _check_rivals(report: Report, generated: list[Pair]) -> None:
 
 
 def _reproduces(rival: GridRule, pair: Pair) -> bool:
-    """A rival that fails on an input does not explain it."""
+    """Whether a rival gives the output; one that fails on the input does not."""
     try:
         return same(apply_rule(rival, pair.input), pair.output)
     except Exception:

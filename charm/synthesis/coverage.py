@@ -1,4 +1,4 @@
-"""Does the generated distribution cover the official pairs, and is the rule more than a simple one?
+"""Check that generated pairs cover the official ones, and that no simple rule explains them.
 
 Both checks compare two sets of pairs, so they work for any provider.
 """
@@ -15,9 +15,9 @@ import numpy.typing as npt
 from charm.tasks.task import Grid, Pair
 from rearc2.helpers import most_common, objects, symmetries
 
-# Measures for which more is harder.
+# Measures for which larger is harder.
 HARD = ("in cells", "in colours", "in objects", "out objects", "changed cells")
-HARD_SHARE = 0.1  # of the generated pairs must reach the official median
+HARD_SHARE = 0.1  # share of the generated pairs that must reach the official median
 
 ROLES: dict[str, Callable[[Grid, Grid], set[int]]] = {
     "background in": lambda a, b: _ground(a),
@@ -111,10 +111,10 @@ def _compare(result: Coverage, measure: str, ours: Mapping[str, dict[str, int]],
     far = [name for name, value in values.items() if not generated.low <= value <= generated.high]
     if far:
         result.findings[measure] = (
-            f"{measure}: {values[far[0]]} in {far[0]} lies outside the generated {generated.low}..{generated.high}"
+            f"{measure}: {values[far[0]]} in {far[0]} is outside the generated {generated.low}..{generated.high}"
         )
     elif measure in HARD:
-        # The upper median: of 1, 1, 3 and 3 objects it is 3, of which a generator that mostly draws 1 makes too few.
+        # The upper median: for 1, 1, 3 and 3 objects it is 3, which a generator that mostly draws 1 rarely reaches.
         median = sorted(values.values())[len(values) // 2]
         share = sum(value >= median for value in made) / len(made)
         if share < HARD_SHARE:
@@ -134,9 +134,9 @@ def _spread(values: list[int]) -> Spread:
 
 
 def simple_rules(official: Sequence[Pair], generated: Sequence[Pair]) -> dict[str, str]:
-    """Wrong but simple rules that explain the generated pairs; finding's name -> sentence.
+    """Wrong but simple rules that explain the generated pairs: a sentence for each finding, by name.
 
-    A simple rule that explains all official pairs is not wrong: it is the rule.
+    A simple rule that explains all official pairs is not wrong; it is the rule.
     """
     findings = {}
     for name, limit in {**dict.fromkeys(SYMMETRIES, 0.0), **dict.fromkeys(GUESSES, GUESSED)}.items():
@@ -164,13 +164,13 @@ def _is_image(before: Grid, after: Grid, number: int) -> bool:
 
 
 def _constant(pairs: list[tuple[Grid, Grid]]) -> float:
-    """The share of the commonest output."""
+    """The share of the most common output."""
     counts = Counter((after.shape, after.tobytes()) for _, after in pairs)
     return counts.most_common(1)[0][1] / len(pairs)
 
 
 def _frequent_color(pairs: list[tuple[Grid, Grid]]) -> float:
-    """One colour everywhere: the input's commonest, with or without the background."""
+    """One colour everywhere: the input's most common colour, with or without the background."""
 
     def explained(before: Grid, after: Grid) -> bool:
         color = after.flat[0]
@@ -181,7 +181,7 @@ def _frequent_color(pairs: list[tuple[Grid, Grid]]) -> float:
 
 
 def _recolouring(pairs: list[tuple[Grid, Grid]]) -> float:
-    """One fixed change of colours, cell by cell: each colour becomes what it mostly becomes."""
+    """A fixed recolouring, cell by cell: each colour becomes its most common output colour."""
     counts: npt.NDArray[np.int64] = np.zeros((10, 10), np.int64)
     same = [(before, after) for before, after in pairs if before.shape == after.shape]
     for before, after in same:
@@ -202,7 +202,7 @@ def _palette(grid: Grid) -> set[int]:
 
 
 def _ground(grid: Grid) -> set[int]:
-    """The background, if there is one to speak of."""
+    """The background colour, if the grid has a clear one."""
     color = most_common(grid)
     return {color} if grid.size >= 9 and (grid == color).mean() >= 0.3 else set()
 

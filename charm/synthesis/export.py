@@ -1,4 +1,4 @@
-"""Writes generated Re-ARC2 pairs in formats that other projects read.
+"""Write generated Re-ARC2 pairs in formats that other projects read.
 
 - Re-ARC's own folder: `tasks/<id>.json`, each a list of {"input": rows, "output": rows}.
 - A Hugging Face data set folder: `README.md` (the card) and `data/train-*.parquet`, one row for each pair.
@@ -27,7 +27,7 @@ TASKS_PER_FILE = 100  # of parquet; about 100,000 pairs
 
 
 def export_pairs(source: Path, target: Path, form: str) -> Manifest:
-    """Write the folder of pairs `source` to a new folder, which is created whole or not at all."""
+    """Export the folder of pairs `source` to a new folder, which is created completely or not at all."""
     if form not in FORMATS:
         raise CharmError(f"format must be one of {', '.join(FORMATS)}; got {form}")
     if target.exists() and any(target.iterdir()):

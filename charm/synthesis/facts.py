@@ -1,6 +1,6 @@
-"""Facts on a task's official pairs that do not need its rule: the grids as text, and what they have in common.
+"""Facts about a task's official pairs that do not depend on its rule: the grids as text, and what they share.
 
-Coordinates are (row, column) from the upper left; "." is colour 0.
+Coordinates are (row, column) from the top left; "." is colour 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from charm.tasks.task import Grid, Pair
 from rearc2.helpers import Thing, most_common, objects, splits, symmetries
 
 LINE_WIDTH = 110
-MAX_THINGS = 12  # of a grid, described one by one
+MAX_THINGS = 12  # maximum number of objects described one by one
 
 # Numbers of rearc2.helpers.symmetries whose image equals the grid.
 SELF_SYMMETRIES = {
@@ -107,7 +107,7 @@ def _symmetry(grid: npt.NDArray[np.generic]) -> str:
 
 
 def _periods(grid: Grid) -> str:
-    """The shortest shift of the rows, and of the columns, that keeps the grid, if it fits in twice."""
+    """The periods of the rows and of the columns, if the grid contains at least two."""
 
     def period(rows: Grid) -> str:
         fitting = (p for p in range(1, len(rows) // 2 + 1) if np.array_equal(rows[p:], rows[:-p]))

@@ -1,4 +1,4 @@
-"""Preview sheets: a task's official pairs above, generated ones below."""
+"""Preview sheets: a task's official pairs, and generated pairs below them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WIDTH = 1500  # pixels; pairs wrap here
 def generated_pairs(
     task: str, count: int, first: int = 0, seed: int = 0, root: Path = ROOT
 ) -> dict[str, Pair]:
-    """The first pairs from attempt `first` on, by name; failed attempts are skipped."""
+    """The first pairs, starting with attempt `first`, by name. Failed attempts are skipped."""
     provider = ReArc2(root, seed)
     found: dict[str, Pair] = {}
     for index in range(first, first + 20 * count):
@@ -58,14 +58,14 @@ def sheet(task: str, generated: Mapping[str, Pair], rule: str) -> Panel:
 
 
 def facts_sheet(task: str) -> Panel:
-    """The official pairs alone."""
+    """A sheet of the official pairs only."""
     panel = sheet(task, {}, "official pairs")
     panel.labels = [label for label in panel.labels if not label.text.startswith("generated")]
     return panel
 
 
 def _flow(panel: Panel, pairs: Mapping[str, Pair], y: int, cell: int) -> int:
-    """Add pairs row by row from y on; returns where the last row ends."""
+    """Add pairs row by row, starting at y; return the end of the last row."""
     x, bottom = MARGIN, y
     for name, pair in pairs.items():
         height, width = pair.input.shape

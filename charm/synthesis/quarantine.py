@@ -1,7 +1,7 @@
 """The checks that also apply to Re-ARC, and the list of its tasks that fail them.
 
 Re-ARC's pairs come from the folder that `charm data rearc` builds, so only the verification is repeated. A pair that
-its verifier refutes never reaches the folder; the report is on generators that make such pairs.
+its verifier rejects never reaches the folder; the report is about generators that make such pairs.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ FAULTS = (MISMATCH, VERIFIER_FAILED, GENERATOR_FAILED, ILLEGAL, OVERTIME)
 def quarantine(
     folder: Path, package: Path, workers: int = 1, tasks: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """Task -> reasons for failing, for all tasks in the folder of pairs (or the given ones).
+    """Reasons for failing by task, for all tasks in the folder of pairs (or the given ones).
 
-    `package` is Re-ARC's unpacked sub-package, as `fetch_package` gives it.
+    `package` is Re-ARC's unpacked sub-package, from `fetch_package`.
     """
     manifest = read_manifest(folder)
     rearc = ReArc(package, manifest.plan.seed)
@@ -54,7 +54,7 @@ def _reasons(job: tuple[ReArc, Path, Task, TaskRecord]) -> list[str]:
 
 
 def _official(rearc: ReArc, task: Task) -> Iterator[str]:
-    """Criterion 1."""
+    """Check criterion 1."""
     parts = (("train", task.train), ("test", task.test))
     for name, pair in ((f"{part} {k}", pair) for part, pairs in parts for k, pair in enumerate(pairs)):
         problem = _problem(rearc, task.id, pair)
@@ -63,7 +63,7 @@ def _official(rearc: ReArc, task: Task) -> Iterator[str]:
 
 
 def _pairs(record: TaskRecord, rearc: ReArc, task: str, generated: list[Pair]) -> Iterator[str]:
-    """Criterion 2, repeating in this process the verifications of the build."""
+    """Check criterion 2, repeating the verifications of the build in this process."""
     if record.shortfall:
         yield f"2. {record.shortfall}"
     for fault in FAULTS:

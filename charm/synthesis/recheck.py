@@ -1,4 +1,4 @@
-"""A check's fresh process: verifies stored Re-ARC2 pairs and makes each again, alone and in reverse order.
+"""The fresh process of a check: verify stored Re-ARC2 pairs and make each again, alone and in reverse order.
 
 python -m charm.synthesis.recheck ROOT TASK FOLDER SHA256 prints the problems as JSON.
 """
@@ -28,7 +28,7 @@ def problems(package: Package, block: PairBlock) -> list[str]:
             )
             continue
         if not (same(again[0], before) and same(again[1], after)):
-            found.append(f"pair {number} (attempt {index}) comes out differently when it is made alone")
+            found.append(f"pair {number} (attempt {index}) is different when it is made alone")
     return found
 
 

@@ -1,11 +1,11 @@
-"""Regularities of layout: what holds in every official pair of a task but not in the generated ones.
+"""Find regularities of layout that hold in every official pair of a task but not in the generated ones.
 
-A reader takes a layout that never varies (blocks centred on each other, equal gaps, one object of each colour) to be
-part of the rule. A generator that breaks it either widens the task on purpose or overlooks a second reading. A program
+A reader may think that a constant layout (blocks centred on each other, equal gaps, one object of each colour) is part
+of the rule. A generator that breaks it either widens the task on purpose or misses a second interpretation. A program
 cannot decide which, but it can list the questions.
 
 A regularity is counted in cases: one for each grid, object or pair of objects. It is listed if it holds in all official
-cases, and if as many generated cases would hardly ever do the same.
+cases, and if the same number of generated cases would very rarely do so.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import numpy.typing as npt
 from charm.tasks.task import Grid, Pair
 from rearc2.helpers import Thing, most_common, objects, symmetries
 
-SURPRISE = 0.01  # highest probability of the official cases if they were drawn like the generated ones
+SURPRISE = 0.01  # maximum probability of the official cases if they were drawn like the generated ones
 SAMPLE = 200  # generated pairs to compare with
-MAX_OBJECTS = 25  # a grid with more is a texture
+MAX_OBJECTS = 25  # a grid with more objects counts as a texture
 
 Case = tuple[str, bool]  # the name of a regularity, and whether it holds
 
@@ -51,7 +51,7 @@ def broken_regularities(official: Sequence[Pair], generated: Sequence[Pair]) -> 
 
 
 def _count(pairs: Sequence[Pair], constants: dict[str, int]) -> dict[str, tuple[int, int]]:
-    """Name -> number of cases in which the regularity holds, and number of all cases."""
+    """For each regularity, the number of cases in which it holds and the number of all cases."""
     holding: Counter[str] = Counter()
     cases: Counter[str] = Counter()
     for pair in pairs:
@@ -167,7 +167,7 @@ def _gap_cases(things: list[Thing]) -> Iterator[Case]:
 
 
 def _choice_cases(pair: Pair) -> Iterator[Case]:
-    """What singles out the object that is the answer, or the objects that change."""
+    """Properties that distinguish the object that is the answer, or the objects that change."""
     before, after = pair.grids()
     if before.shape == after.shape:
         things, subject = _objects(before), "objects that change"
@@ -229,7 +229,7 @@ def _key(mask: npt.NDArray[np.bool_]) -> bytes:
 
 
 def _gaps(one: Thing, other: Thing) -> tuple[int, int]:
-    """Free rows and free columns between two boxes; negative where they overlap."""
+    """Free rows and free columns between two boxes; negative if they overlap."""
     rows = max(one.top, other.top) - min(one.bottom, other.bottom) - 1
     return rows, max(one.left, other.left) - min(one.right, other.right) - 1
 
@@ -251,5 +251,5 @@ def _touch(one: Thing, other: Thing) -> bool:
 
 
 def _objects(grid: Grid) -> list[Thing]:
-    """Objects of one colour other than the commonest, 8-connected."""
+    """8-connected objects of one colour, except the most common colour."""
     return objects(grid.astype(np.int64), most_common(grid))

@@ -1,4 +1,4 @@
-"""Checks a Re-ARC2 package's source without running it: independence, forbidden names, copied grids."""
+"""Check a Re-ARC2 package's source without running it: independence, forbidden names, copied grids."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CHANGING = {
 }
 CACHES = {"cache", "lru_cache", "cached_property"}
 
-SMALL_PART = 9  # cells; a part of a grid smaller than a 3x3 sign is not worth a complaint
+SMALL_PART = 9  # cells; smaller parts than 3x3 are ignored
 LARGE_SHARE = 0.25  # of a grid
 MANY_NUMBERS = 150  # in all literals together
 LONG_TEXT = 60
@@ -60,7 +60,7 @@ LARGE_NUMBER = 10_000
 
 
 def independence(tree: ast.Module) -> tuple[list[str], list[str]]:
-    """(failures, notes): neither function may reach the other; module functions that both use are noted."""
+    """Return failures and notes: neither function may call the other; functions that both use are noted."""
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     reach = {name: _reach(name, functions) for name in functions}
     failures = []
@@ -75,7 +75,7 @@ def independence(tree: ast.Module) -> tuple[list[str], list[str]]:
 
 
 def forbidden(tree: ast.Module) -> list[str]:
-    """What a package must not use: other modules, files, global state, its own random numbers."""
+    """Uses of what is forbidden in a package: other modules, files, global state, its own random numbers."""
     state = {name for node in tree.body for name in _assigned(node)}
     found = []
     for node in ast.walk(tree):
@@ -119,7 +119,7 @@ def _reach(start: str, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
 
 
 def _forbidden(node: ast.AST, state: set[str]) -> str | None:
-    """What is wrong with this node alone; `state` are the module's variables."""
+    """Problems of this node alone; `state` are the module's variables."""
     match node:
         case ast.Import(names=names):
             modules = [alias.name for alias in names]
@@ -176,7 +176,7 @@ def _literals(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _cells(node: ast.expr) -> int:
-    """How many cells the literal could encode, without the literals inside it."""
+    """The number of cells that the literal could encode, without the literals inside it."""
     match node:
         case ast.Constant(value=str(text)):
             return len(text) if _is_row(text) else 0
@@ -186,7 +186,7 @@ def _cells(node: ast.expr) -> int:
 
 
 def _table(node: ast.expr) -> npt.NDArray[np.int64] | None:
-    """The literal as a table of colours if it is one: rows of numbers, or of text with a digit or dot per cell."""
+    """The literal as a table of colours, or None: rows of numbers, or of text with a digit or dot per cell."""
     rows: list[list[int]]
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         words = node.value.split()

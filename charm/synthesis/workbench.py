@@ -1,4 +1,4 @@
-"""The Re-ARC2 workbench: finds task packages, draws pairs from them and builds the data set.
+"""The Re-ARC2 workbench: find task packages, draw pairs from them and build the data set.
 
 A package is one file `tasks/<id>.py` under the root (see docs/rearc2.md); the pair of attempt `index` depends on
 (seed, task, index) alone.
@@ -41,7 +41,7 @@ GridRule = Callable[[Cells], Cells]
 
 @dataclass(frozen=True)
 class Package:
-    """A task package, loaded. The optional declarations are empty where the file has none."""
+    """A loaded task package. Optional declarations are empty if the file does not have them."""
 
     id: str
     path: Path
@@ -51,8 +51,8 @@ class Package:
     verify: GridRule
     rivals: dict[
         str, GridRule
-    ]  # functions `rival...`: other readings, which must agree on every generated input
-    cap: int | None  # CAP: how many pairs exist at all, not counting official ones
+    ]  # functions `rival...`: other interpretations, which must agree on every generated input
+    cap: int | None  # CAP: number of pairs that exist at all, not counting official ones
     wrong: dict[str, str]  # WRONG: official pairs that break the rule ("train 2") -> why
     exceptions: dict[str, str]  # EXCEPTIONS: name of a failed finding -> why it is acceptable
 
@@ -125,7 +125,7 @@ def official_task(task: str) -> Task:
 
 
 def official_pairs(task: str) -> dict[str, Pair]:
-    """The official pairs under the names that packages and pictures use: "train 0", ..., "test 0", ..."""
+    """The official pairs by name: "train 0", ..., "test 0", ..."""
     found = official_task(task)
     parts = (("train", found.train), ("test", found.test))
     return {f"{part} {number}": pair for part, pairs in parts for number, pair in enumerate(pairs)}
@@ -137,7 +137,7 @@ def _official_inputs(task: str) -> frozenset[bytes]:
 
 
 def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
-    """What the package generates at one attempt, independent of earlier draws; raises Retry if nothing fitted."""
+    """The pair that the package generates at one attempt, independent of earlier draws; Retry if nothing fits."""
     key = f"rearc2/{seed}/{package.id}/{index}".encode()
     rng = Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
     before, after = retrying(lambda: package.generate(rng))
@@ -145,7 +145,7 @@ def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
 
 
 def apply_rule(rule: GridRule, grid: npt.NDArray[Any]) -> Cells:
-    """The rule's output for a read-only input, with signed cells so that differences do not wrap around."""
+    """The rule's output for a read-only input. Cells are signed, so that differences do not wrap around."""
     cells = np.array(grid, np.int64)
     cells.setflags(write=False)
     return _grid(rule(cells), "the result")
@@ -158,7 +158,7 @@ def same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
 
 @dataclass(frozen=True)
 class ReArc2:
-    """The provider for the shared builder. Small to pickle: each process loads the packages it needs."""
+    """The provider for the shared builder. It pickles small; each process loads the packages that it needs."""
 
     root: Path = ROOT
     seed: int = 0
@@ -183,9 +183,9 @@ class ReArc2:
 
 @dataclass(frozen=True)
 class CorrectedReArc2(ReArc2):
-    """What a set is built with: official pairs that break the rule come first, corrected.
+    """The provider for building a set: corrections of official pairs that break the rule come first.
 
-    The corrections are part of Re-ARC2 alone; the official tasks stay unchanged.
+    The corrections are part of Re-ARC2 only; the official tasks are not changed.
     """
 
     def make(self, task: str, index: int) -> Sample | Rejected:
@@ -196,7 +196,7 @@ class CorrectedReArc2(ReArc2):
 
 
 def corrected_pairs(task: str, root: Path = ROOT) -> list[tuple[Cells, Cells]]:
-    """The official pairs that a package declares wrong, with the output that its rule gives."""
+    """The official pairs that a package declares wrong, with the rule's output."""
     package = load_package(task, root)
     official = official_pairs(task) if package.wrong else {}
     inputs = [np.array(official[name].input, np.int64) for name in package.wrong]
@@ -218,7 +218,7 @@ def package_version(task: str, root: Path = ROOT) -> str:
 
 
 def built_version(task: str, root: Path = ROOT) -> str:
-    """The version of a task's built pairs; sets from before corrected pairs joined them are made again."""
+    """The version of a task's built pairs. Sets built before corrected pairs were included are made again."""
     version = package_version(task, root)
     return f"{version}+corrected" if version and load_package(task, root).wrong else version
 
@@ -249,7 +249,7 @@ def build_rearc2(
                 raise CharmError(
                     f"{folder}: contains other pairs ({held.plan.version}); use --replace to overwrite them"
                 )
-            # The manifest is removed first: without it the files of pairs do not count.
+            # Remove the manifest first; without it the files of pairs are ignored.
             (folder / MANIFEST).unlink()
             for task in held.tasks:
                 (folder / f"{task}.npz").unlink(missing_ok=True)

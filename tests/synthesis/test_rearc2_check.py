@@ -134,7 +134,7 @@ def test_2_a_slow_package_is_stopped(root: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_3_pairs_must_not_depend_on_earlier_ones_or_on_the_hash_seed(root: Path) -> None:
     source = spoiled("range(1, 10)", "[ord(c) - 96 for c in {*'abcdefghi'}]")
-    only(checked(root, source), 3, "comes out differently when it is made alone")
+    only(checked(root, source), 3, "is different when it is made alone")
 
 
 def test_4_the_two_functions_are_independent(root: Path) -> None:
@@ -274,7 +274,7 @@ def test_sizes_and_objects_outside_the_range_are_found() -> None:
     generated = [pair([[0, 1, 0], [0, 0, 0]], [[1]]), pair([[0, 0, 2], [0, 0, 0], [0, 0, 0]], [[2]])]
     found = coverage(official, generated)
     assert set(found.findings) == {"in objects"}
-    assert found.findings["in objects"] == "in objects: 2 in train 0 lies outside the generated 1..1"
+    assert found.findings["in objects"] == "in objects: 2 in train 0 is outside the generated 1..1"
 
 
 def test_the_trivial_corner_is_found() -> None:
