@@ -233,6 +233,7 @@ def lay_out(folder: Path) -> None:
     for name in ("benchmarks", "examples", "Makefile", "pyproject.toml", "rearc2"):
         (folder / name).symlink_to(ROOT / name)
     (folder / "docs").mkdir()  # `charm rearc2 quarantine` writes into it
+    (folder / "docs" / "gallery").symlink_to(ROOT / "docs" / "gallery")
     write_toy_tasks(folder / "folder", 2)
     for name, number in (("a.json", 0), ("b.json", 1)):
         (folder / name).write_text((folder / "folder" / f"toy{number}.json").read_text())
