@@ -41,6 +41,7 @@ from charm.files import write_atomically
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.metrics import read_metrics
+from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import answers_of
 from charm.tasks.instances import Instances
 from charm.tasks.keys import INDEX_FILE
@@ -48,7 +49,6 @@ from charm.tasks.questions import Question
 from charm.tasks.sequences import LONGEST
 from charm.tasks.sources import load_source
 from charm.tasks.task import Grid, Task
-from charm.training.config import TrainConfig
 
 WARM_UP = 0.1  # of the updates
 PILOT = 20.0  # seconds in which the speed of updates is measured; the first half does not count

@@ -51,13 +51,13 @@ from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.paper.sizes import base_small, base_smoke, stream_small, stream_smoke
-from charm.paper.verdicts import Difference, paired, spread_text
+from charm.paper.verdicts import Difference, paired
 from charm.processes import process_pool
 from charm.runs.checkpoint import steps_of
-from charm.tables import Table
+from charm.runs.settings import TrainConfig
+from charm.tables import Table, spread_text
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
-from charm.training.config import TrainConfig
 
 LONGEST = 10  # side of the largest visible grid
 
@@ -313,7 +313,7 @@ def trials_table(part: str, results: Sequence[dict[str, Any]]) -> Table:
                 short_count(float(np.mean([run["updated_parameters"] for run in runs]))),
                 short_count(float(np.mean([run["bytes_per_task"] for run in runs]))),
                 f"{np.mean([run['seconds_per_task'] for run in runs]):.2f}",
-                *(spread_text(one, 1) for one in values),
+                *(spread_text(one, ".1f") for one in values),
                 str(len(runs)),
             ]
         )

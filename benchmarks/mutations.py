@@ -265,8 +265,8 @@ MUTATIONS = (
     ),
     Mutation(
         "views of generated pairs ignore the seed",
-        "draw_views(generated, config.synthetic_view_count, config.seed + 1)",
-        "draw_views(generated, config.synthetic_view_count, 1)",
+        "draw_views(Task(task_id, some, ()), config.synthetic_view_count, config.seed + 1)",
+        "draw_views(Task(task_id, some, ()), config.synthetic_view_count, 1)",
         ("tasks/test_dataset.py",),
     ),
     Mutation(

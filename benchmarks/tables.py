@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -16,7 +18,6 @@ import torch.distributed.nn  # before a group lives, see charm.devices.place
 import torch.multiprocessing as mp
 
 from charm.memory import RowSignSGD, RowTable
-from charm.memory.costs import TableCost
 from charm.memory.sharding import shard_rows
 
 WORLDS = (1, 8, 64, 1024)
@@ -24,6 +25,50 @@ ROWS = (10**6, 10**7, 10**8, 10**9)
 COLUMNS = 32
 SLOTS_EACH = 96  # examples of a process: the paper's batch of 768 on eight
 BANDWIDTH, LATENCY = 50e9, 5e-6  # assumed: a 400 Gb/s link for each device, a message
+FLOAT, ID = 4, 8  # bytes
+
+
+class Traffic(NamedTuple):
+    """Traffic of one process in one update."""
+
+    bytes: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class TableCost:
+    """A table of `rows` x `columns` float32, of which an update reads `batch` rows over all processes."""
+
+    rows: int
+    columns: int
+    batch: int
+    world: int
+    sharded: bool = True
+
+    @property
+    def held(self) -> int:
+        """Bytes of the table on each device. RowSignSGD needs nothing more, RowAdamW two more such tables."""
+        divided = self.sharded and self.world > 1
+        rows = -(-self.rows // self.world) + 1 if divided else self.rows  # our part, and a spare row
+        return FLOAT * self.columns * rows
+
+    @property
+    def sent(self) -> Traffic:
+        """Sharded: ids to all, vectors back, gradients to all. Replicated: ids and gradients to all."""
+        others = self.world - 1
+        vector = FLOAT * self.columns
+        each = ID + (2 if self.sharded else 1) * vector
+        collectives = 3 if self.sharded else 2
+        return Traffic(others * (self.batch // self.world) * each, others * collectives)
+
+    def seconds(self, bandwidth: float, latency: float) -> float:
+        """Time of the exchange in an update, from bytes per second and seconds per message of one process."""
+        return self.sent.bytes / bandwidth + self.sent.messages * latency
+
+
+def dense_traffic(parameters: int, world: int) -> Traffic:
+    """Cost of summing dense float32 gradients over all processes as a ring."""
+    return Traffic(2 * (world - 1) * -(-FLOAT * parameters // world), 2 * (world - 1))
 
 
 def bytes_text(count: float) -> str:

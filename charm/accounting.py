@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from statistics import mean, stdev
 from typing import NamedTuple
 
 import torch
@@ -23,7 +22,7 @@ from charm.memory import CoSE, TableMemory
 from charm.model import CharmModel, ModelConfig, build_reasoner
 from charm.reasoner.backbone import count_parameters
 from charm.runs.checkpoint import folder_of, steps_of
-from charm.tables import Table
+from charm.tables import Table, spread_text
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import MemoryConfig, build_memory
 
@@ -87,6 +86,22 @@ class Accounting:
     @property
     def total(self) -> int:
         return self.backbone + self.memory
+
+    def lines(self) -> list[tuple[str, int]]:
+        """Every component with its count; totals follow their parts."""
+        return [
+            ("trained weights", self.reasoner),
+            ("initial state (never trained)", self.initial_state),
+            ("backbone", self.backbone),
+            ("factors: puzzles", self.puzzles),
+            ("factors: symmetries and recolourings", self.modifiers),
+            ("composer", self.composer),
+            (f"table of {self.size.rows:,} rows" if self.table else "table", self.table),
+            ("up-projection", self.up_projection),
+            ("gate", self.gate),
+            ("task memory", self.memory),
+            ("everything", self.total),
+        ]
 
     def to_json(self) -> dict[str, int]:
         return {
@@ -173,19 +188,7 @@ def _assembled_size(config: DataConfig) -> Size:
 
 def accounting_table(title: str, caption: str, found: Accounting) -> Table:
     """The components of a model, with totals."""
-    lines = [
-        ("trained weights", found.reasoner),
-        ("initial state (never trained)", found.initial_state),
-        ("backbone", found.backbone),
-        ("factors: puzzles", found.puzzles),
-        ("factors: symmetries and recolourings", found.modifiers),
-        ("composer", found.composer),
-        (f"table of {found.size.rows:,} rows" if found.table else "table", found.table),
-        ("up-projection", found.up_projection),
-        ("gate", found.gate),
-        ("task memory", found.memory),
-        ("everything", found.total),
-    ]
+    lines = found.lines()
     totals = [n for n, (name, _) in enumerate(lines) if name in ("backbone", "task memory", "everything")]
     rows = [(name if n in totals else f"  {name}", f"{count:,}") for n, (name, count) in enumerate(lines)]
     return Table(["component", "parameters"], rows, title, caption, totals)
@@ -228,8 +231,6 @@ def gate_shares(run: Path) -> dict[int, float]:
 def gates_table(run: Path, shares: Mapping[int, float]) -> Table:
     """Checkpoint by checkpoint, and their mean and sample standard deviation."""
     rows = [[f"step {step}", f"{share:.2%}"] for step, share in shares.items()]
-    values = [100 * share for share in shares.values()]
-    spread = f" ± {stdev(values):.2f}" if len(values) > 1 else ""
-    rows.append(["mean", f"{mean(values):.2f}{spread} %"])
+    rows.append(["mean", f"{spread_text([100 * share for share in shares.values()])} %"])
     caption = "Share of the residual rows that the gate lets through, on average over rows and columns."
     return Table(["checkpoint", "open"], rows, f"Gate of {run}", caption, totals=[len(rows) - 1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass, replace
@@ -16,7 +15,7 @@ from charm.adaptation.solve import open_solver
 from charm.devices import choose_device, place
 from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
-from charm.files import unseal
+from charm.files import read_sealed
 from charm.model import CharmModel
 from charm.paths import model_at
 from charm.runs.checkpoint import newest_checkpoint
@@ -51,7 +50,7 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
     folder = newest_checkpoint(run)
     loaded = CharmModel.from_pretrained(folder, choose_device(device))
     if folder != run:
-        loaded.trained_by = unseal(json.loads((run / "config.json").read_text()), run / "config.json")
+        loaded.trained_by = read_sealed(run / "config.json")
     return loaded
 
 

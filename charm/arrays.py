@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.lib import format as npy
 
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error)  # of damaged archives
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -33,12 +34,11 @@ def read_arrays(path: Path, kinds: Mapping[str, tuple[str, int]], most: int) -> 
                     found[name] = _read(file, name, np.dtype(kind), dimensions, entry.file_size)
     except KeyError as error:
         raise ValueError(f"{error.args[0]} is missing") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError) as error:
+    except (EOFError, NotImplementedError, *ZIP_ERRORS) as error:
         raise ValueError(str(error) or type(error).__name__) from None
     except (RuntimeError, MemoryError, SyntaxError, TypeError, OverflowError) as error:
-        raise ValueError(
-            f"not an array file ({type(error).__name__})"
-        ) from None  # encrypted, or a mad header
+        # Encrypted, or a mad header.
+        raise ValueError(f"not an array file ({type(error).__name__})") from None
     return found
 
 

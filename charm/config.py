@@ -102,6 +102,13 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     return value
 
 
+def at_least(least: float, config: object, *names: str, where: str = "") -> None:
+    """Refuse a configuration with one of these fields below `least`."""
+    for name in names:
+        if getattr(config, name) < least:
+            raise CharmError(f"{where}{name} must be >= {least}, got {getattr(config, name)}")
+
+
 def is_number(value: object) -> bool:
     """Whether a JSON value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -44,6 +44,11 @@ class Place:
         dist.all_reduce(raised, dist.ReduceOp.MAX)
         return bool(raised.item())
 
+    @property
+    def sum_dtype(self) -> torch.dtype:
+        """For long sums: float64 where the device has it."""
+        return torch.float32 if self.device.type == "mps" else torch.float64
+
     def barrier(self) -> None:
         if self.world > 1:
             dist.barrier()

@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import socket
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,7 +25,8 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
 
     After a kill at any moment, readers see the old file or the new one, never a part. Folders are created as needed.
     """
-    temporary = path.with_name(f"{path.name}.{_maker()}.tmp")
+    # Others can see from the name whether its maker is still running.
+    temporary = path.with_name(f"{path.name}.{socket.gethostname()}-{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
@@ -47,11 +50,6 @@ def sweep(folder: Path, pattern: str = "**/*") -> None:
         if _is_orphan(path.name):
             with suppress(OSError):
                 path.unlink()
-
-
-def _maker() -> str:
-    """An id of this process for names of temporary files, from which others can see whether it is still running."""
-    return f"{socket.gethostname()}-{os.getpid()}"
 
 
 def _is_orphan(name: str) -> bool:
@@ -118,6 +116,21 @@ def _digest(record: Mapping[str, Any]) -> str:
     # Convert to JSON and back, so that written and read values have the same types.
     plain = json.loads(json.dumps(record))
     return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A temporary folder that becomes `target` if the block succeeds; an empty folder may be there already."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(dir=target.parent))
+    try:
+        yield scratch
+        scratch.chmod(0o755)  # temporary folders are readable only by their owner
+        if target.exists():
+            target.rmdir()
+        scratch.rename(target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 @contextmanager

@@ -30,9 +30,7 @@ def download(name: str, revision: str | None = None) -> Path:
         return Path(
             library.snapshot_download(name, revision=revision, allow_patterns=list(FILES), endpoint=endpoint)
         )
-    except (OSError, ValueError) as error:  # the library's own errors are of these kinds, or caused by them
-        raise CharmError(f"{name}: no such folder, nor a model on the hub ({_first_line(error)})") from error
-    except library.errors.HfHubHTTPError as error:
+    except (OSError, ValueError, library.errors.HfHubHTTPError) as error:  # its others are caused by these
         raise CharmError(f"{name}: no such folder, nor a model on the hub ({_first_line(error)})") from error
 
 
@@ -45,9 +43,7 @@ def upload(folder: Path, name: str, private: bool = False, message: str = "Uploa
         api = library.HfApi(endpoint=os.environ.get("HF_ENDPOINT"))
         address = str(api.create_repo(name, private=private, exist_ok=True))
         api.upload_folder(repo_id=name, folder_path=folder, commit_message=message)
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{name}: the model could not be uploaded ({_first_line(error)})") from error
-    except library.errors.HfHubHTTPError as error:
+    except (OSError, ValueError, library.errors.HfHubHTTPError) as error:
         raise CharmError(f"{name}: the model could not be uploaded ({_first_line(error)})") from error
     return address
 

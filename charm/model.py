@@ -150,10 +150,7 @@ class CharmModel(nn.Module):
             yield
 
     def save(
-        self,
-        folder: Path,
-        whole: Mapping[str, Tensor] | None = None,
-        dtype: torch.dtype = torch.float32,
+        self, folder: Path, whole: Mapping[str, Tensor] | None = None, dtype: torch.dtype = torch.float32
     ) -> None:
         """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
 

@@ -53,6 +53,7 @@ class _Process(SpawnProcess):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         if _CAN_BLOCK:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        threading.Thread(target=_end_with_parent, daemon=True).start()
         super().run()
 
 
@@ -88,7 +89,6 @@ def stop(*processes: BaseProcess) -> None:
 
 def _run(job: bytes, connection: Connection) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that temporary folders are removed
-    threading.Thread(target=_end_with_parent, daemon=True).start()
     # Only now: this may import torch, and a signal must not meet us unprepared.
     target, args = pickle.loads(job)
     target(connection, *args)
@@ -114,10 +114,10 @@ class _Pool(ProcessPoolExecutor):
 
 
 @contextmanager
-def process_pool(workers: int, prepare: Callable[[], None] | None = None) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes, each of which calls `prepare` first; an exception in the block ends them at once."""
+def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of processes; an exception in the block ends them at once."""
     others = set(multiprocessing.active_children())
-    with _Pool(workers, SPAWN, prepare) as pool:
+    with _Pool(workers, SPAWN) as pool:
         try:
             yield pool
         except BaseException:

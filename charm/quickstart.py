@@ -19,8 +19,8 @@ from charm.files import locked
 from charm.report.film import refinement_film
 from charm.report.page import write_report
 from charm.runs.checkpoint import steps_of
+from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
-from charm.training.config import TrainConfig, read_config
 
 FILMS = 6  # tasks whose refinement steps the page shows
 

@@ -5,8 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from html import escape
+from statistics import mean, stdev
 
 UNKNOWN = "\N{EN DASH}"  # in place of an unknown number
+
+
+def spread_text(values: Sequence[float], form: str = ".2f") -> str:
+    """Mean ± sample standard deviation, as "25.0 ± 4.4"; the mean alone of one value, "-" of none."""
+    if not values:
+        return "-"
+    spread = f" ± {stdev(values):{form}}" if len(values) > 1 else ""
+    return f"{mean(values):{form}}{spread}"
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import torch
 
 import charm
 from charm.files import unseal
+from charm.runs.settings import read_config
 from charm.tasks.keys import MemoryConfig
-from charm.training.config import read_config
 from tests.adaptation.conftest import toy_run
 
 TASK = {

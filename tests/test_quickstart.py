@@ -10,7 +10,7 @@ from charm.errors import CharmError
 from charm.files import locked
 from charm.quickstart import run_quickstart
 from charm.runs.checkpoint import steps_of
-from charm.training.config import TrainConfig, read_config
+from charm.runs.settings import TrainConfig, read_config
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

@@ -16,9 +16,9 @@ from charm.model import CharmModel
 from charm.paper.records import read_record
 from charm.paths import RELEASED, released_model
 from charm.runs.checkpoint import folder_of, steps_of
+from charm.runs.settings import read_config
 from charm.tasks.dataset import load_tasks
 from charm.tasks.sources import load_source
-from charm.training.config import read_config
 
 SPEEDRUN = RELEASED / "speedrun"
 SOLVED = ("3c9b0459", "25ff71a9", "68b16354", "a416b8f3", "c8f0f002", "d037b0a7")  # with 256 views

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from charm.reasoner.config import ReasonerConfig
+from charm.runs.settings import OptimizerConfig, TrainConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sampling import Draw, Stream
-from charm.training.config import OptimizerConfig, TrainConfig
 
 
 def write_toy_tasks(folder: Path, count: int = 3, seed: int = 0) -> Path:

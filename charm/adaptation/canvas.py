@@ -39,12 +39,12 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.settings import solving_config
 from charm.runs.votes import Votes
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.questions import Question
 from charm.tasks.task import Task
-from charm.training.config import solving_config
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 FEW_UPDATES = 100  # are too few: smaller batches then
@@ -52,12 +52,7 @@ SMALLEST_BATCH = 16  # also that of the first updates, which measure the cost of
 
 LARGE_BATCH = 128
 STEPS = 1000  # for each task at most, if not said otherwise
-SCOPES: dict[Mode, Scope] = {
-    "auto": "rows",
-    "memory": "rows",
-    "composition": "composition",
-    "full": "full",
-}
+SCOPES: dict[Mode, Scope] = {"auto": "rows", "memory": "rows", "composition": "composition", "full": "full"}
 
 
 @dataclass

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.optim import AdamW
 
 from charm.adaptation.forms import Form
+from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
@@ -24,10 +25,10 @@ from charm.model import CharmModel
 from charm.progress import say
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
+from charm.runs.settings import Refinement
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.assembly import OptimizerSet, Part
-from charm.training.config import Refinement
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import cosine
 from charm.training.refinement import refine_prepared
@@ -68,9 +69,8 @@ class Recipe:
     """Seed for the order of examples and the exploration of halting."""
 
     def __post_init__(self) -> None:
-        for name, least in (("steps", 0), ("warmup", 0), ("halt_weight", 0), ("batch", 1)):
-            if getattr(self, name) < least:
-                raise CharmError(f"{name} must be >= {least}, got {getattr(self, name)}")
+        at_least(0, self, "steps", "warmup", "halt_weight")
+        at_least(1, self, "batch")
 
 
 def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe:

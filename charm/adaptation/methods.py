@@ -14,9 +14,9 @@ from charm.adaptation.loop import Anchor, Scope, shared_parameters
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.model import CharmModel
+from charm.runs.settings import Refinement, TrainConfig
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.config import Refinement, TrainConfig
 from charm.training.refinement import refine_slots
 from charm.training.slots import fill_slots, pick_slots
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ import numpy as np
 from charm.adaptation.loop import Recipe
 from charm.adaptation.measures import MEASURES, Matrix, Stages, measures
 from charm.drawing import figures
-from charm.drawing.figures import Point, Series
+from charm.drawing.figures import Point, Series, common_points
 from charm.errors import CharmError
 from charm.files import read_sealed, write_atomically, write_sealed
-from charm.tables import Table
+from charm.tables import Table, spread_text
 
 StreamSummary = dict[str, Any]
 
@@ -266,10 +266,7 @@ def rows_of(groups: Sequence[Sequence[StreamSummary]]) -> list[list[str]]:
 
 def spread(runs: Sequence[StreamSummary], name: str) -> str:
     """Mean and sample standard deviation in percent."""
-    values = [100 * run[name] for run in runs if run.get(name) is not None]
-    if not values:
-        return "-"
-    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+    return spread_text([100 * run[name] for run in runs if run.get(name) is not None])
 
 
 def short_count(count: float) -> str:
@@ -369,9 +366,8 @@ def retained(groups: Sequence[Sequence[StreamSummary]]) -> Series:
     series = {}
     for label, runs in zip(labels_of(groups), groups, strict=True):
         curves = [{stage: 100 * value for stage, value in run["retained"]} for run in runs]
-        stages = sorted(set.intersection(*(set(curve) for curve in curves)))
-        if stages:
-            series[label] = [Point(stage, tuple(curve[stage] for curve in curves)) for stage in stages]
+        if points := common_points(curves):
+            series[label] = points
     return series
 
 

@@ -45,7 +45,7 @@ from charm.adaptation.loop import (
 from charm.adaptation.methods import FISHER_BATCHES, METHODS, Base, method_named, reservoir
 from charm.adaptation.results import summarize, write_matrices
 from charm.adaptation.streams import left_out, load_stream
-from charm.config import to_json
+from charm.config import at_least, to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.ballots import ballots_of
@@ -58,6 +58,7 @@ from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
 from charm.runs.metrics import has_evaluation
+from charm.runs.settings import read_config
 from charm.tasks import keyed
 from charm.tasks.dataset import (
     DataConfig,
@@ -69,7 +70,6 @@ from charm.tasks.dataset import (
     load_task_set,
     load_tasks,
 )
-from charm.training.config import read_config
 from charm.training.engine import Exam, Job, LogEntry, train
 
 
@@ -81,11 +81,7 @@ class StreamOptions(EngineConfig):
     """
 
     domain: ClassVar[str] = "stream"
-    free: ClassVar[frozenset[str]] = EngineConfig.free | {
-        "data",
-        "steps",
-        "seed",
-    }  # the last two follow from others
+    free: ClassVar[frozenset[str]] = EngineConfig.free | {"data", "steps", "seed"}  # the latter two follow
     resume_hint: ClassVar[str] = "run the same command again to continue"
 
     stream: str
@@ -120,12 +116,8 @@ class StreamOptions(EngineConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in (
-            *("evaluate_views", "base_views", "base_tasks", "recheck_every"),
-            *("buffer", "rank", "units"),
-        ):
-            if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
+        at_least(1, self, "evaluate_views", "base_views", "base_tasks", "recheck_every")
+        at_least(1, self, "buffer", "rank", "units")
         if self.tasks < 0 or self.views < 0:
             raise CharmError(f"tasks and views must be >= 0 (0 for all), got {self.tasks} and {self.views}")
         if self.recipe.steps < 1:
@@ -146,14 +138,7 @@ class StreamOptions(EngineConfig):
 def task_data(config: DataConfig, views: int) -> DataConfig:
     """For tasks in memory, to be learned from their demonstrations: views are drawn as the base's were."""
     return replace(
-        config,
-        train=(),
-        evaluate=(),
-        auxiliary=(),
-        synthetic=(),
-        tasks=(),
-        views=views,
-        evaluate_repeats=1,
+        config, train=(), evaluate=(), auxiliary=(), synthetic=(), tasks=(), views=views, evaluate_repeats=1
     )
 
 
@@ -211,11 +196,7 @@ class StreamBase:
         self.model = CharmModel.from_pretrained(self.checkpoint, place.device)
         self.model.require_canvas()
         self.stream = load_stream(
-            options.stream,
-            options.recipe.seed,
-            self.model.instances,
-            options.tasks,
-            self.config.data.data,
+            options.stream, options.recipe.seed, self.model.instances, options.tasks, self.config.data.data
         )
 
 

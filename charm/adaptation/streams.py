@@ -16,7 +16,7 @@ import numpy as np
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.keyed import key_of
-from charm.tasks.sources import SOURCE_NAMES, json_files, load_source, with_solutions
+from charm.tasks.sources import SOURCE_NAMES, arc1_ids, json_files, load_source, solutions_of, with_solutions
 from charm.tasks.task import Task, task_from_json, task_to_json
 
 # The paper's streams: tasks of an ARC-AGI-2 split whose id is in neither split of ARC-AGI-1 (233 and 114).
@@ -51,9 +51,7 @@ def load_stream(
     Tasks whose id is `known` to the base are skipped. `limit` keeps only the first tasks; 0 keeps all.
     """
     if name in STREAMS:
-        seen = {
-            task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks
-        }
+        seen = arc1_ids()
         tasks = [task for task in load_source(STREAMS[name]).tasks if task.id not in seen]
         skipped: dict[str, str] = {}
     elif name in SOURCE_NAMES:
@@ -106,14 +104,8 @@ def _files(paths: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
         inside, reasons = json_files(path) if path.is_dir() else ([path], {})
         files += inside
         unreadable |= reasons
-    solutions = {_solutions_of(file) for file in files}
+    solutions = {solutions_of(file) for file in files}
     return [file for file in files if file not in solutions], unreadable
-
-
-def _solutions_of(file: Path) -> Path | None:
-    if not file.name.endswith("_challenges.json"):
-        return None
-    return file.with_name(file.name.removesuffix("_challenges.json") + "_solutions.json")
 
 
 def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:
@@ -124,7 +116,7 @@ def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:
         several = _several(file)
         if len(several) < 2:
             return [], {str(file): str(error)}
-    beside = _solutions_of(file)
+    beside = solutions_of(file)
     solutions = _several(beside) if beside is not None and beside.is_file() else {}
     tasks: list[Task] = []
     skipped = {}

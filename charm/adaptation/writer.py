@@ -29,6 +29,7 @@ from charm.model import CharmModel
 from charm.reasoner.writer import Writer, WriterLayer
 from charm.reasoner.writing import to_ask
 from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.settings import OptimizerConfig, solving_config
 from charm.runs.votes import Votes
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
@@ -38,7 +39,6 @@ from charm.tasks.questions import Question
 from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
-from charm.training.config import OptimizerConfig, solving_config
 from charm.training.engine import compiles
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, Optimizers

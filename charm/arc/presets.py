@@ -12,9 +12,9 @@ from typing import Any
 
 from charm.errors import CharmError
 from charm.reasoner.config import ReasonerConfig, hrm, loopvit, loopvit_small, trm, varc
+from charm.runs.settings import SHORT_RUN, OptimizerConfig, TrainConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
-from charm.training.config import SHORT_RUN, OptimizerConfig, TrainConfig
 
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 ADAMW = OptimizerConfig(dense="adamw", factors="adamw")

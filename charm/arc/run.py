@@ -16,11 +16,11 @@ from charm.evaluation.run import evaluate_run, score_checkpoint, scores_table
 from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
 from charm.model import CharmModel
+from charm.runs.settings import TrainConfig
 from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
 from charm.training import engine
-from charm.training.config import TrainConfig
 from charm.training.engine import Engine
 from charm.training.job import ReasonerJob
 from charm.training.writer_job import WriterJob

@@ -12,7 +12,7 @@ from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
 from charm.errors import CharmError
 from charm.reasoner.config import car as reasoner
-from charm.training.config import SHORT_RUN, OptimizerConfig
+from charm.runs.settings import SHORT_RUN, OptimizerConfig
 
 CAR_MEMORIES = {
     "full-table": CarMemory(key="rule-horizon", design="table", rank=256),
@@ -53,13 +53,7 @@ def car_small(memory: CarMemory) -> CarConfig:
         car_single(memory),
         data=CarData(BenchmarkConfig(families=("life",)), horizons=(1, 2), canvas=16),
         reasoner=replace(
-            reasoner(),
-            recurrences=4,
-            horizon=4,
-            refinement_steps=1,
-            prefix=1,
-            rope="2d",
-            rope_base=100.0,
+            reasoner(), recurrences=4, horizon=4, refinement_steps=1, prefix=1, rope="2d", rope_base=100.0
         ),
         optimizer=replace(SHORT_RUN, cooldown=0.4, ema=0.99),
         steps=1_500,

@@ -137,17 +137,8 @@ def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
 
 
 def answers_table(found: dict[str, dict[str, float]]) -> Table:
-    rows = [
-        [
-            name,
-            f"{one['puzzles']}",
-            f"{one['pass@1']:.1%}",
-            f"{one['pass@2']:.1%}",
-            f"{one['missing']}",
-            f"{one['unreadable']}",
-        ]
-        for name, one in found.items()
-    ]
+    forms = {"puzzles": "", "pass@1": ".1%", "pass@2": ".1%", "missing": "", "unreadable": ""}
+    rows = [[name, *(f"{one[key]:{form}}" for key, form in forms.items())] for name, one in found.items()]
     return Table(
         ["", "puzzles", "pass@1", "pass@2", "missing\nattempts", "unreadable\nattempts"], rows, narrow=True
     )

@@ -35,11 +35,11 @@ from charm.files import write_sealed
 from charm.model import CharmModel
 from charm.runs.archive import is_finished, passes
 from charm.runs.checkpoint import folder_of, run_of, steps_of
+from charm.runs.settings import RunConfig
 from charm.tables import Table
 from charm.tasks.dataset import Dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import Grid
-from charm.training.config import RunConfig
 from charm.training.engine import Engine, train
 from charm.training.job import ReasonerJob
 
@@ -164,9 +164,10 @@ def grouped_scores(
     right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
     """
     number = {question: q for q, question in enumerate(ranking.questions)}
-    cells = {
-        question: _right_cells(ranking, number.get(question), grid) for question, grid in answers.items()
-    }
+    cells = dict.fromkeys(answers, 0.0)
+    for question, truth in answers.items():
+        if question in number and (best := ranking.top(number[question], 1)):
+            cells[question] = 1 - wrong_cells(best[0].grid, truth) / truth.size
     found: dict[str, dict[str, dict[str, float]]] = {}
     for part, trained in (("seen", True), ("unseen", False)):
         here = [one for one in combinations if one.trained == trained]
@@ -186,11 +187,6 @@ def grouped_scores(
                 right = [share for question, share in cells.items() if question.task_id in ids]
                 found[part][name] = {"combinations": scores.puzzles, **passed, "cells": float(np.mean(right))}
     return {part: groups for part, groups in found.items() if groups}
-
-
-def _right_cells(ranking: Ranking, question: int | None, truth: Grid) -> float:
-    best = [] if question is None else ranking.top(question, 1)
-    return 1 - wrong_cells(best[0].grid, truth) / truth.size if best else 0.0
 
 
 def wrong_cells(answer: Grid, truth: Grid) -> int:

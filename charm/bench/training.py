@@ -26,8 +26,8 @@ from charm.errors import CharmError
 from charm.progress import status
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.vit import PATCH, PATCHES
+from charm.runs.settings import RunConfig
 from charm.tables import Table
-from charm.training.config import RunConfig
 from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
 
@@ -101,20 +101,13 @@ def measure_training(
         config.data, auxiliary=(), synthetic=(), views=min(VIEWS, config.data.views), canvas=canvas
     )
     config = replace(config, data=data, batch=batch, accumulate=1)
-    return measure_job(name, canvas, config, partial(arc_job, config, place, _quiet), place, seconds)
-
-
-def _quiet(text: str) -> None:
-    pass
+    return measure_job(
+        name, canvas, config, partial(arc_job, config, place, lambda text: None), place, seconds
+    )
 
 
 def measure_job(
-    name: str,
-    canvas: str,
-    config: RunConfig,
-    make: Callable[[], ReasonerJob],
-    place: Place,
-    seconds: float,
+    name: str, canvas: str, config: RunConfig, make: Callable[[], ReasonerJob], place: Place, seconds: float
 ) -> TrainingSpeed:
     """Times the updates and forward passes of a job on each of its canvas sizes."""
     batch = config.batch
@@ -202,13 +195,11 @@ def product_tflops(device: torch.device, dtype: str, wait: Callable[[], None]) -
 
 
 @dataclass(frozen=True)
-class ArcBench:
-    """Samples per second of a preset, training and forward only, compared with the machine's peak."""
+class BenchOptions:
+    """What all reasoners have."""
 
     batch: int = 0
     """Examples refined at once; 0 is 192 on an accelerator and 16 on the CPU."""
-    canvas: Literal["both", "full", "fit"] = "both"
-    """30 x 30 always, the smallest of a few sizes that fits, or one after the other; a vit has one canvas only."""
     seconds: float = 3.0
     """How long each number is timed."""
 
@@ -220,21 +211,19 @@ class ArcBench:
 
 
 @dataclass(frozen=True)
-class CarBench:
+class ArcBench(BenchOptions):
+    """Samples per second of a preset, training and forward only, compared with the machine's peak."""
+
+    canvas: Literal["both", "full", "fit"] = "both"
+    """30 x 30 always, the smallest of a few sizes that fits, or one after the other; a vit has one canvas only."""
+
+
+@dataclass(frozen=True)
+class CarBench(BenchOptions):
     """Samples per second of a preset on cellular automata, training and forward only, next to the machine's peak."""
 
-    batch: int = 0
-    """Examples refined at once; 0 is 192 on an accelerator and 16 on the CPU."""
-    seconds: float = 3.0
-    """How long each number is timed."""
     data: Path | None = None
     """Folder of the benchmark; by default CHARM_DATA or the user's cache folder."""
-
-    def __post_init__(self) -> None:
-        if self.batch < 0 or self.seconds <= 0:
-            raise CharmError(
-                f"batch must be >= 0 and seconds must be positive; got {self.batch} and {self.seconds}"
-            )
 
 
 def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[Any, ...]:
@@ -261,7 +250,7 @@ def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[An
         base = car_preset(name)
         data = replace(base.data, data=options.data or base.data.data)
         config = replace(base, data=data, batch=_batch(options.batch, place), accumulate=1)
-        make = partial(car_job, config, place, _quiet)
+        make = partial(car_job, config, place, lambda text: None)
         with status(f"timing {name}"):
             label = f"{config.data.canvas} x {config.data.canvas}"
             found[name] = [measure_job(name, label, config, make, place, options.seconds)]

@@ -84,7 +84,7 @@ def adapt(
     from charm.config import to_json
     from charm.devices import place
     from charm.progress import say
-    from charm.training.config import read_config
+    from charm.runs.settings import read_config
 
     _, chosen = method_named(method, scope)
     recipe = Recipe(

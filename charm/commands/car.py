@@ -118,11 +118,7 @@ def show(
 
 @app.command
 def export(
-    *,
-    out: Annotated[Path, flag("FILE")],
-    puzzles: int = 25,
-    demonstrations: int = 8,
-    data: Data = None,
+    *, out: Annotated[Path, flag("FILE")], puzzles: int = 25, demonstrations: int = 8, data: Data = None
 ) -> None:
     """Write puzzles of the benchmark as prompts for a language model, one JSON object per line.
 

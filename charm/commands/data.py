@@ -82,8 +82,7 @@ def show(
 @app.command
 def audit(
     sources: Annotated[
-        Positional[tuple[str, ...]],
-        flag("[SOURCE ...]", "ARC-AGI-1 and -2, and ConceptARC if it is there"),
+        Positional[tuple[str, ...]], flag("[SOURCE ...]", "ARC-AGI-1 and -2, and ConceptARC if it is there")
     ] = (),
     *,
     json: Json = False,

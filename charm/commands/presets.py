@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 import tyro
 from tyro.conf import arg
@@ -162,8 +162,3 @@ def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
             f"each update is computed in {split} parts of {share // split} examples to save memory (--accumulate)"
         )
     return replace(config, accumulate=split)  # type: ignore[call-arg]  # which `parts` shows to be there
-
-
-def refuse_flags_first(command: str, preset: str) -> NoReturn:
-    """Refuse a command line whose flags come before the preset that gives them a meaning."""
-    raise CharmError(f"give the preset before its flags, as in `{command} {preset} --resume`")

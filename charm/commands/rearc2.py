@@ -240,11 +240,7 @@ def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) 
 
     folder = data_dir(data) / "rearc2"
     sha256 = write_archive(folder, file)
-    records = read_manifest(folder).tasks.values()
-    pairs = sum(record.pairs for record in records)
-    print(
-        f"{file}: {len(records):,} tasks, {pairs:,} pairs, {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256}"
-    )
+    print(f"{file}: {read_manifest(folder)}, {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256}")
 
 
 @app.command
@@ -260,8 +256,7 @@ def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None
     from charm.tasks.pairs_file import read_archive
 
     folder = data_dir(data) / "rearc2"
-    records = read_archive(file, folder).tasks.values()
-    print(f"{folder}: {len(records):,} tasks, {sum(record.pairs for record in records):,} pairs")
+    print(f"{folder}: {read_archive(file, folder)}")
 
 
 @app.command
@@ -282,8 +277,7 @@ def export(
     from charm.paths import data_dir
     from charm.synthesis.export import export_pairs
 
-    records = export_pairs(data_dir(data) / "rearc2", folder, format).tasks.values()
-    print(f"{folder}: {len(records):,} tasks, {sum(record.pairs for record in records):,} pairs")
+    print(f"{folder}: {export_pairs(data_dir(data) / 'rearc2', folder, format)}")
 
 
 @app.command

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from charm.commands.flags import NewRun, Preset, Restart, Resume
-from charm.commands.presets import refuse_flags_first, train_preset
+from charm.commands.presets import train_preset
 from charm.errors import CharmError
 
 
@@ -27,7 +27,7 @@ def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart
     Args:
         preset: name of a preset.
     """
-    refuse_flags_first("charm train", preset)
+    raise CharmError(f"give the preset before its flags, as in `charm train {preset} --resume`")
 
 
 def run_resume(run: Path, flags: Sequence[str]) -> None:

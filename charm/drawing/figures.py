@@ -59,6 +59,11 @@ class Point(NamedTuple):
 Series = Mapping[str, Sequence[Point]]  # label -> its points
 
 
+def common_points(curves: Sequence[Mapping[int, float]]) -> list[Point]:
+    """The points of curves, one for each seed, at every x that all of them have."""
+    return [Point(x, tuple(one[x] for one in curves)) for x in sorted(set.intersection(*map(set, curves)))]
+
+
 # Figures
 
 
@@ -115,29 +120,17 @@ def pareto(series: Series) -> Figure:
 
 def depth(series: Series) -> Figure:
     """Accuracy against the number of refinement steps in evaluation."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=True)
-    axes.set(xscale="log", xlabel="refinement steps", ylabel="pass@2 (%)")
-    _whole_numbers(axes, series)
-    return _with_legend(figure, series)
+    return _over_whole_numbers(series, xscale="log", xlabel="refinement steps")
 
 
 def horizon(series: Series) -> Figure:
     """Accuracy against the number of layers with gradients, one line for each forward shape."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=True)
-    axes.set(xlabel="learning horizon (layers)", ylabel="pass@2 (%)")
-    _whole_numbers(axes, series)
-    return _with_legend(figure, series)
+    return _over_whole_numbers(series, xlabel="learning horizon (layers)")
 
 
 def isoflop(series: Series) -> Figure:
     """Accuracy against the number of unique layers, one line for each total depth."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=True)
-    axes.set(xscale="log", xlabel="unique layers U, each applied L/U times", ylabel="pass@2 (%)")
-    _whole_numbers(axes, series)
-    return _with_legend(figure, series)
+    return _over_whole_numbers(series, xscale="log", xlabel="unique layers U, each applied L/U times")
 
 
 def car_emergence(seen: Series, unseen: Series) -> Figure:
@@ -153,11 +146,8 @@ def car_emergence(seen: Series, unseen: Series) -> Figure:
 
 def car_transfer(series: Series) -> Figure:
     """Accuracy on unseen against seen combinations of rule and horizon."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=False)
-    axes.set(xlabel="seen combinations, pass@2 (%)", ylabel="unseen combinations, pass@2 (%)")
-    _from_zero(axes)
-    return _with_legend(figure, series)
+    words = {"xlabel": "seen combinations, pass@2 (%)", "ylabel": "unseen combinations, pass@2 (%)"}
+    return _scattered(series, (), **words)
 
 
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
@@ -166,7 +156,6 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
     `hollow` series have no single final model. Methods that update the same number of parameters are drawn side by
     side, each shifted to the right by a tenth.
     """
-    figure, (axes,) = _new(1)
     taken: set[float] = set()
     apart: dict[str, list[Point]] = {}
     for label, points in series.items():
@@ -177,19 +166,14 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
                 x *= 1.1
             taken.add(x)
             apart[label].append(point._replace(x=x))
-    _points(axes, apart, joined=False, hollow=hollow)
-    axes.set(xscale="log", xlabel="updated parameters per task", ylabel="final pass@2 (%)")
-    _from_zero(axes)
-    return _with_legend(figure, series)
+    words = {"xlabel": "updated parameters per task", "ylabel": "final pass@2 (%)"}
+    return _scattered(apart, hollow, xscale="log", **words)
 
 
 def cl_retention(series: Series, hollow: Sequence[str] = ()) -> Figure:
     """Accuracy on the base's own puzzles against accuracy on the stream, both at the end of the stream."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=False, hollow=hollow)
-    axes.set(xlabel="final pass@2 on the stream (%)", ylabel="pass@2 on the base's puzzles (%)")
-    _from_zero(axes)
-    return _with_legend(figure, series)
+    words = {"xlabel": "final pass@2 on the stream (%)", "ylabel": "pass@2 on the base's puzzles (%)"}
+    return _scattered(series, hollow, **words)
 
 
 def cl_retained(series: Series) -> Figure:
@@ -320,16 +304,29 @@ def _bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
             axes.fill_between(xs, low, high, alpha=0.15, color=color, linewidth=0)
 
 
-def _from_zero(axes: Axes) -> None:
-    top = max(5.0, axes.get_ylim()[1])  # a visible axis even if all values are zero
-    axes.set_ylim(-0.02 * top, top)  # so that a curve at zero is fully visible
-
-
-def _whole_numbers(axes: Axes, series: Series) -> None:
-    """Put a tick at every x of the data."""
+def _over_whole_numbers(series: Series, **words: str) -> Figure:
+    """Lines of pass@2 with a tick at every x that there is."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=True)
+    axes.set(ylabel="pass@2 (%)", **words)
     xs = sorted({point.x for points in series.values() for point in points})
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     axes.set_xticks([], minor=True)
+    return _with_legend(figure, series)
+
+
+def _scattered(series: Series, hollow: Sequence[str], **words: str) -> Figure:
+    """Single points over an axis that begins at zero."""
+    figure, (axes,) = _new(1)
+    _points(axes, series, joined=False, hollow=hollow)
+    axes.set(**words)
+    _from_zero(axes)
+    return _with_legend(figure, series)
+
+
+def _from_zero(axes: Axes) -> None:
+    top = max(5.0, axes.get_ylim()[1])  # a visible axis even if all values are zero
+    axes.set_ylim(-0.02 * top, top)  # so that a curve at zero is fully visible
 
 
 def _with_legend(

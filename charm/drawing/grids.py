@@ -67,7 +67,8 @@ class Panel:
 
 def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
     """A panel with a token canvas, given as [side, side] or flat. Padding, boundary and colours look different."""
-    return _bare(as_canvas(tokens, side), cell)
+    canvas, cell = as_canvas(tokens, side), cell or _cell_size(side)
+    return Panel(side * cell + 1, side * cell + 1, [Tile(0, 0, cell, canvas)])
 
 
 def task_panel(
@@ -116,11 +117,6 @@ def _add_block(panel: Panel, x: int, y: int, caption: str, pair: Pair, cell: int
 
 def _centered(grid: Grid, x: int, middle: int, cell: int) -> Tile:
     return Tile(x, middle - grid.shape[0] * cell // 2, cell, grid + FIRST_COLOR)
-
-
-def _bare(tokens: Tokens, cell: int | None) -> Panel:
-    cell = cell or _cell_size(max(tokens.shape))
-    return Panel(tokens.shape[1] * cell + 1, tokens.shape[0] * cell + 1, [Tile(0, 0, cell, tokens)])
 
 
 def _cell_size(longest_side: int) -> int:

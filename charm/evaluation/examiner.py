@@ -11,8 +11,8 @@ from charm.evaluation.predict import Request, predict_votes
 from charm.model import CharmModel
 from charm.runs.archive import forget_later_votes
 from charm.runs.folder import RESULTS
+from charm.runs.metrics import Exam, LogEntry
 from charm.tasks.dataset import Dataset
-from charm.training.engine import Exam, LogEntry
 
 # Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops, views) -> headline scores.
 Score = Callable[[Dataset, Path, int, Sequence[int], int], dict[str, float]]

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from charm.evaluation.decode import crop_batch
 from charm.model import CharmModel
-from charm.reasoner.halting import halt_logit
+from charm.reasoner.halting import halt_logit, log_odds
 from charm.reasoner.refine import refine
 from charm.reasoner.vit import Vit
 from charm.tasks import keyed
@@ -49,12 +49,6 @@ def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: 
     return Placement(*(torch.from_numpy(part).to(row_N.device) for part in (top, left, scale)))
 
 
-def corner_placement(question_N: Tensor) -> Placement:
-    """Grids under no view, at the first position that grids may have."""
-    corner_N = torch.full_like(question_N, MARGIN)
-    return Placement(corner_N, corner_N, torch.ones_like(corner_N))
-
-
 def placed_answers(
     model: CharmModel,
     bank: PairBank,
@@ -71,22 +65,14 @@ def placed_answers(
     """
 
     def ask(where: Placement) -> Tensor:
-        tokens_NT, _ = view_tokens(
-            bank,
-            keys,
-            question_N,
-            row_N,
-            where.top_N,
-            where.left_N,
-            LARGE_SIDE,
-            outputs=False,
-            scale_N=where.scale_N,
-        )
-        return tokens_NT
+        asked = (bank, keys, question_N, row_N)
+        at = (where.top_N, where.left_N, LARGE_SIDE)
+        return view_tokens(*asked, *at, outputs=False, scale_N=where.scale_N)[0]
 
     canvas = model.canvas
     if not isinstance(canvas, Vit):
-        where = corner_placement(question_N)
+        corner_N = torch.full_like(question_N, MARGIN)  # the first position that grids may have
+        where = Placement(corner_N, corner_N, torch.ones_like(corner_N))
         for logits_NTV, halt in refine(canvas, ask(where), task_ND, steps):
             yield lifted(logits_NTV.argmax(-1), where)[0], halt_logit(halt)
         return
@@ -150,4 +136,4 @@ def _log_odds(found_NT: Tensor, inside_NT: Tensor, answer_NT: Tensor) -> Tensor:
     mean_N = torch.where(inside_NT, found_NT, 0.0).sum(1) / inside_NT.sum(1).clamp(min=1)
     sure_N = mean_N * (answer_NT > 0).sum(1)
     sure_N = torch.where(inside_NT.any(1), sure_N, -100.0).clamp(max=-1e-7)
-    return sure_N - torch.log(-torch.expm1(sure_N))
+    return log_odds(sure_N)

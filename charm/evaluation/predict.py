@@ -109,7 +109,7 @@ def _predict(
     votes = {depth: merge([]) for depth in depths} | dict(earlier)
     done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
     for depth in depths:
-        done &= _jobs_of(votes[depth])
+        done &= set(zip(votes[depth].question_V.tolist(), votes[depth].row_V.tolist(), strict=True))
     todo = np.array(
         [n for n in range(len(row_N)) if (int(question_N[n]), int(row_N[n])) not in done], np.int64
     )
@@ -146,9 +146,8 @@ def _predict(
             first += size
             count = len(chosen)
             if device.type != "cpu" and len(mine) > batch and lengths is None:
-                chosen = np.resize(
-                    chosen, batch
-                )  # full batches keep compiled shapes; the spare ones are dropped
+                # Full batches keep compiled shapes; the spare ones are dropped.
+                chosen = np.resize(chosen, batch)
             question, row = (torch.from_numpy(c[chosen]).to(device) for c in (question_N, row_N))
             with torch.inference_mode():
                 task_ND = model.task(row)
@@ -250,10 +249,6 @@ def _forget_other_ranks(votes_folder: Path, header: Header, depths: Sequence[int
         for path in pass_folder(votes_folder, header.step, depth).glob("rank_*.npz"):
             if int(path.stem.removeprefix("rank_")) >= header.ranks:
                 path.unlink()
-
-
-def _jobs_of(votes: Votes) -> set[tuple[int, int]]:
-    return set(zip(votes.question_V.tolist(), votes.row_V.tolist(), strict=True))
 
 
 def _only(votes: Votes, done: set[tuple[int, int]]) -> Votes:

@@ -19,10 +19,6 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _is_depth(value: int) -> bool:
-    return _is_count(value) and value <= 255  # votes store it in a byte
-
-
 @dataclass(frozen=True)
 class Protocol:
     views: int | Literal["all"] = "all"
@@ -45,7 +41,8 @@ class Protocol:
             )
         if self.half_life is not None and not (isfinite(self.half_life) and self.half_life > 0):
             raise CharmError(f"protocol: half_life is {self.half_life!r}, not a number above 0 or None")
-        if not self.loops or len(set(self.loops)) < len(self.loops) or not all(map(_is_depth, self.loops)):
+        depths = [_is_count(depth) and depth <= 255 for depth in self.loops]  # votes store them in a byte
+        if not depths or len(set(self.loops)) < len(depths) or not all(depths):
             raise CharmError(f"protocol: loops is {self.loops!r}, not different whole numbers from 1 to 255")
 
     def weights(self, steps: Iterable[int]) -> dict[int, float]:

@@ -35,17 +35,6 @@ class Candidate:
     confidence: float
 
 
-@dataclass(frozen=True)
-class Voter:
-    """One view of one checkpoint that proposed a candidate."""
-
-    step: int
-    loops: int
-    row: int
-    confidence: float
-    weight: float
-
-
 @dataclass(frozen=True, eq=False)
 class Ranking:
     questions: tuple[Question, ...]
@@ -80,22 +69,6 @@ class Ranking:
             )
             for place in self.span(question)[:count]
         ]
-
-    def voters(self, place: int) -> list[Voter]:
-        """The voters for the candidate at `place`, newest checkpoint first."""
-        found = []
-        for ballot, places in zip(self.ballots, self.places, strict=True):
-            votes = ballot.votes
-            for v in np.flatnonzero(places[votes.candidate_V] == place):
-                voter = Voter(
-                    ballot.step,
-                    int(votes.loops_V[v]),
-                    int(votes.row_V[v]),
-                    float(probability(votes.logit_V[v])),
-                    ballot.weight,
-                )
-                found.append(voter)
-        return sorted(found, key=lambda voter: (-voter.step, voter.loops, voter.row, -voter.confidence))
 
 
 def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: Order = "votes") -> Ranking:

@@ -23,10 +23,10 @@ from charm.progress import bar, say
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.archive import damaged_passes, is_finished, passes
 from charm.runs.checkpoint import folder_of, run_of, steps_of
+from charm.runs.settings import read_config
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
 from charm.tasks.sources import load_source
-from charm.training.config import read_config
 
 
 @dataclass(frozen=True, eq=False)

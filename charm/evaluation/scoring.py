@@ -35,6 +35,7 @@ OUTCOMES = (
     "no answer",  # no candidate, or only the empty one
     "blind",
 )
+WORSE = ("blind", *OUTCOMES[:-1])  # for the outcome of a task
 
 
 @dataclass(frozen=True)
@@ -97,17 +98,11 @@ def score_grids(ranked: Mapping[Question, Sequence[Grid]], answers: AnswerKey) -
     results = {}
     for question, answer in answers.items():
         grids = ranked.get(question, ())
-        rank = None
-        if answer is None:
-            outcome = "blind"
-        elif not grids:
-            outcome = "no answer"
-        elif right := [place for place, grid in enumerate(grids, 1) if np.array_equal(grid, answer)]:
-            rank = right[0]
-            outcome = "solved" if rank <= SOLVED_AT else "near miss"
-        else:
+        rank, right_size = None, False
+        if answer is not None:
+            rank = next((n for n, grid in enumerate(grids, 1) if np.array_equal(grid, answer)), None)
             right_size = any(grid.shape == answer.shape for grid in grids)
-            outcome = "wrong cells" if right_size else "wrong size"
+        outcome = _outcome(answer, bool(grids), rank, right_size)
         results[question] = OutputResult(question.test_index, outcome, rank, len(grids), 0)
     return _scores(results)
 
@@ -117,7 +112,7 @@ def _scores(results: Mapping[Question, OutputResult]) -> Scores:
     for question, result in results.items():
         outputs_of.setdefault(question.task_id, []).append(result)
     tasks = tuple(
-        TaskResult(task_id, _worst([output.outcome for output in outputs]), tuple(outputs))
+        TaskResult(task_id, max((one.outcome for one in outputs), key=WORSE.index), tuple(outputs))
         for task_id, outputs in outputs_of.items()
     )
 
@@ -135,24 +130,22 @@ def _scores(results: Mapping[Question, OutputResult]) -> Scores:
 def _judge(ranking: Ranking, question: int | None, test_index: int, answer: Grid | None) -> OutputResult:
     span = range(0) if question is None else ranking.span(question)
     no_answer_votes = 0 if question is None else int(ranking.no_answer[question])
-    rank = None
-    if answer is None:
-        outcome = "blind"
-    elif not ranking.shape_K2[span.start : span.stop].any():
-        outcome = "no answer"
-    else:
-        places = slice(span.start, span.stop)
+    places = slice(span.start, span.stop)
+    rank, right_size = None, False
+    if answer is not None:
         # The hash finds the place, the cells decide.
-        same_hash = np.flatnonzero(ranking.hash_K[places] == hash_grid(answer))
-        right = [int(i) for i in same_hash if np.array_equal(ranking.grid(span[int(i)]), answer)]
-        if right:
-            rank = right[0] + 1
-            outcome = "solved" if rank <= SOLVED_AT else "near miss"
-        else:
-            right_size = (ranking.shape_K2[places] == answer.shape).all(axis=1).any()
-            outcome = "wrong cells" if right_size else "wrong size"
+        same_hash = np.flatnonzero(ranking.hash_K[places] == hash_grid(answer)).tolist()
+        rank = next((i + 1 for i in same_hash if np.array_equal(ranking.grid(span[i]), answer)), None)
+        right_size = bool((ranking.shape_K2[places] == answer.shape).all(axis=1).any())
+    outcome = _outcome(answer, bool(ranking.shape_K2[places].any()), rank, right_size)
     return OutputResult(test_index, outcome, rank, len(span), no_answer_votes)
 
 
-def _worst(outcomes: list[str]) -> str:
-    return max((outcome for outcome in outcomes if outcome != "blind"), key=OUTCOMES.index, default="blind")
+def _outcome(answer: Grid | None, answered: bool, rank: int | None, right_size: bool) -> str:
+    if answer is None:
+        return "blind"
+    if not answered:
+        return "no answer"
+    if rank is not None:
+        return "solved" if rank <= SOLVED_AT else "near miss"
+    return "wrong cells" if right_size else "wrong size"

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from charm.reasoner.halting import log_odds
 from charm.reasoner.writer import Writer
 from charm.reasoner.writing import questions, write
 from charm.tasks.batch import TURNS, PairBank
@@ -50,16 +51,14 @@ def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int)
 
     Keys and values of all their tokens must fit into a share of the device's memory; questions count as the longest.
     """
-    memory = 2**30 if device.type == "cpu" else min(2**33, _memory(device) // 8)
+    memory = 2**30 if device.type == "cpu" else 2**31
+    if device.type == "cuda":
+        memory = min(2**33, torch.cuda.get_device_properties(device).total_memory // 8)
     config = writer.config
     per_token = 2 * config.recurrences * len(writer.layers) * config.width * writer.compute_dtype.itemsize
     limit_N = np.array([answer_limit(likely) for likely in np.maximum.accumulate(likely_N)])
     bytes_N = (LONGEST_ANSWER + limit_N) * per_token * np.arange(1, len(likely_N) + 1)
     return max(1, min(batch, int(np.searchsorted(bytes_N, memory, side="right"))))
-
-
-def _memory(device: torch.device) -> int:
-    return torch.cuda.get_device_properties(device).total_memory if device.type == "cuda" else 2**34
 
 
 @torch.inference_mode()
@@ -81,5 +80,4 @@ def write_answers(
     ends_N = (2 + lines_N * (cells_N + 1)).cumsum(0)
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
     answer_NA, sure_N = write(writer, *questions(pack), task_ND, limit)
-    sure_N = sure_N.clamp(max=0.0)  # log-probabilities
-    return to_canvas(answer_NA.long(), FULL_SIDE), sure_N - torch.log(-torch.expm1(sure_N))
+    return to_canvas(answer_NA.long(), FULL_SIDE), log_odds(sure_N.clamp(max=0.0))

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from charm.config import read_run_config
+from charm.config import at_least, read_run_config
 from charm.errors import CharmError
 from charm.runs.config import EngineConfig
 
@@ -35,9 +35,7 @@ class GPTConfig:
     """Type in which embeddings and n-gram tables are stored; all other weights are float32."""
 
     def __post_init__(self) -> None:
-        for name in ("depth", "head_width", "vocab", "length", "short_window"):
-            if getattr(self, name) < 1:
-                raise CharmError(f"gpt.{name} must be >= 1, got {getattr(self, name)}")
+        at_least(1, self, "depth", "head_width", "vocab", "length", "short_window", where="gpt.")
         if self.width < 0 or self.model_width % self.head_width or self.head_width % 2:
             raise CharmError(
                 f"gpt: width must be a multiple of an even head width; got {self.model_width} and {self.head_width}"
@@ -77,8 +75,7 @@ class NgramConfig:
                 f"ngram: rows must be >= 0 and heads must divide the width; got rows {self.rows}, "
                 f"heads {self.heads} and width {self.width}"
             )
-        if self.seed < 0:
-            raise CharmError(f"ngram.seed must be >= 0, got {self.seed}")
+        at_least(0, self, "seed", where="ngram.")
         if self.variant == "mixture" and not self.rows:
             raise CharmError("ngram: a mixture needs tables; rows must be >= 1, got 0")
 
@@ -148,10 +145,7 @@ class LMConfig(EngineConfig):
 
     domain: ClassVar[str] = "lm"
     free: ClassVar[frozenset[str]] = EngineConfig.free | {
-        "data",
-        "device_rows",
-        "shard_tables",
-        "evaluate_tokens",
+        *("data", "device_rows", "shard_tables", "evaluate_tokens")
     }
     evaluates_ends: ClassVar[bool] = True
 
@@ -186,9 +180,7 @@ class LMConfig(EngineConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("batch", "device_rows"):
-            if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
+        at_least(1, self, "batch", "device_rows")
         for name in ("batch", "evaluate_tokens"):
             if getattr(self, name) % self.gpt.length or getattr(self, name) < self.gpt.length:
                 raise CharmError(

@@ -9,7 +9,6 @@ DATA/ tokenizer.json      for `charm lm prepare` and `sample`
 
 from __future__ import annotations
 
-import hashlib
 import json
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import fingerprint, write_atomically
 from charm.language.corpus import Shard
 from charm.paths import data_dir
 
@@ -70,7 +69,8 @@ def prepare(
     specials = [number for number, token in enumerate(raw) if not token]
 
     def tokenised(shard: Shard) -> Iterator[list[int]]:
-        for texts in _chunks(shard.documents, ENCODE_AT_ONCE):
+        coming = iter(shard.documents)
+        while texts := list(islice(coming, ENCODE_AT_ONCE)):
             say(f"tokenising {shard.name}", len(texts))
             yield from (one.ids for one in model.encode_batch(texts, add_special_tokens=False))
 
@@ -103,7 +103,7 @@ def write_prepared(
         def put(name: str, content: str | Callable[[BinaryIO], object]) -> None:
             write_atomically(out / name, content)
             undo.callback((out / name).unlink)
-            hashes[name] = _digest(out / name)
+            hashes[name] = fingerprint(out / name)["sha256"]
 
         put("tokenizer.json", tokenizer)
         put("token_bytes.npy", lambda file: np.save(file, token_bytes.astype(np.uint16)))
@@ -164,7 +164,7 @@ class Prepared:
         if manifest.get("format") != FORMAT:
             raise CharmError(f"{folder} was prepared in another format; prepare it again")
         for name, digest in manifest["sha256"].items():
-            if not (folder / name).is_file() or _digest(folder / name) != digest:
+            if not (folder / name).is_file() or fingerprint(folder / name)["sha256"] != digest:
                 raise CharmError(f"{folder / name} is missing or damaged")
         return cls(folder, manifest)
 
@@ -287,19 +287,3 @@ def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int
             f"ask for fewer (--evaluate-tokens, and --tokens of `charm eval`)"
         )
     return np.stack(rows)
-
-
-def _chunks(items: Iterable[str], size: int) -> Iterator[list[str]]:
-    chunk: list[str] = []
-    for item in items:
-        chunk.append(item)
-        if len(chunk) == size:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

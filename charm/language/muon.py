@@ -34,9 +34,7 @@ def polar(
 ) -> Tensor:
     """Approximate U V^T of each matrix's singular value decomposition U S V^T, computed in `dtype`."""
     is_tall = matrices_NOI.shape[-2] > matrices_NOI.shape[-1]
-    x = (matrices_NOI.mT if is_tall else matrices_NOI).to(
-        dtype
-    )  # make it wide, so that the products below are small
+    x = (matrices_NOI.mT if is_tall else matrices_NOI).to(dtype)  # wide, so that the products are small
     x = x / (torch.linalg.matrix_norm(x, keepdim=True) * safety + 1e-6)
     for a, b, c in coefficients:
         gram = x @ x.mT

@@ -174,7 +174,7 @@ def bits_per_byte(
     """
     first, last = place.share(len(rows))
     bytes_of_V = torch.from_numpy(token_bytes).to(place.device)
-    sums = torch.zeros(3, dtype=_sum_dtype(place), device=place.device)
+    sums = torch.zeros(3, dtype=place.sum_dtype, device=place.device)
     parts = range(first, last, at_once)
     for at in track(parts, "evaluating", len(parts), show):
         ids, targets = inputs_and_targets(list(rows[at : min(at + at_once, last)]), place.device)
@@ -303,7 +303,3 @@ def read_part(folder: Path, part: str) -> dict[str, Tensor]:
         if name.startswith(f"{part}/"):
             tensors[name.removeprefix(f"{part}/")] = torch.cat([one[name] for one in parts])
     return tensors
-
-
-def _sum_dtype(place: Place) -> torch.dtype:
-    return torch.float32 if place.device.type == "mps" else torch.float64

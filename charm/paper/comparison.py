@@ -10,8 +10,8 @@ from typing import Any
 from charm.paper.printed import PrintedClaim, PrintedLine, PrintedTable
 from charm.paper.shelf import Result, Shelf
 from charm.paper.variants import Variant
-from charm.paper.verdicts import Difference, Verdict, paired, spread_text, verdict
-from charm.tables import Table
+from charm.paper.verdicts import Difference, Verdict, paired, verdict
+from charm.tables import Table, spread_text
 
 MOST_SEEDS = 100  # results of seeds below this number are read
 
@@ -43,11 +43,7 @@ class Comparison:
 
     def claims(self) -> list[PrintedClaim]:
         """The claims about the requested lines."""
-        return [
-            claim
-            for claim in self.table.claims
-            if claim.first in self.results and claim.second in self.results
-        ]
+        return [claim for claim in self.table.claims if {claim.first, claim.second} <= self.results.keys()]
 
     def scores_table(self) -> Table:
         """A table with each line of the paper, and our numbers below it."""
@@ -61,10 +57,8 @@ class Comparison:
                 continue
             seeds = sorted(self.results[line.key])
             ours_text = f"seeds {', '.join(map(str, seeds))}" if seeds else "no run"
-            scores = [list(self.scores(line, measure).values()) for measure in measures]
-            ours = (
-                spread_text(one, _decimals(measure)) for measure, one in zip(measures, scores, strict=True)
-            )
+            scores = {measure: list(self.scores(line, measure).values()) for measure in measures}
+            ours = (spread_text(one, f".{_decimals(measure)}f") for measure, one in scores.items())
             rows.append([f"  ours: {ours_text}", *ours])
         return Table(["", *measures], rows, self.table.label, self.table.about, narrow=True)
 
@@ -104,10 +98,8 @@ class Comparison:
         tasks = self.alone()
         if tasks is None:
             return ""
-        title, others = (
-            self.table.line(self.table.alone).title,
-            sum(bool(some) for some in self.results.values()) - 1,
-        )
+        title = self.table.line(self.table.alone).title
+        others = sum(bool(some) for some in self.results.values()) - 1
         return (
             f"{len(tasks)} tasks are answered by {title} and by none of the {others} other variants, at any rank "
             f"(the paper: {self.table.alone_count}): {' '.join(tasks)}".removesuffix(": ")

@@ -13,8 +13,8 @@ from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.paper.sizes import SizeName
 from charm.paper.variants import Variant
+from charm.runs.settings import RunConfig
 from charm.tasks.task import MAX_SIDE
-from charm.training.config import RunConfig
 
 # Predictions of one evaluation: the paper's iterations of 768; on automata 6,000 combinations x 4 grids x 8 views.
 ARC1, ARC2, CAR = 502 * 768, 216 * 768, 6000 * 4 * 8

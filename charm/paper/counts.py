@@ -19,12 +19,13 @@ from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
+from charm.paper.printed import BASE_TITLES, CAR_TITLES, PRINTED
 from charm.paper.variants import VARIANTS
 from charm.progress import status
+from charm.runs.settings import TrainConfig
 from charm.tables import Table
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
-from charm.training.config import TrainConfig
 
 Count = int | Fraction  # a mean over tasks is a fraction
 
@@ -194,7 +195,8 @@ def as_printed(count: Count, printed: str) -> str:
     digits = printed.rstrip("kMB")
     unit = printed[len(digits) :]
     decimals = len(digits.partition(".")[2])
-    whole, rest = divmod(_round(Fraction(count) / UNITS[unit] * 10**decimals), 10**decimals)
+    rounded = math.floor(Fraction(count) / UNITS[unit] * 10**decimals + Fraction(1, 2))
+    whole, rest = divmod(rounded, 10**decimals)
     return f"{whole:,}" + (f".{rest:0{decimals}}" if decimals else "") + unit
 
 
@@ -240,24 +242,8 @@ URM = _variant("systems.urm-arc1")
 TRM = _variant("systems.trm-arc1")
 HRM = _variant("systems.hrm-arc1")
 
-CAR = {
-    "full table": _variant("car-280k.full-table"),
-    "low-rank table": _variant("car-280k.low-rank"),
-    "two-factor composition": _variant("car-280k.two-factor"),
-    "two-factor CoSE": _variant("car-280k.two-factor-cose"),
-    "three-factor composition": _variant("car-280k.three-factor"),
-    "three-factor CoSE": _variant("car-280k.three-factor-cose"),
-}
-
-STREAM_MODELS = {
-    "CoSE (r=0, t=32)": _variant("bases.cose-r0-t32"),
-    "CoSE (r=0)": _variant("bases.cose-r0"),
-    "CoSE (r=32, t=32)": _variant("bases.cose-r32-t32"),
-    "CoSE (r=32)": _variant("bases.cose-r32"),
-    "CoSE (r=512)": _variant("bases.cose-r512"),
-    "Table (r=32)": _variant("bases.table-r32"),
-    "Table (r=512)": _variant("bases.table-r512"),
-}
+CAR = {title[0].lower() + title[1:]: _variant(f"car-280k.{name}") for name, title in CAR_TITLES.items()}
+STREAM_MODELS = {title: _variant(f"bases.{name}") for name, title in BASE_TITLES.items()}
 
 # A line of a table: label, data, model, and the printed number of each column.
 Line = tuple[str, str, Model, *tuple[str, ...]]
@@ -292,10 +278,6 @@ def _streams(label: str, reading: str, *columns: tuple[str, str, Read, str]) -> 
 # Parameters updated for a puzzle in continual learning, by scope: means over a stream. The initial state is fixed.
 
 
-def _vector(model: Accounting) -> Count:
-    return Fraction(model.puzzles, model.size.puzzles)
-
-
 def _private(model: Accounting) -> Count:
     return Fraction(model.private, model.size.puzzles)
 
@@ -312,18 +294,17 @@ def _amortized(model: Accounting) -> Count:
     return Fraction(model.reasoner + model.memory, model.size.puzzles)
 
 
-def _scaling(label: str, printed: Mapping[int, str], runs: Mapping[str, tuple[int, int, int]]) -> PaperTable:
-    """Backbones of U layers by variant. R and the layer-level horizon do not affect counts."""
-    claims = [
-        _claim(
-            f"U={unique} R={recurrences} H={horizon}",
-            printed[unique],
-            ARC1,
-            _variant(key),
-            lambda model: model.backbone,
-        )
-        for key, (unique, recurrences, horizon) in runs.items()
-    ]
+# U -> backbone.
+SCALING = {2: "6.8M", 3: "10.2M", 4: "13.6M", 6: "20.5M", 8: "27.3M", 12: "40.9M", 24: "81.8M"}
+
+
+def _scaling(label: str) -> PaperTable:
+    """Backbones of U layers. R and the layer-level horizon do not affect counts."""
+    claims = []
+    for line in PRINTED[f"tab:{label}"].lines:
+        shape = line.variant.full().reasoner
+        name = f"U={shape.layers} R={shape.recurrences} H={shape.learning_layers}"
+        claims.append(_claim(name, SCALING[shape.layers], ARC1, _variant(line.run), lambda m: m.backbone))
     reading = "Backbones alone, with plain SwiGLU: a depthwise convolution would make the four layers 13.7M."
     return PaperTable(label, reading, claims)
 
@@ -333,7 +314,7 @@ def _language(preset: str) -> Mapping[str, int]:
     key = f"text.{preset.removeprefix('lm-')}"
     config = (
         VARIANTS[key].full() if key in VARIANTS else lm_preset(preset)
-    )  # d20 without a memory is not a run of the paper
+    )  # lm-d20 is not a run of the paper
     return components(config.gpt, config.ngram)
 
 
@@ -348,16 +329,6 @@ def _ngram(label: str, reading: str, base: str, lines: Mapping[str, str]) -> Pap
             )
     return PaperTable(label, reading, claims)
 
-
-SCALING = {2: "6.8M", 3: "10.2M", 4: "13.6M", 6: "20.5M", 8: "27.3M", 12: "40.9M", 24: "81.8M"}
-ISO_FLOP = {12: (2, 3, 4, 6), 24: (2, 3, 4, 6, 8, 12), 48: (2, 4, 6, 8, 12, 24)}  # L -> U
-HORIZONS = {  # U -> layer-level horizons
-    2: (6, 12, 18, 24),
-    3: (3, 6, 12, 18, 24),
-    4: (4, 8, 12),
-    6: (6, 12, 18, 24),
-    12: (12, 16, 20, 24),
-}
 
 EXACT: dict[str, Read] = {  # the columns of the two exact tables
     "reasoning": lambda m: m.backbone,
@@ -484,24 +455,8 @@ PAPER = (
             _claim("task table on ARC-AGI-2", "610M", ARC2, FULL_TABLE, lambda m: m.memory),
         ],
     ),
-    _scaling(
-        "scaling",
-        SCALING,
-        {
-            f"sweep.L{depth}-U{unique}": (unique, depth // unique, depth // 2)
-            for depth, every in ISO_FLOP.items()
-            for unique in every
-        },
-    ),
-    _scaling(
-        "scaling-tbptt",
-        SCALING,
-        {
-            f"sweep.U{unique}-H{layers}": (unique, 24 // unique, layers)
-            for unique, every in HORIZONS.items()
-            for layers in every
-        },
-    ),
+    _scaling("scaling"),
+    _scaling("scaling-tbptt"),
     _table(
         "car-single-horizon",
         "Initial state not counted; rows with a blank one; rules and horizons without.",
@@ -560,10 +515,7 @@ PAPER = (
         {"x5-w24": "15.9M 19.4M 19.3M", "x5-w48": "31.8M 35.3M 35.1M", "x5-w96": "63.6M 67.1M 66.7M"},
     ),
     _ngram(
-        "nanochat-d20",
-        "As above.",
-        "lm-d20",
-        {"x5": "426M 436M", "x10": "846M 856M", "x20": "1.68B 1.69B"},
+        "nanochat-d20", "As above.", "lm-d20", {"x5": "426M 436M", "x10": "846M 856M", "x20": "1.68B 1.69B"}
     ),
     PaperTable(
         "cose-cl-params, caption",
@@ -582,7 +534,12 @@ PAPER = (
     _streams(
         "cose-cl-params",
         "A puzzle's vector and its rows; a mean over the stream.",
-        (TRAIN_STREAM, "task embedding row", _vector, "32 512 32 512 512 0 0"),
+        (
+            TRAIN_STREAM,
+            "task embedding row",
+            lambda m: Fraction(m.puzzles, m.size.puzzles),
+            "32 512 32 512 512 0 0",
+        ),
         (TRAIN_STREAM, "train params/task", _private, "32 512 31.28k 31.76k 500.44k 31.25k 499.93k"),
         (EVAL_STREAM, "eval params/task", _private, "32 512 31.91k 32.39k 510.61k 31.88k 510.10k"),
     ),
@@ -656,11 +613,6 @@ def _text(count: Count) -> str:
 
 def _number(count: Count) -> int | float:
     return int(count) if count == int(count) else float(count)
-
-
-def _round(value: Fraction) -> int:
-    """Round to the nearest integer, halves up."""
-    return math.floor(value + Fraction(1, 2))
 
 
 def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None) -> Counted:

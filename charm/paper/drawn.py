@@ -8,11 +8,10 @@ from statistics import mean
 from typing import TYPE_CHECKING, Any
 
 from charm.drawing import figures
-from charm.drawing.figures import Point, Series
+from charm.drawing.figures import Point, Series, common_points
 from charm.errors import CharmError
 from charm.paper.comparison import Comparison
-from charm.paper.printed import PrintedLine
-from charm.paper.tables import OVERALL
+from charm.paper.printed import PrintedLine, published
 
 if TYPE_CHECKING:
     from charm.drawing.figures import Figure
@@ -66,17 +65,11 @@ def _over_parameters(lines: Lines, parameter: str, measure: str) -> Series:
 def _overall(lines: Lines) -> Figure:
     """Our systems next to the published ones."""
     benchmarks: dict[str, dict[str, list[Point]]] = {}
-    published: dict[str, Series] = {}
     for line, results in lines:
         system, _, benchmark = line.title.partition(", ")
         points = [Point(k, _values(results, f"pass@{k}")) for k in (1, 2)]
         benchmarks.setdefault(benchmark, {})[f"{system}, ours"] = points
-        split = f"arc{benchmark[-1]}/evaluation"
-        published[benchmark] = {
-            name: [Point(k, (score,)) for k, score in enumerate(scores, start=1)]
-            for name, scores in OVERALL[split].items()
-        }
-    return figures.overall(benchmarks, published)
+    return figures.overall(benchmarks, {benchmark: published(benchmark) for benchmark in benchmarks})
 
 
 def _families(lines: Lines, family: Callable[[Any], str], x: Callable[[Any], int]) -> Series:
@@ -111,9 +104,8 @@ def _emergence(lines: Lines) -> Figure:
                 {entry["step"]: 100 * entry[name] for entry in one["curve"] if name in entry}
                 for one in results.values()
             ]
-            shared = sorted(set.intersection(*map(set, curves)))
-            if shared:
-                series[line.title] = [Point(step, tuple(one[step] for one in curves)) for step in shared]
+            if points := common_points(curves):
+                series[line.title] = points
     return figures.car_emergence(parts["seen"], parts["unseen"])
 
 
@@ -140,19 +132,14 @@ def _adapted(lines: Lines, group: str) -> Figure:
     return figures.cl_tradeoff(series, [title for title in series if "oracle" in title])
 
 
-def _retention(lines: Lines) -> Figure:
-    return figures.cl_retention(_scatter(lines, "final pass@2", "base after"))
-
-
 def _retained(lines: Lines) -> Figure:
     """Accuracy on the whole stream as it is learned, for the oracle and for methods that do not change the reasoner."""
     series = {}
     for line, results in lines:
         if "full model" in line.title:
             continue
-        curves = [dict(map(tuple, one["summary"]["retained"])) for one in results.values()]
-        shared = sorted(set.intersection(*map(set, curves)))
-        series[line.title] = [Point(stage, tuple(100 * one[stage] for one in curves)) for stage in shared]
+        retained = (one["summary"]["retained"] for one in results.values())
+        series[line.title] = common_points([{stage: 100 * share for stage, share in one} for one in retained])
     return figures.cl_retained(series)
 
 
@@ -165,10 +152,7 @@ FIGURES: dict[str, dict[str, tuple[str, Callable[[Lines], Figure]]]] = {
             lambda lines: figures.pareto(_over_parameters(lines, "memory", "pass@2")),
         )
     },
-    "fig:recurrent-backbone-design": {
-        "b": ("tab:scaling", _isoflop),
-        "c": ("tab:scaling-tbptt", _horizon),
-    },
+    "fig:recurrent-backbone-design": {"b": ("tab:scaling", _isoflop), "c": ("tab:scaling-tbptt", _horizon)},
     "fig:car-late-emergence": {"": ("tab:car-single-horizon", _emergence)},
     "fig:lm-memory-scaling": {
         "rows": ("tab:nanochat-d12", _text),
@@ -183,7 +167,10 @@ FIGURES: dict[str, dict[str, tuple[str, Callable[[Lines], Figure]]]] = {
     },
     "fig:cose-cl": {
         "a": ("tab:cose-cl-core", lambda lines: _adapted(lines, "stream1")),
-        "b": ("tab:cose-cl-baselines", _retention),
+        "b": (
+            "tab:cose-cl-baselines",
+            lambda lines: figures.cl_retention(_scatter(lines, "final pass@2", "base after")),
+        ),
     },
     "fig:cl-param-efficiency-eval": {"": ("tab:cose-cl-core", lambda lines: _adapted(lines, "stream2"))},
     "fig:cl-baseline-param-efficiency": {

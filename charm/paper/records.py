@@ -16,12 +16,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from statistics import mean, stdev
+from statistics import mean
 from typing import Any
 
 from charm.config import is_number
 from charm.errors import CharmError
 from charm.files import read_sealed
+from charm.tables import spread_text
 
 
 @dataclass(frozen=True)
@@ -40,10 +41,8 @@ class ResultRecord:
         return mean(self._values(name))
 
     def text(self, name: str, form: str) -> str:
-        """The mean, with the sample standard deviation if there are several values: "25.0 ± 4.4"."""
-        values = self._values(name)
-        spread = f" ± {format(stdev(values), form)}" if len(values) > 1 else ""
-        return f"{format(mean(values), form)}{spread}"
+        """As `spread_text`."""
+        return spread_text(self._values(name), form)
 
     def _values(self, name: str) -> tuple[float, ...]:
         if name not in self.numbers:

@@ -27,14 +27,8 @@ from charm.tasks.sources import load_source
 Result = dict[str, Any]
 # Fields of a configuration that change neither what is computed nor how it is judged.
 PLACES = (
-    "device",
-    "compile",
-    "graphs",
-    "accumulate",
-    "device_rows",
-    "tensorboard",
-    "wandb",
-    "keep_checkpoints",
+    *("device", "compile", "graphs", "accumulate", "device_rows"),
+    *("tensorboard", "wandb", "keep_checkpoints"),
 )
 OWN_BENCHMARK = ("smoke", "cpu")  # sizes whose cellular automata are not part of the paper's benchmark
 

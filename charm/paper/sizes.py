@@ -14,7 +14,7 @@ import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from charm.adaptation.run import StreamOptions
@@ -26,9 +26,9 @@ from charm.automata.run import CarConfig
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig
 from charm.language.presets import tiny
 from charm.reasoner.config import ReasonerConfig, trm
+from charm.runs.settings import OptimizerConfig, TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
-from charm.training.config import OptimizerConfig, TrainConfig
 
 SizeName = Literal["smoke", "cpu", "small", "full"]
 SIZE_NAMES: tuple[SizeName, ...] = ("smoke", "cpu", "small", "full")
@@ -91,11 +91,10 @@ def train_small(full: TrainConfig) -> TrainConfig:
 def train_cpu(full: TrainConfig) -> TrainConfig:
     """The quickstart's model and tasks."""
     base = quickstart()
-    layers = base.reasoner.layers * full.reasoner.layers // trm().layers
     return replace(
         base,
         data=replace(base.data, color_pool=full.data.color_pool),
-        reasoner=replace(base.reasoner, layers=layers),
+        reasoner=replace(base.reasoner, layers=base.reasoner.layers * full.reasoner.layers // trm().layers),
         memory=narrowed(full.memory, CPU_WIDTH, 0.25),
     )
 
@@ -124,14 +123,13 @@ def sweep_small(full: TrainConfig) -> TrainConfig:
 
     With 32 views, rows are read as often as in the paper: 57 times at 24 layers.
     """
-    base = speedrun()
     shape = full.reasoner
     small = train_small(full)
     return replace(
         small,
         data=replace(small.data, views=32),
         reasoner=replace(
-            base.reasoner,
+            speedrun().reasoner,
             layers=shape.layers,
             recurrences=shape.recurrences,
             horizon=shape.horizon,
@@ -390,32 +388,20 @@ def base_smoke(full: TrainConfig) -> TrainConfig:
     return replace(smoke(config), data=replace(config.data, views=4))
 
 
-def _stream(options: StreamOptions, views: int, rechecks: int, **recipe: Any) -> StreamOptions:
+def _stream(options: StreamOptions, views: int, **recipe: Any) -> StreamOptions:
     """Learning rates above the paper's, as for the base, because stages are short."""
     made = replace(options.recipe, warmup=10, task_lr=2e-2, row_lr=1e-2, **recipe)
     return replace(
-        options, stream=UNSEEN, recipe=made, evaluate_views=views, base_views=views, recheck_every=rechecks
+        options, stream=UNSEEN, recipe=made, evaluate_views=views, base_views=views, recheck_every=4
     )
 
 
-def stream_cpu(full: StreamOptions) -> StreamOptions:
-    return _stream(full, 32, 4, steps=100, batch=48, shared_lr=2e-3)
-
-
-def stream_small(full: StreamOptions) -> StreamOptions:
-    return _stream(full, 64, 4, steps=200, batch=128, shared_lr=5e-4)
-
-
-def stream_smoke(full: StreamOptions) -> StreamOptions:
-    return _stream(full, 2, 4, steps=2, batch=8, shared_lr=2e-3)
+stream_cpu = partial(_stream, views=32, steps=100, batch=48, shared_lr=2e-3)
+stream_small = partial(_stream, views=64, steps=200, batch=128, shared_lr=5e-4)
+stream_smoke = partial(_stream, views=2, steps=2, batch=8, shared_lr=2e-3)
 
 
 # The groups.
-
-
-def same(full: Any) -> Any:
-    return full
-
 
 STANDARD: Mapping[str, Mapping[str, Any]] = {"": {"protocol": "standard"}}
 BOTH: Mapping[str, Mapping[str, Any]] = {**STANDARD, "extra ": {"protocol": "extra"}}
@@ -426,14 +412,10 @@ def _current(views: int, loops: int) -> dict[str, dict[str, Any]]:
     return {"": {"protocol": "continual", "views": views, "loops": (loops,)}}
 
 
-FULL = Setting("", same, STANDARD, None, "the paper's")
+FULL = Setting("", lambda full: full, STANDARD, None, "the paper's")
 TRAIN = {
     "smoke": Setting(
-        "quickstart",
-        lambda full: smoke(train_cpu(full)),
-        _current(2, 2),
-        0.1,
-        "two updates of four examples",
+        "quickstart", lambda full: smoke(train_cpu(full)), _current(2, 2), 0.1, "two updates of four examples"
     ),
     "cpu": Setting(
         "quickstart",
@@ -459,10 +441,7 @@ PUBLIC = {
     "small": Setting(
         "speedrun-public",
         public_small,
-        {
-            **_current(64, 4),
-            "extra ": {"protocol": "extra", "views": 64, "loops": (4, 6)},
-        },
+        {**_current(64, 4), "extra ": {"protocol": "extra", "views": 64, "loops": (4, 6)}},
         6.0,
         "the public speedrun (width 256) for 5,000 updates of 768 under 256 views, 64 of which vote; views of "
         "synthetic pairs times 0.16 and repeats times 9",
@@ -565,7 +544,7 @@ STREAMS = {
         "16 unseen small tasks, 200 updates of 128 each, in place of both of the paper's streams",
         together=10,
     ),
-    "full": Setting("", same, {}, None, "the paper's"),
+    "full": replace(FULL, evaluations={}),
 }
 
 

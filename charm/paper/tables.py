@@ -59,60 +59,18 @@ METHOD_CLAIMS = (
     "l2sp composition > CoSE memory-only",
     "memory-only base after > naive composition base after",
 )
-# tab:overall-arc-performance: pass@1 and pass@2 of systems trained from scratch, on public evaluation splits.
-OVERALL: dict[str, dict[str, tuple[float, float]]] = {
-    "arc1/evaluation": {
-        "HRM": (34.4, 40.3),
-        "TRM": (40.0, 44.6),
-        "URM": (53.8, 61.8),
-        "VARC": (55.1, 60.4),
-        "CHARM": (78.6, 84.0),
-    },
-    "arc2/evaluation": {
-        "HRM": (3.8, 5.0),
-        "TRM": (4.6, 7.8),
-        "URM": (16.0, 18.2),
-        "VARC": (9.4, 11.1),
-        "CHARM": (39.3, 46.7),
-    },
-}
-
 SECTIONS: dict[str, tuple[Row, ...]] = {
     "Systems and task memory on ARC": (
-        Row(
-            "tab:overall-arc-performance",
-            ours=OVERALL_OURS,
-        ),
-        Row(
-            "fig:overall-arc-performance",
-            paper="the same numbers as bars",
-            ours=OVERALL_OURS,
-        ),
-        Row(
-            "tab:component-grid",
-        ),
-        Row(
-            "tab:arc-repeat-ablation",
-        ),
-        Row(
-            "tab:full-cose-ablation",
-        ),
-        Row(
-            "tab:full-cose-ablation-no-rearc",
-        ),
-        Row(
-            "fig:embedding-pareto",
-            paper="the numbers of tab:full-cose-ablation",
-        ),
-        Row(
-            "tab:cppool",
-        ),
-        Row(
-            "tab:lowrank-ablations",
-        ),
-        Row(
-            "tab:compo-ablations",
-        ),
+        Row("tab:overall-arc-performance", ours=OVERALL_OURS),
+        Row("fig:overall-arc-performance", paper="the same numbers as bars", ours=OVERALL_OURS),
+        Row("tab:component-grid"),
+        Row("tab:arc-repeat-ablation"),
+        Row("tab:full-cose-ablation"),
+        Row("tab:full-cose-ablation-no-rearc"),
+        Row("fig:embedding-pareto", paper="the numbers of tab:full-cose-ablation"),
+        Row("tab:cppool"),
+        Row("tab:lowrank-ablations"),
+        Row("tab:compo-ablations"),
         Row(
             "tab:cose-arc1training-ablations",
             ours=(Ours("speedrun", "ungated {pass@2:.1f}, a model of 3.7M parameters after 11 minutes"),),
@@ -133,15 +91,9 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
     ),
     "Data, optimizer, evaluation": (
-        Row(
-            "tab:arc1-rearc-data-ablations",
-        ),
-        Row(
-            "tab:arc2-rearc-data-ablations",
-        ),
-        Row(
-            "tab:data-ratio",
-        ),
+        Row("tab:arc1-rearc-data-ablations"),
+        Row("tab:arc2-rearc-data-ablations"),
+        Row("tab:data-ratio"),
         Row(
             "tab:rearc2-corrections",
             command="charm rearc2 check",
@@ -150,9 +102,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             check="609 packages, all accepted by the check; 609 second readings, 527 agreed and 82 led to a fix: "
             "[rearc2.md](rearc2.md)",
         ),
-        Row(
-            "tab:optimizer-ablations",
-        ),
+        Row("tab:optimizer-ablations"),
         Row(
             "tab:ttc-protocols",
             command="charm eval RUN --protocol extra",
@@ -162,21 +112,12 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "one prediction and HRM's and TRM's runs have 10 checkpoints, the others 60; the paper does not say how "
             "it counts",
         ),
-        Row(
-            "tab:ttc",
-        ),
+        Row("tab:ttc"),
     ),
     "The recurrent backbone": (
-        Row(
-            "tab:scaling",
-        ),
-        Row(
-            "tab:scaling-tbptt",
-        ),
-        Row(
-            "fig:recurrent-backbone-design",
-            paper="their numbers",
-        ),
+        Row("tab:scaling"),
+        Row("tab:scaling-tbptt"),
+        Row("fig:recurrent-backbone-design", paper="their numbers"),
     ),
     "Cellular automata": (
         Row(
@@ -208,17 +149,10 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
                 ),
             ),
         ),
-        Row(
-            "tab:car-all-horizons",
-        ),
+        Row("tab:car-all-horizons"),
         Row(
             "tab:car-gpt",
-            ours=(
-                Ours(
-                    "car_small",
-                    "seen, CoSE: T=1 {CoSE seen T=1:.1f}, T=2 {CoSE seen T=2:.1f}",
-                ),
-            ),
+            ours=(Ours("car_small", "seen, CoSE: T=1 {CoSE seen T=1:.1f}, T=2 {CoSE seen T=2:.1f}"),),
         ),
     ),
     "Language": (
@@ -233,12 +167,8 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
                 ),
             ),
         ),
-        Row(
-            "tab:nanochat-d12-width",
-        ),
-        Row(
-            "tab:nanochat-d20",
-        ),
+        Row("tab:nanochat-d12-width"),
+        Row("tab:nanochat-d20"),
         Row(
             "tab:nanochat-token-budget",
             ours=(
@@ -284,11 +214,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
                 Ours("continual_cpu", f"{MEMORY_ONLY}; {ORACLES}", STREAM_CLAIMS),
             ),
         ),
-        Row(
-            "fig:cose-cl",
-            paper="their numbers",
-            ours=(Ours("continual_gpu", MEMORY_ONLY, STREAM_CLAIMS),),
-        ),
+        Row("fig:cose-cl", paper="their numbers", ours=(Ours("continual_gpu", MEMORY_ONLY, STREAM_CLAIMS),)),
         Row(
             "fig:cl-param-efficiency-eval",
             paper="memory-only: CoSE 12.19 ± 0.90, table 4.47 ± 0.57",
@@ -346,30 +272,14 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
                 ),
             ),
         ),
-        Row(
-            "tab:cose-cl-halt-train-frozen",
-        ),
-        Row(
-            "tab:cose-cl-halt-train-reset",
-        ),
-        Row(
-            "tab:cose-cl-halt-train-joint",
-        ),
-        Row(
-            "tab:cose-cl-halt-eval-frozen",
-        ),
-        Row(
-            "tab:cose-cl-halt-eval-reset",
-        ),
-        Row(
-            "tab:cose-cl-halt-eval-joint",
-        ),
-        Row(
-            "tab:cose-cl-halt-comp",
-        ),
-        Row(
-            "tab:cose-cl-halt-full",
-        ),
+        Row("tab:cose-cl-halt-train-frozen"),
+        Row("tab:cose-cl-halt-train-reset"),
+        Row("tab:cose-cl-halt-train-joint"),
+        Row("tab:cose-cl-halt-eval-frozen"),
+        Row("tab:cose-cl-halt-eval-reset"),
+        Row("tab:cose-cl-halt-eval-joint"),
+        Row("tab:cose-cl-halt-comp"),
+        Row("tab:cose-cl-halt-full"),
     ),
     "Parameters and compute": (
         Row(
@@ -386,20 +296,8 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             paper="43,542,561 with gate",
             ours=(COUNTS,),
         ),
-        Row(
-            "tab:param-arc1-exact",
-            command=PARAMETERS,
-            cost=SECONDS,
-            paper="eight designs",
-            ours=(COUNTS,),
-        ),
-        Row(
-            "tab:param-arc2-exact",
-            command=PARAMETERS,
-            cost=SECONDS,
-            paper="three designs",
-            ours=(COUNTS,),
-        ),
+        Row("tab:param-arc1-exact", command=PARAMETERS, cost=SECONDS, paper="eight designs", ours=(COUNTS,)),
+        Row("tab:param-arc2-exact", command=PARAMETERS, cost=SECONDS, paper="three designs", ours=(COUNTS,)),
         Row(
             "tab:cose-cl-params",
             command=PARAMETERS,

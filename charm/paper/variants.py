@@ -267,12 +267,7 @@ VARIANTS: dict[str, Variant] = {
             "arc2",
             "arc2",
             {},
-            {
-                "table": TABLE,
-                "cose": {},
-                "cose-gated": GATED,
-                "cose-v10": {"data.synthetic_view_count": 10},
-            },
+            {"table": TABLE, "cose": {}, "cose-gated": GATED, "cose-v10": {"data.synthetic_view_count": 10}},
         ),
         Variant("arc2", "cose-rearc", "arc2-rearc"),
         *_variants("arc2-plain", "arc2", NO_DATA, {"table": TABLE, "cose": {}, "cose-gated": GATED}),

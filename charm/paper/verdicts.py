@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Literal
@@ -50,14 +50,6 @@ def verdict(claimed: float, found: Difference | None) -> Verdict:
     if low <= 0 <= high:
         return "undecided"
     return "same order" if (found.mean > 0) == (claimed > 0) else "opposite"
-
-
-def spread_text(values: Sequence[float], decimals: int = 2) -> str:
-    """Mean ± sample standard deviation; only the mean for one value, "-" for none."""
-    if not values:
-        return "-"
-    spread = f" ± {stdev(values):.{decimals}f}" if len(values) > 1 else ""
-    return f"{mean(values):.{decimals}f}{spread}"
 
 
 def t_quantile(freedom: int, confidence: float = CONFIDENCE) -> float:

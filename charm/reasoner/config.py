@@ -86,16 +86,8 @@ class ReasonerConfig:
                     f"reasoner {name} must be one of {', '.join(get_args(options))}; got {value!r}"
                 )
         counts = (
-            "width",
-            "heads",
-            "layers",
-            "recurrences",
-            "horizon",
-            "inner",
-            "prefix",
-            "refinement_steps",
-            "placements",
-            "inner_multiple",
+            *("width", "heads", "layers", "recurrences", "horizon", "inner", "prefix"),
+            *("refinement_steps", "placements", "inner_multiple"),
         )
         for name in counts:
             value = getattr(self, name)

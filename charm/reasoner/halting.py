@@ -15,6 +15,11 @@ def halt_logit(halt: Tensor) -> Tensor:
     return halt if halt.dim() == 1 else halt[:, 0]
 
 
+def log_odds(log_probability: Tensor) -> Tensor:
+    """log(p / (1 - p)) from log p."""
+    return log_probability - torch.log(-torch.expm1(log_probability))
+
+
 def wants_to_halt(halt: Tensor, kind: str = "urm") -> Tensor:
     """Whether the halt head asks to stop, [B]: a positive logit, or for a two-way HRM halt above continue."""
     if kind == "hrm" and halt.dim() == 2:

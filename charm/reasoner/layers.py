@@ -86,6 +86,11 @@ def rotate(x: Tensor, turn: Rotation) -> Tensor:
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1).to(x.dtype)
 
 
+def dropped(x: Tensor, share: float, training: bool) -> Tensor:
+    """Dropout while learning; nothing is dropped where no gradient is asked for."""
+    return F.dropout(x, share) if share and training and torch.is_grad_enabled() else x
+
+
 class Attention(nn.Module):
     """Every position looks at every other; one fused map gives queries, keys and values, in that order."""
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.layers import NORM_EPS, Rotation, rotate, rotation
+from charm.reasoner.layers import NORM_EPS, Rotation, dropped, rotate, rotation
 from charm.tasks.canvas import LARGE_SIDE, PAD
 
 PATCH = 2
@@ -70,11 +70,6 @@ class VitLayer(nn.Module):
         x_BLD = self.norm_attention(x_BLD + dropped(mixed_BLD, self.dropout, self.training))
         inner_BLF = dropped(F.gelu(self.up(x_BLD)), self.dropout, self.training)
         return self.norm_feed_forward(x_BLD + dropped(self.down(inner_BLF), self.dropout, self.training))
-
-
-def dropped(x: Tensor, share: float, training: bool) -> Tensor:
-    """Dropout while learning; nothing is dropped where no gradient is asked for."""
-    return F.dropout(x, share) if share and training and torch.is_grad_enabled() else x
 
 
 class Vit(nn.Module):

@@ -19,7 +19,7 @@ from torch.nn.attention.varlen import varlen_attn
 
 from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.layers import Linear, Rotation, rms_norm
+from charm.reasoner.layers import Linear, Rotation, dropped, rms_norm
 from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
 
 # (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
@@ -42,12 +42,9 @@ class WriterLayer(nn.Module):
     def forward(self, x: Tensor, turn: Rotation, attend: Attend, index: int) -> Tensor:
         q, k, v = self.qkv(rms_norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(-3)
         mixed = attend(_rotate(q, turn), _rotate(k, turn), v, index).flatten(-2)
-        x = x + self.drop(self.out(mixed))
+        x = x + dropped(self.out(mixed), self.dropout, self.training)
         gate, up = self.gate_up(rms_norm(x)).chunk(2, dim=-1)
-        return x + self.drop(self.down(F.silu(gate) * up))
-
-    def drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.dropout) if self.dropout and self.training else x
+        return x + dropped(self.down(F.silu(gate) * up), self.dropout, self.training)
 
 
 class Writer(nn.Module):

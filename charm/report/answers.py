@@ -185,8 +185,7 @@ def _all_votes(ranking: Ranking, question: int) -> int:
 def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, _Voters]:
     """The voters of each of these places of the ranking.
 
-    Makes one pass over all votes, of which a full evaluation has millions. `Ranking.voters` would need one pass for
-    each place.
+    Makes one pass over all votes, of which a full evaluation has millions.
     """
     steps = voting_steps(ranking)
     # Place -> number among `places`, -1 for the others.

@@ -11,21 +11,17 @@ from charm.evaluation.scoring import KS, OUTCOMES
 from charm.report import folder
 from charm.report.answers import JsonObject, task_entries, voting_steps
 from charm.report.assets import COMPARISON
-from charm.report.curves import curves_svg
 from charm.report.html import (
     UNKNOWN,
-    accounting_rows,
     class_of,
     document,
-    legend,
     names_of,
     percent,
     table,
     title_of,
     write_page,
 )
-from charm.report.page import CURVES, NEVER, drawing, protocol_text, ranked
-from charm.runs.metrics import curve, read_metrics
+from charm.report.page import NEVER, drawing, learning, protocol_text, ranked
 
 ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 
@@ -61,7 +57,7 @@ def write_comparison(
     tasks = merge(entries)
     body = [
         *_headline(names, headlines),
-        *_learning(runs, names),
+        *learning(runs, names),
         *_versus(names, tasks),
         *_task_list(names, tasks),
         *_parameters(runs, names),
@@ -123,16 +119,6 @@ def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str
     return [f'<p class="soft">{escape(lead)}</p>', table(heads, rows)]
 
 
-def _learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
-    lines = [read_metrics(run) for run in runs]
-    curves = []
-    for name, (title, is_share) in CURVES.items():
-        points = [curve(one, name) for one in lines]
-        if any(points) or not name.startswith("evaluation/"):
-            curves.append(curves_svg(title, points, is_share))
-    return ["<h2>Learning</h2>", legend(names), '<div class="curves">', *curves, "</div>"]
-
-
 def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
     """A table of the numbers of puzzles that a row's run solves and a column's run never proposes; each is a filter."""
     if not tasks:
@@ -184,9 +170,9 @@ def _task_list(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
 
 def _parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     found = {name: folder.accounting(run) for name, run in zip(names, runs, strict=True)}
-    counted = {name: dict(accounting_rows(one)) for name, one in found.items() if one is not None}
-    if not counted:
-        return []
-    components = next(iter(counted.values()))
-    rows = [[component, *(f"{one[component]:,}" for one in counted.values())] for component in components]
-    return ["<h2>Parameters</h2>", table(["component", *counted], rows)]
+    counted = {name: one.lines() for name, one in found.items() if one is not None}
+    rows = [
+        [same[0][0].partition(" of ")[0], *(f"{count:,}" for _, count in same)]
+        for same in zip(*counted.values(), strict=True)
+    ]
+    return ["<h2>Parameters</h2>", table(["component", *counted], rows)] if rows else []

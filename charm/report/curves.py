@@ -14,16 +14,12 @@ Points = Sequence[tuple[float, float]]
 POINTS = 300  # longer curves are averaged down to this many points
 
 
-def curve_svg(title: str, points: Points, percent: bool = False) -> str:
-    """One curve, with its last value next to the title; see `curves_svg`."""
-    return curves_svg(title, [points], percent)
-
-
 def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> str:
     """Curves of (step, value) on axes that start at zero; `percent` labels shares as percentages.
 
     A long curve is drawn as the means of consecutive points, over a band from their minimum to their maximum. The n-th
-    of several curves has the CSS class s<n>, which sets its colour and dash.
+    of several curves has the CSS class s<n>, which sets its colour and dash. A single curve has its last value in the
+    title.
     """
     opening = (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'

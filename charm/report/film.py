@@ -18,13 +18,13 @@ from charm.files import write_atomically
 from charm.model import CharmModel
 from charm.reasoner.refine import refine
 from charm.runs.checkpoint import folder_of, steps_of
+from charm.runs.settings import read_config
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import FULL_SIDE, crop, is_large
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.questions import Question
 from charm.tasks.task import COLORS, Grid
 from charm.tasks.view import IDENTITY
-from charm.training.config import read_config
 
 
 def refinement_film(

@@ -16,8 +16,8 @@ from charm.files import read_sealed
 from charm.model import check_saved
 from charm.runs.archive import own_evaluation
 from charm.runs.checkpoint import folder_of, steps_of
+from charm.runs.settings import read_config
 from charm.tasks.instances import Instances
-from charm.training.config import read_config
 
 JsonObject = dict[str, Any]
 

@@ -14,11 +14,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from charm.accounting import Accounting
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.report.assets import STYLE
-from charm.tables import UNKNOWN
+from charm.tables import UNKNOWN, Table
 
 
 def document(title: str, body: Iterable[str], script: str = "", payload: Any = None) -> str:
@@ -65,9 +64,7 @@ def card(title: str, value: str, detail: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="wide">{Table(heads, rows).html()}</div>'
 
 
 def settings(config: Any, title: str = "configuration") -> str:
@@ -103,20 +100,3 @@ def legend(names: Sequence[str]) -> str:
         for n, name in enumerate(names)
     )
     return f'<p class="legend">{lines}</p>'
-
-
-def accounting_rows(found: Accounting) -> list[tuple[str, int]]:
-    """The rows of a parameter table; totals follow their parts."""
-    return [
-        ("reasoner, trained", found.reasoner),
-        ("initial state, never trained", found.initial_state),
-        ("backbone", found.backbone),
-        ("puzzle vectors", found.puzzles),
-        ("modifiers", found.modifiers),
-        ("composer", found.composer),
-        ("instance rows", found.table),
-        ("up-projection", found.up_projection),
-        ("gate", found.gate),
-        ("task memory", found.memory),
-        ("everything", found.total),
-    ]

@@ -28,11 +28,12 @@ from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.files import read_sealed
 from charm.memory.config import CoSEConfig
-from charm.paper.tables import OVERALL
+from charm.paper.printed import published
+from charm.reasoner.config import ReasonerConfig
 from charm.report import folder
 from charm.report.html import names_of
 from charm.runs.archive import passes, require_whole_votes
-from charm.training.config import TrainConfig, read_config
+from charm.runs.settings import TrainConfig, read_config
 
 if TYPE_CHECKING:
     from charm.drawing.figures import Figure
@@ -64,18 +65,13 @@ def memory_label(memory: CoSEConfig) -> str:
 
 def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
     """The configurations of runs on ARC's tasks."""
-    for run in sources:
-        if domain_of(run).name != "arc":
-            raise CharmError(f"{run} is not a run on ARC's tasks")
-    return {run: read_config(run) for run in sources}
+    return {run: read_config(_of(run, "arc", "ARC's tasks")) for run in sources}
 
 
-def car_runs(sources: Sequence[Path]) -> dict[Path, CarConfig]:
-    """The configurations of runs on cellular automata."""
-    for run in sources:
-        if domain_of(run).name != "car":
-            raise CharmError(f"{run} is not a run on cellular automata")
-    return {run: read_car_config(run) for run in sources}
+def _of(run: Path, domain: str, what: str) -> Path:
+    if domain_of(run).name != domain:
+        raise CharmError(f"{run} is not a run on {what}")
+    return run
 
 
 def labelled(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
@@ -154,37 +150,35 @@ def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
     return series
 
 
+Shape = Callable[[ReasonerConfig], Any]
+
+
 def read_horizon(runs: Sequence[Path]) -> Series:
     """pass@2 against the learning horizon in layers, for each forward shape."""
-    shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
-    families = {run: (one.layers, one.recurrences) for run, one in shapes.items()}
-    series = _families(runs, families, {run: one.learning_layers for run, one in shapes.items()})
-    return {f"U={u}, R={r}": points for (u, r), points in series.items()}
+    return _families(
+        runs, "U={}, R={}", lambda one: (one.layers, one.recurrences), lambda one: one.learning_layers
+    )
 
 
 def read_isoflop(runs: Sequence[Path]) -> Series:
     """pass@2 against the number of unique layers, for each total depth."""
-    shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
-    families = {run: (one.layers * one.recurrences,) for run, one in shapes.items()}
-    series = _families(runs, families, {run: one.layers for run, one in shapes.items()})
-    return {f"L={depth}": points for (depth,), points in series.items()}
+    return _families(runs, "L={}", lambda one: (one.layers * one.recurrences,), lambda one: one.layers)
 
 
-def _families(
-    runs: Sequence[Path], families: Mapping[Path, tuple[int, ...]], xs: Mapping[Path, int]
-) -> dict[tuple[int, ...], list[Point]]:
+def _families(runs: Sequence[Path], label: str, family: Shape, x: Shape) -> Series:
     """pass@2 in each family, at the latest step at which all of its runs were evaluated, as in the paper."""
+    shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
     series = {}
-    for family in sorted(set(families.values())):
-        members = [run for run in runs if families[run] == family]
+    for key in sorted({family(one) for one in shapes.values()}):
+        members = [run for run in runs if family(shapes[run]) == key]
         scored = {run: folder.scored_steps(run) for run in members}
         shared = set.intersection(*(set(steps) for steps in scored.values()))
         if not shared:
             raise CharmError(f"{', '.join(map(str, members))}: no step at which all of these were evaluated")
         values: dict[int, list[float]] = {}
         for run in members:
-            values.setdefault(xs[run], []).append(_percent(scored[run][max(shared)], run))
-        series[family] = [Point(x, tuple(one)) for x, one in sorted(values.items())]
+            values.setdefault(x(shapes[run]), []).append(_percent(scored[run][max(shared)], run))
+        series[label.format(*key)] = [Point(at, tuple(one)) for at, one in sorted(values.items())]
     return series
 
 
@@ -204,7 +198,8 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
     """pass@2 of seen and of unseen combinations during training, over seeds; from runs or recorded results."""
     groups: dict[str, list[Scored]] = {}
     runs = [source for source in sources if not source.is_file()]
-    for label, members in labelled(car_runs(runs)).items():
+    configs = {run: read_car_config(_of(run, "car", "cellular automata")) for run in runs}
+    for label, members in labelled(configs).items():
         groups.setdefault(label, []).extend(car_steps(run) for run in members)
     for path in sources:
         for run in _raw(path) if path.is_file() else ():
@@ -305,13 +300,7 @@ def _scored(series: Series, sources: Sequence[Path]) -> Series:
 
 
 # From the paper's tab:overall-arc-performance, as the series of a benchmark.
-PUBLISHED: dict[str, Series] = {
-    SPLITS[split]: {
-        system: [Point(k, (score,)) for k, score in enumerate(scores, start=1)]
-        for system, scores in systems.items()
-    }
-    for split, systems in OVERALL.items()
-}
+PUBLISHED: dict[str, Series] = {title: published(title.partition(",")[0]) for title in SPLITS.values()}
 
 FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
     "overall": lambda sources, data: figures.overall(read_overall(sources), PUBLISHED),

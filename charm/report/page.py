@@ -20,14 +20,14 @@ from charm.files import read_sealed
 from charm.report import folder
 from charm.report.answers import Films, JsonObject, affordable, grid_text, task_entries, voting_steps
 from charm.report.assets import SCRIPT
-from charm.report.curves import curve_svg, short
+from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
 from charm.report.html import (
     UNKNOWN,
-    accounting_rows,
     card,
     class_of,
     document,
+    legend,
     percent,
     settings,
     table,
@@ -36,12 +36,12 @@ from charm.report.html import (
 from charm.runs.archive import passes, require_whole_votes
 from charm.runs.checkpoint import run_of
 from charm.runs.metrics import curve, read_metrics
+from charm.runs.settings import TrainConfig, read_config
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.questions import Question
 from charm.tasks.svg import grid_svg
 from charm.tasks.task import Grid
 from charm.tasks.view import DIHEDRAL_NAMES
-from charm.training.config import TrainConfig, read_config
 
 EXAMPLES = 4  # tasks of each kind at the top of the page
 NEVER = ("wrong cells", "wrong size", "no answer")  # outcomes without the right answer among the candidates
@@ -53,14 +53,14 @@ CURVES = {
     "refinement_steps": ("Refinement steps", False),
     "evaluation/pass@2": ("Evaluation, pass@2", True),
 }
-# Sort key of the task list -> heading, and whether narrow screens hide it.
+# Sort key of the task list -> heading, and its class: narrow screens hide "extra".
 COLUMNS = {
-    "id": ("task", False),
-    "outcome": ("outcome", False),
-    "rank": ("rank", False),
-    "share": ("top share", False),
-    "confidence": ("confidence", True),
-    "wrong": ("cells wrong", True),
+    "id": ("task", ""),
+    "outcome": ("outcome", ""),
+    "rank": ("rank", ""),
+    "share": ("top share", ""),
+    "confidence": ("confidence", ' class="extra"'),
+    "wrong": ("cells wrong", ' class="extra"'),
 }
 
 
@@ -130,16 +130,12 @@ def _page(
     if evaluation is not None:
         kept = top or affordable(evaluation.ranking)
         tasks = task_entries(config.data, evaluation, films, kept, folder.instances(run))
-    payload = {
-        **drawing(),
-        "steps": voting_steps(evaluation.ranking) if evaluation else [],
-        "tasks": tasks,
-    }
+    payload = {**drawing(), "steps": voting_steps(evaluation.ranking) if evaluation else [], "tasks": tasks}
     body = [
         *_headline(run, protocol, evaluation),
         *(_examples(run, config, protocol, tasks) if evaluation is not None else []),
         *_task_list(tasks),
-        *_learning(run),
+        *learning([run], []),
         *_scores(run, evaluation),
         *_origins(run, config),
     ]
@@ -288,14 +284,16 @@ def _blank_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Q
 # Curves and tables
 
 
-def _learning(run: Path) -> list[str]:
-    lines = read_metrics(run)
-    curves = []
+def learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
+    """The curves of one run, or of several with a legend."""
+    lines = [read_metrics(run) for run in runs]
+    curves = [legend(names)] if len(runs) > 1 else []
+    curves.append('<div class="curves">')
     for name, (title, is_share) in CURVES.items():
-        points = curve(lines, name)
-        if points or not name.startswith("evaluation/"):  # not every run is evaluated during training
-            curves.append(curve_svg(title, points, is_share))
-    return ["<h2>Learning</h2>", '<div class="curves">', *curves, "</div>"]
+        points = [curve(one, name) for one in lines]
+        if any(points) or not name.startswith("evaluation/"):  # not every run is evaluated during training
+            curves.append(curves_svg(title, points, is_share))
+    return ["<h2>Learning</h2>", *curves, "</div>"]
 
 
 def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
@@ -330,7 +328,7 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
     parts = []
     counts = folder.accounting(run)
     if counts is not None:
-        rows = [[name, f"{count:,}"] for name, count in accounting_rows(counts)]
+        rows = [[name, f"{count:,}"] for name, count in counts.lines()]
         parts += ["<section><h2>Parameters</h2>", table(["component", "parameters"], rows), "</section>"]
     parts.append("<section><h2>Data and settings</h2>")
     if (run / "data.json").is_file():
@@ -381,8 +379,7 @@ def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
         label = f'<span class="outcome {class_of(outcome)}">{outcome}</span> {found[outcome]}'
         filters.append(f'<button data-filter="{outcome}" aria-pressed="false">{label}</button>')
     heads = "<span></span><span></span>" + "".join(
-        f'<button data-sort="{key}"{_extra(narrow)}>{title}</button>'
-        for key, (title, narrow) in COLUMNS.items()
+        f'<button data-sort="{key}"{style}>{title}</button>' for key, (title, style) in COLUMNS.items()
     )
     return [
         "<h2>Tasks</h2>",
@@ -420,7 +417,3 @@ def _task_row(number: int, task: JsonObject) -> str:
         f'<details class="task {class_of(outcome)}" id="task-{escape(task["id"])}" data-n="{number}">'
         f"<summary>{inside}</summary></details>"
     )
-
-
-def _extra(narrow: bool) -> str:
-    return ' class="extra"' if narrow else ""

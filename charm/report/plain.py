@@ -10,7 +10,6 @@ from charm.domains import PageOptions, domain_of
 from charm.files import read_sealed
 from charm.report.curves import curves_svg
 from charm.report.html import (
-    accounting_rows,
     document,
     legend,
     names_of,
@@ -43,7 +42,7 @@ def write_plain_page(runs: Sequence[Path], out: Path, options: PageOptions) -> P
     ]
     if count := domain.get("account"):
         wanted = ("backbone", "task memory", "everything")
-        counts = [dict(accounting_rows(count(run))) for run in runs]
+        counts = [dict(count(run).lines()) for run in runs]
         rows = [
             [name, *(f"{found[one]:,}" for one in wanted)] for name, found in zip(names, counts, strict=True)
         ]

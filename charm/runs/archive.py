@@ -9,9 +9,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import struct
-import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from charm.arrays import ZIP_ERRORS
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.runs.checkpoint import run_of
@@ -29,18 +27,7 @@ from charm.tasks.task import COLORS, MAX_SIDE
 FORMAT = 3
 SIGMOIDS = 2  # a format that had the column "confidence", float32 probabilities, where "logit" stands now
 # What NumPy, zipfile and our header parsing raise on a damaged file.
-DAMAGE = (
-    OSError,
-    EOFError,
-    ValueError,
-    TypeError,
-    KeyError,
-    AttributeError,
-    RuntimeError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, *ZIP_ERRORS)
 # The arrays of a file, with the number of dimensions each must have.
 COLUMNS = {
     "question": (np.int32, 1),
@@ -65,9 +52,7 @@ class Header:
     questions: tuple[Question, ...]
     complete: bool  # False while the process still has views to predict
     views: int = 0  # views of each question that vote; 0 for all
-    run: str = (
-        ""  # the run that trained the model, as its checkpoints name it; empty in files of earlier versions
-    )
+    run: str = ""  # the run that trained the model, as its checkpoints name it; empty in older files
 
 
 @dataclass(frozen=True)
@@ -136,13 +121,16 @@ def _logits(confidence: np.ndarray) -> np.ndarray:
         return (np.log(exact) - np.log1p(-exact)).astype(confidence.dtype)
 
 
-def _read_header(path: Path) -> Header | None:
-    """The header of one rank's file; None if it is damaged or of an earlier version."""
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return _header(path, arrays)[0]
-    except (CharmError, *DAMAGE):
-        return None
+def _headers(folder: Path) -> list[Header | None]:
+    """The headers of all ranks' files; None for one that is damaged or of an earlier version."""
+    found: list[Header | None] = []
+    for path in folder.glob("rank_*.npz"):
+        try:
+            with np.load(path, allow_pickle=False) as arrays:
+                found.append(_header(path, arrays)[0])
+        except (CharmError, *DAMAGE):
+            found.append(None)
+    return found
 
 
 def _header(path: Path, arrays: Mapping[str, np.ndarray]) -> tuple[Header, int]:
@@ -174,9 +162,9 @@ def is_finished(
 
 
 def _is_finished(
-    folder: Path, views: int | None, questions: tuple[Question, ...] | None, run: str = ""
+    folder: Path, views: int | None = None, questions: tuple[Question, ...] | None = None, run: str = ""
 ) -> bool:
-    headers = [_read_header(path) for path in folder.glob("rank_*.npz")]
+    headers = _headers(folder)
     whole = [header for header in headers if header is not None and header.complete]
     return (
         bool(headers)
@@ -244,12 +232,12 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
 
 def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     """The checkpoint steps with complete votes, ascending, each with its refinement depths."""
-    return _passes(votes_folder, lambda folder: _is_finished(folder, None, None))
+    return _passes(votes_folder, _is_finished)
 
 
 def damaged_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     """The steps and depths at which a file of votes is missing, empty or unreadable; unfinished ones are not."""
-    return _passes(votes_folder, _is_damaged)
+    return _passes(votes_folder, lambda folder: None in (_headers(folder) or [None]))
 
 
 def require_whole_votes(votes_folder: Path) -> None:
@@ -268,11 +256,6 @@ def _passes(votes_folder: Path, wanted: Callable[[Path], bool]) -> dict[int, tup
         if names and wanted(folder):
             found.setdefault(int(names[1]), []).append(int(names[2]))
     return {step: tuple(sorted(found[step])) for step in sorted(found)}
-
-
-def _is_damaged(folder: Path) -> bool:
-    headers = [_read_header(path) for path in folder.glob("rank_*.npz")]
-    return not headers or None in headers
 
 
 def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from charm.errors import CharmError
+from charm.config import at_least
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,12 +46,8 @@ class EngineConfig:
     """Also log to this Weights & Biases project."""
 
     def __post_init__(self) -> None:
-        for name in ("steps", "checkpoint_every", "log_every"):
-            if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
-        for name in ("evaluate_every", "keep_checkpoints"):
-            if getattr(self, name) < 0:
-                raise CharmError(f"{name} must be >= 0, got {getattr(self, name)}")
+        at_least(1, self, "steps", "checkpoint_every", "log_every")
+        at_least(0, self, "evaluate_every", "keep_checkpoints")
 
     def logs_at(self, step: int) -> bool:
         return step % self.log_every == 0 or step == self.steps
@@ -62,8 +58,5 @@ class EngineConfig:
     def evaluates_at(self, step: int) -> bool:
         if step == self.steps and (self.evaluates_ends or self.evaluate_every):
             return True
-        return (
-            bool(self.evaluate_every)
-            and step % self.evaluate_every == 0
-            and (step > 0 or self.evaluates_ends)
-        )
+        due = self.evaluate_every > 0 and step % self.evaluate_every == 0
+        return due and (step > 0 or self.evaluates_ends)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
 
 import torch
 
 from charm.errors import CharmError
-from charm.files import unseal
+from charm.files import read_sealed, whole_folder
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.instances import Instances
@@ -26,18 +24,15 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
     folder = newest_checkpoint(run)
     model = CharmModel.from_pretrained(folder)
     if folder != run:  # the model's own record of how it was trained: adaptation draws views alike
-        model.trained_by = unseal(json.loads((run / "config.json").read_text()), run / "config.json")
+        model.trained_by = read_sealed(run / "config.json")
     if isinstance(model.schema, ArcKey) and model.memory.residual is None:
         instances = Instances()
         for puzzle in model.instances.puzzles:
             instances.add(puzzle, model.instances.codes(puzzle)[:1])
         model._bind(ArcKey(instances))
-    part = out.with_name(f"{out.name}.tmp")
-    shutil.rmtree(part, ignore_errors=True)
     try:
-        model.save(part, dtype=dtype)
-        part.rename(out)
+        with whole_folder(out) as part:
+            model.save(part, dtype=dtype)
     except OSError as error:
-        shutil.rmtree(part, ignore_errors=True)
         raise CharmError(f"{out}: cannot be written ({error.strerror})") from error
     return sum(file.stat().st_size for file in out.iterdir())

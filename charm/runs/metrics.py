@@ -4,15 +4,38 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from charm.config import is_number
 from charm.errors import CharmError
 from charm.files import write_atomically
 
 METRICS = "metrics.jsonl"
+
+
+class LogEntry(NamedTuple):
+    """Numbers for metrics.jsonl, and the same in words for whoever watches."""
+
+    values: Mapping[str, float]
+    text: str
+
+
+@dataclass(frozen=True)
+class Exam:
+    """An evaluation that is due."""
+
+    out: Path
+    """The run folder."""
+    run: str
+    """The run's name, as its checkpoints have it."""
+    step: int
+    report: Callable[[str], None] = lambda text: None
+    """Shows whoever watches how far it is."""
+    stop: Callable[[], bool] = lambda: False
+    """Comes true when somebody wants the process to end."""
 
 
 def write_line(run: Path, step: int, values: dict[str, float]) -> None:

@@ -9,11 +9,8 @@ Building needs Unix (interval timers); the files can be loaded anywhere.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import signal
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -157,7 +154,7 @@ def _fill(
     """Make `pairs` pairs per task in worker processes. Only this process writes: a task's file, then the manifest."""
     plan = manifest.plan
     with (
-        process_pool(min(workers, len(wanted)), _prepare_worker) as pool,
+        process_pool(min(workers, len(wanted))) as pool,
         bar(plan.provider, len(wanted), stays=True) as line,
     ):
         jobs = {
@@ -236,18 +233,6 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
     except CharmError:
         return Rejected(ILLEGAL)
     return Rejected(IDENTITY) if np.array_equal(pair.input, output) else pair
-
-
-def _prepare_worker() -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-
-
-def _end_with_parent() -> None:
-    # A pool's workers wait forever when the main process is killed, so each of them watches it.
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)
 
 
 def _resume(folder: Path, plan: Plan, say: Callable[[str], None]) -> Manifest:

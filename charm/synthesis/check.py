@@ -129,7 +129,7 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
     block = _check_pairs(report, pairs, root)
     if len(block):
         _check_again(report, block, root)
-        generated = [Pair(*block.pair(k)) for k in range(len(block))]
+        generated = block.pairs()
         _check_rivals(report, generated)
         if official:
             report.regularities = broken_regularities(list(official.values()), generated)
@@ -150,7 +150,7 @@ def regularities_of(task: str, root: Path = ROOT) -> dict[str, str]:
     package = load_package(task, root)
     wanted = SAMPLE if package.cap is None else min(SAMPLE, package.cap)
     block, _ = collect(ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
-    generated = [Pair(*block.pair(k)) for k in range(len(block))]
+    generated = block.pairs()
     found = broken_regularities(list(_check_official(Report(package)).values()), generated)
     return {name: str(broken) for name, broken in found.items()}
 

@@ -41,15 +41,15 @@ GUESSED = 0.6
 
 def measures(pair: Pair) -> dict[str, int]:
     """The measures whose ranges are compared. Objects are 8-connected, of one colour, without the commonest colour."""
-    assert pair.output is not None
     found = {}
-    for name, grid in (("in", pair.input), ("out", pair.output)):
+    for name, grid in zip(("in", "out"), pair.grids(), strict=True):
         found[f"{name} height"], found[f"{name} width"] = grid.shape
         found[f"{name} cells"] = grid.size
         found[f"{name} colours"] = len(_palette(grid))
         found[f"{name} objects"] = len(objects(grid.astype(np.int64), most_common(grid)))
-    if pair.input.shape == pair.output.shape:
-        found["changed cells"] = int((pair.input != pair.output).sum())
+    before, after = pair.grids()
+    if before.shape == after.shape:
+        found["changed cells"] = int((before != after).sum())
     return found
 
 
@@ -151,25 +151,25 @@ def simple_rules(official: Sequence[Pair], generated: Sequence[Pair]) -> dict[st
 
 def _share(name: str, pairs: Sequence[Pair]) -> float:
     if name in GUESSES:
-        return GUESSES[name]([(pair.input, _output(pair)) for pair in pairs])
+        return GUESSES[name]([pair.grids() for pair in pairs])
     number = SYMMETRIES.index(name)
-    return sum(_is_image(pair.input, _output(pair), number) for pair in pairs) / len(pairs)
+    return sum(_is_image(number, *pair.grids()) for pair in pairs) / len(pairs)
 
 
-def _is_image(before: Grid, after: Grid, number: int) -> bool:
+def _is_image(number: int, before: Grid, after: Grid) -> bool:
     # Compare sizes first: they rule out most outputs.
     return sorted(before.shape) == sorted(after.shape) and np.array_equal(
         symmetries(before.view(np.int8))[number], after.view(np.int8)
     )
 
 
-def _constant(pairs: list[tuple[Grid, Grid]]) -> float:
+def _constant(pairs: list[list[Grid]]) -> float:
     """The share of the most common output."""
     counts = Counter((after.shape, after.tobytes()) for _, after in pairs)
     return counts.most_common(1)[0][1] / len(pairs)
 
 
-def _frequent_color(pairs: list[tuple[Grid, Grid]]) -> float:
+def _frequent_color(pairs: list[list[Grid]]) -> float:
     """One colour everywhere: the input's most common colour, with or without the background."""
 
     def explained(before: Grid, after: Grid) -> bool:
@@ -180,7 +180,7 @@ def _frequent_color(pairs: list[tuple[Grid, Grid]]) -> float:
     return sum(explained(*pair) for pair in pairs) / len(pairs)
 
 
-def _recolouring(pairs: list[tuple[Grid, Grid]]) -> float:
+def _recolouring(pairs: list[list[Grid]]) -> float:
     """A fixed recolouring, cell by cell: each colour becomes its most common output colour."""
     counts: npt.NDArray[np.int64] = np.zeros((10, 10), np.int64)
     same = [(before, after) for before, after in pairs if before.shape == after.shape]
@@ -190,7 +190,7 @@ def _recolouring(pairs: list[tuple[Grid, Grid]]) -> float:
     return sum(np.array_equal(becomes[before], after) for before, after in same) / len(pairs)
 
 
-GUESSES: dict[str, Callable[[list[tuple[Grid, Grid]]], float]] = {
+GUESSES: dict[str, Callable[[list[list[Grid]]], float]] = {
     "constant output": _constant,
     "most frequent colour": _frequent_color,
     "fixed recolouring": _recolouring,
@@ -205,8 +205,3 @@ def _ground(grid: Grid) -> set[int]:
     """The background colour, if the grid has a clear one."""
     color = most_common(grid)
     return {color} if grid.size >= 9 and (grid == color).mean() >= 0.3 else set()
-
-
-def _output(pair: Pair) -> Grid:
-    assert pair.output is not None
-    return pair.output

@@ -7,15 +7,14 @@
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from charm.errors import CharmError
+from charm.files import whole_folder
 from charm.tasks.pairs_file import Manifest, PairBlock, load_pairs, read_manifest
 from charm.tasks.task import Grid
 
@@ -34,32 +33,22 @@ def export_pairs(source: Path, target: Path, form: str) -> Manifest:
         raise CharmError(f"{target}: folder is not empty; choose another")
     manifest = read_manifest(source)
     blocks = load_pairs(source)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=target.parent))
     try:
-        if form == "rearc":
-            _write_tasks(scratch / "tasks", blocks)
-        else:
-            _write_parquet(scratch / "data", blocks)
-            (scratch / "README.md").write_text(card(manifest), "utf-8")
-        scratch.chmod(0o755)  # temporary folders are readable only by their owner
-        if target.exists():
-            target.rmdir()
-        scratch.rename(target)
+        with whole_folder(target) as scratch:
+            if form == "rearc":
+                _write_tasks(scratch / "tasks", blocks)
+            else:
+                _write_parquet(scratch / "data", blocks)
+                (scratch / "README.md").write_text(card(manifest), "utf-8")
     except OSError as error:
         raise CharmError(f"{target} cannot be written ({error.strerror or error})") from error
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return manifest
 
 
 def _write_tasks(folder: Path, blocks: Mapping[str, PairBlock]) -> None:
     folder.mkdir()
     for task, block in blocks.items():
-        pairs = [
-            {"input": before.tolist(), "output": after.tolist()}
-            for before, after in map(block.pair, range(len(block)))
-        ]
+        pairs = [{"input": pair.input.tolist(), "output": pair.grids()[1].tolist()} for pair in block.pairs()]
         (folder / f"{task}.json").write_text(json.dumps(pairs, separators=(",", ":")), "utf-8")
 
 
@@ -83,21 +72,20 @@ def _write_parquet(folder: Path, blocks: Mapping[str, PairBlock]) -> None:
 def _table(task: str, block: PairBlock) -> pyarrow.Table:
     import pyarrow
 
-    pairs = [block.pair(k) for k in range(len(block))]
+    before, after = zip(*(pair.grids() for pair in block.pairs()), strict=True)
     columns = {
         "task": pyarrow.array([task] * len(block), pyarrow.string()),
         "attempt": pyarrow.array(block.index, pyarrow.uint32()),
-        "input": _grids([before for before, _ in pairs]),
-        "output": _grids([after for _, after in pairs]),
+        "input": _grids(before),
+        "output": _grids(after),
     }
     return pyarrow.table(columns)
 
 
-def _grids(grids: Iterable[Grid]) -> pyarrow.Array:
+def _grids(grids: Sequence[Grid]) -> pyarrow.Array:
     """A column of lists of rows."""
     import pyarrow
 
-    grids = list(grids)
     rows = np.repeat([grid.shape[1] for grid in grids], [grid.shape[0] for grid in grids])
     row_ends = np.concatenate([[0], rows.cumsum()]).astype(np.int32)
     grid_ends = np.cumsum([0, *(grid.shape[0] for grid in grids)]).astype(np.int32)

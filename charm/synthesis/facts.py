@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
+from charm.synthesis.source_code import find
 from charm.synthesis.workbench import official_pairs
 from charm.tasks.task import Grid, Pair
 from rearc2.helpers import Thing, most_common, objects, splits, symmetries
@@ -34,8 +35,8 @@ def facts_text(task: str) -> str:
     pairs = official_pairs(task)
     lines = []
     for name, pair in pairs.items():
-        before, after = _both(pair)
-        lines.append(f"{name}: {_size(before)} -> {_size(after)}")
+        before, after = pair.grids()
+        lines.append(f"{name}: {' -> '.join('x'.join(map(str, grid.shape)) for grid in pair.grids())}")
         lines.append(grids_text({"": before, " ": after}))
         lines += [
             f"  {side} {text}" for side, grid in (("in ", before), ("out", after)) for text in _grid(grid)
@@ -121,10 +122,7 @@ def _gaps(things: list[Thing], grid: Grid) -> tuple[str, str]:
     if not things:
         return "", ""
     distances = [
-        max(
-            max(a.top, b.top) - min(a.bottom, b.bottom) - 1,
-            max(a.left, b.left) - min(a.right, b.right) - 1,
-        )
+        max(max(a.top, b.top) - min(a.bottom, b.bottom) - 1, max(a.left, b.left) - min(a.right, b.right) - 1)
         for number, a in enumerate(things[:60])
         for b in things[:number]
     ]
@@ -152,21 +150,13 @@ def _relation(before: Grid, after: Grid) -> Iterator[str]:
         (before, after, "output is part of the input"),
         (after, before, "input is part of the output"),
     ):
-        if one.size > other.size and (place := _find(one, other)):
+        if one.size > other.size and (place := find(one, other)):
             yield f"the {words} at {place}"
-
-
-def _find(large: Grid, small: Grid) -> tuple[int, int] | None:
-    if small.shape[0] > large.shape[0] or small.shape[1] > large.shape[1]:
-        return None
-    windows = np.lib.stride_tricks.sliding_window_view(large, small.shape)
-    places = np.argwhere((windows == small).all(axis=(2, 3)))
-    return (int(places[0][0]), int(places[0][1])) if len(places) else None
 
 
 def _constants(pairs: Mapping[str, Pair]) -> Iterator[str]:
     """What is the same in all pairs, and the range of what varies."""
-    grids = [_both(pair) for pair in pairs.values()]
+    grids = [pair.grids() for pair in pairs.values()]
     for side, number in (("input", 0), ("output", 1)):
         sizes = sorted({grid[number].shape for grid in grids})
         square = ", all square" if all(height == width for height, width in sizes) else ""
@@ -188,7 +178,7 @@ def _constants(pairs: Mapping[str, Pair]) -> Iterator[str]:
         yield from _changes(grids)
 
 
-def _size_rule(grids: list[tuple[Grid, Grid]]) -> str:
+def _size_rule(grids: list[list[Grid]]) -> str:
     sizes = [(*before.shape, *after.shape) for before, after in grids]
     if all((a, b) == (c, d) for a, b, c, d in sizes):
         return "same as the input"
@@ -205,7 +195,7 @@ def _size_rule(grids: list[tuple[Grid, Grid]]) -> str:
     return "depends on the content"
 
 
-def _changes(grids: list[tuple[Grid, Grid]]) -> Iterator[str]:
+def _changes(grids: list[list[Grid]]) -> Iterator[str]:
     """For same-size tasks: what each colour becomes."""
     becomes: dict[int, Counter[int]] = {}
     for before, after in grids:
@@ -217,15 +207,6 @@ def _changes(grids: list[tuple[Grid, Grid]]) -> Iterator[str]:
         kept = "kept" if not others else ("gone: becomes " if color not in counts else "kept or becomes ")
         roles.append(f"{color} {kept}{_listed(others) if others else ''}")
     yield f"roles: {'; '.join(roles)}"
-
-
-def _both(pair: Pair) -> tuple[Grid, Grid]:
-    assert pair.output is not None
-    return pair.input, pair.output
-
-
-def _size(grid: Grid) -> str:
-    return f"{grid.shape[0]}x{grid.shape[1]}"
 
 
 def _listed(values: set[int] | list[int]) -> str:

@@ -45,7 +45,7 @@ def quarantine(
 def _reasons(job: tuple[ReArc, Path, Task, TaskRecord]) -> list[str]:
     rearc, folder, task, record = job
     block = read_block(folder, task.id, record.sha256)
-    generated = [Pair(*block.pair(k)) for k in range(len(block))]
+    generated = block.pairs()
     return [
         *_official(rearc, task),
         *_pairs(record, rearc, task.id, generated),

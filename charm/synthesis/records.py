@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from charm.errors import CharmError
 from charm.files import write_atomically
@@ -34,9 +33,7 @@ class Check:
     failures: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     declared: dict[str, str] = field(default_factory=dict)  # the package's exceptions, wrong pairs and cap
-    regularities: dict[str, str] = field(
-        default_factory=dict
-    )  # official ones that the pairs break -> how often
+    regularities: dict[str, str] = field(default_factory=dict)  # official ones that are broken -> how often
 
 
 @dataclass(frozen=True)
@@ -52,9 +49,7 @@ class Reading:
 class Record:
     check: Check | None = None
     reading: Reading | None = None
-    judgements: dict[str, str] = field(
-        default_factory=dict
-    )  # broken regularity -> "widened: why" or "rival: which"
+    judgements: dict[str, str] = field(default_factory=dict)  # regularity -> "widened: ..." or "rival: ..."
 
     def judged(self) -> dict[str, str]:
         """Every broken regularity with its judgement."""
@@ -137,6 +132,4 @@ def _path(task: str, root: Path) -> Path:
 
 
 def _write(task: str, record: Record, root: Path) -> None:
-    path = _path(task, root)
-    data: dict[str, Any] = asdict(record)
-    write_atomically(path, json.dumps(data, indent=1) + "\n")
+    write_atomically(_path(task, root), json.dumps(asdict(record), indent=1) + "\n")

@@ -112,11 +112,8 @@ def _grid_cases(grid: Grid) -> Iterator[Case]:
 def _object_cases(things: list[Thing], shape: tuple[int, ...]) -> Iterator[Case]:
     height, width = shape
     for thing in things:
-        on_border = (
-            thing.top == 0 or thing.left == 0 or thing.bottom == height - 1 or thing.right == width - 1
-        )
-        yield "objects are off the border", not on_border
-        yield "objects are on the border", on_border
+        yield "objects are off the border", not _on_border(thing, shape)
+        yield "objects are on the border", _on_border(thing, shape)
         yield "objects are solid rectangles", bool(thing.mask.all())
         yield "objects have square boxes", thing.height == thing.width
         yield "objects have odd sides", bool(thing.height % 2 and thing.width % 2)
@@ -185,7 +182,6 @@ def _choice_cases(pair: Pair) -> Iterator[Case]:
 
 def _properties(things: list[Thing], shape: tuple[int, ...]) -> dict[str, set[int]]:
     """Numbers of the objects that have each property."""
-    height, width = shape
     shapes = Counter(_key(thing.mask) for thing in things)
     colors = Counter(color for thing in things for color in set(thing.patch[thing.mask].tolist()))
     measures = {
@@ -203,10 +199,7 @@ def _properties(things: list[Thing], shape: tuple[int, ...]) -> dict[str, set[in
         "solid": [bool(thing.mask.all()) for thing in things],
         "with a square box": [thing.height == thing.width for thing in things],
         "symmetric": [_symmetric(thing) for thing in things],
-        "on the border": [
-            thing.top == 0 or thing.left == 0 or thing.bottom == height - 1 or thing.right == width - 1
-            for thing in things
-        ],
+        "on the border": [_on_border(thing, shape) for thing in things],
         "with an odd number of cells": [thing.size % 2 == 1 for thing in things],
         "with a shape of its own": [shapes[_key(thing.mask)] == 1 for thing in things],
         "with a colour of its own": [
@@ -217,6 +210,10 @@ def _properties(things: list[Thing], shape: tuple[int, ...]) -> dict[str, set[in
         found[name] = {number for number, held in enumerate(holds) if held}
         found[f"not {name}"] = set(range(len(things))) - found[name]
     return found
+
+
+def _on_border(thing: Thing, shape: tuple[int, ...]) -> bool:
+    return 0 in (thing.top, thing.left) or thing.bottom == shape[0] - 1 or thing.right == shape[1] - 1
 
 
 def _symmetric(thing: Thing) -> bool:

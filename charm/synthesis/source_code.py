@@ -8,47 +8,21 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from charm.tasks.task import Grid, Pair
+from charm.tasks.task import Pair
 
 MODULES = {
-    "__future__",
-    "collections",
-    "dataclasses",
-    "functools",
-    "itertools",
-    "math",
-    "numpy",
-    "random",
-    "rearc2",
+    *("__future__", "collections", "dataclasses", "functools", "itertools"),
+    *("math", "numpy", "random", "rearc2"),
 }
 # Names that reach files, other code or the interpreter's state.
 BUILTINS = {
-    "breakpoint",
-    "compile",
-    "delattr",
-    "eval",
-    "exec",
-    "exit",
-    "globals",
-    "id",
-    "input",
-    "locals",
-    "open",
+    *("breakpoint", "compile", "delattr", "eval", "exec", "exit", "globals", "id", "input", "locals", "open"),
+    *("__import__", "hash", "print", "quit", "setattr", "vars"),
 }
-BUILTINS |= {"__import__", "hash", "print", "quit", "setattr", "vars"}
 NUMPY = {"fromfile", "genfromtxt", "load", "loadtxt", "memmap", "random", "save", "savetxt", "savez"}
 CHANGING = {
-    "add",
-    "append",
-    "clear",
-    "discard",
-    "extend",
-    "insert",
-    "pop",
-    "popitem",
-    "remove",
-    "setdefault",
-    "update",
+    *("add", "append", "clear", "discard", "extend", "insert"),
+    *("pop", "popitem", "remove", "setdefault", "update"),
 }
 CACHES = {"cache", "lru_cache", "cached_property"}
 
@@ -233,18 +207,16 @@ def _overlaps(table: npt.NDArray[np.int64], pairs: Mapping[str, Pair]) -> list[s
     found = []
     for name, pair in pairs.items():
         for side, grid in zip(("input", "output"), pair.grids(), strict=False):
-            if table.size >= LARGE_SHARE * grid.size and (_contains(grid, table) or _in_order(grid, table)):
-                share = table.size / grid.size
-                found.append(f"{share:.0%} of the {side} of {name}")
+            in_order = bytes(table.astype(np.uint8).ravel()) in bytes(grid.ravel())
+            if table.size >= LARGE_SHARE * grid.size and (find(grid, table) or in_order):
+                found.append(f"{table.size / grid.size:.0%} of the {side} of {name}")
     return found
 
 
-def _contains(grid: Grid, table: npt.NDArray[np.int64]) -> bool:
-    if table.shape[0] > grid.shape[0] or table.shape[1] > grid.shape[1]:
-        return False
-    windows = np.lib.stride_tricks.sliding_window_view(grid, table.shape)
-    return bool((windows == table).all(axis=(2, 3)).any())
-
-
-def _in_order(grid: Grid, table: npt.NDArray[np.int64]) -> bool:
-    return bytes(table.astype(np.uint8).ravel()) in bytes(grid.ravel())
+def find(large: npt.NDArray[np.generic], small: npt.NDArray[np.generic]) -> tuple[int, int] | None:
+    """The first place (row, column) at which a grid has another as a part."""
+    if small.shape[0] > large.shape[0] or small.shape[1] > large.shape[1]:
+        return None
+    windows = np.lib.stride_tricks.sliding_window_view(large, small.shape)
+    places = np.argwhere((windows == small).all(axis=(2, 3)))
+    return (int(places[0][0]), int(places[0][1])) if len(places) else None

@@ -51,7 +51,7 @@ class Package:
     verify: GridRule
     rivals: dict[
         str, GridRule
-    ]  # functions `rival...`: other interpretations, which must agree on every generated input
+    ]  # functions `rival...`: other interpretations, which agree on generated inputs
     cap: int | None  # CAP: number of pairs that exist at all, not counting official ones
     wrong: dict[str, str]  # WRONG: official pairs that break the rule ("train 2") -> why
     exceptions: dict[str, str]  # EXCEPTIONS: name of a failed finding -> why it is acceptable
@@ -238,9 +238,8 @@ def build_rearc2(
 
     Pairs of another seed, number or version of the helpers are refused, or dropped first with `replace`.
     """
-    packages = {
-        task: load_package(task, root) for task in tasks
-    }  # report problems before anything is written
+    # Problems of a package show before anything is written.
+    packages = {task: load_package(task, root) for task in tasks}
     plan = Plan("rearc2", helpers_version(), seed, pairs, time_limit)
     if (folder / MANIFEST).exists():
         held = read_manifest(folder)

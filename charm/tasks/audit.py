@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
 from typing import Any, Literal
 
+from charm.config import to_json
 from charm.errors import CharmError
 from charm.tables import Table
 from charm.tasks.sources import Source
@@ -81,21 +82,7 @@ class AuditReport:
             "equal_up_to": "8 symmetries x permutations of colours 1..9, colour 0 fixed",
             "sources": list(self.sources),
             "matrix": [{"sources": list(names), "counts": counts} for names, counts in self.matrix.items()],
-            "matches": [
-                {
-                    "sources": list(match.sources),
-                    "ids": list(match.ids),
-                    "kind": match.kind,
-                    "view": None
-                    if match.view is None
-                    else {"dihedral": match.view.dihedral, "colors": list(match.view.colors)},
-                    "pairs": [
-                        {"first": pair.first, "second": pair.second, "identical": pair.identical}
-                        for pair in match.pairs
-                    ],
-                }
-                for match in self.matches
-            ],
+            "matches": to_json(self.matches),
         }
 
 

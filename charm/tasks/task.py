@@ -59,7 +59,8 @@ class Pair:
     @property
     def content(self) -> bytes:
         """Bytes that are equal exactly when the pairs are equal."""
-        return b"|".join(_grid_bytes(grid) for grid in (self.input, self.output))
+        grids = (self.input, self.output)
+        return b"|".join(b"" if grid is None else bytes(grid.shape) + grid.tobytes() for grid in grids)
 
     def grids(self) -> list[Grid]:
         return [self.input] if self.output is None else [self.input, self.output]
@@ -154,7 +155,3 @@ def _pairs(entries: Any, part: str, task_id: str, where: str, blind: bool) -> tu
             )
         )
     return tuple(pairs)
-
-
-def _grid_bytes(grid: Grid | None) -> bytes:
-    return b"" if grid is None else bytes(grid.shape) + grid.tobytes()

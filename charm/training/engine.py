@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -21,31 +20,9 @@ from charm.errors import CharmError
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.runs.folder import check_run, occupied, require_checkpoint, run_name
-from charm.runs.metrics import forget_later_lines, has_evaluation
+from charm.runs.metrics import Exam, LogEntry, forget_later_lines, has_evaluation
 from charm.signals import check_every, stop_on_signal
 from charm.training.logs import Logs
-
-
-class LogEntry(NamedTuple):
-    """Numbers for metrics.jsonl, and the same in words for whoever watches."""
-
-    values: Mapping[str, float]
-    text: str
-
-
-@dataclass(frozen=True)
-class Exam:
-    """An evaluation that is due."""
-
-    out: Path
-    """The run folder."""
-    run: str
-    """The run's name, as its checkpoints have it."""
-    step: int
-    report: Callable[[str], None] = lambda text: None
-    """Shows whoever watches how far it is."""
-    stop: Callable[[], bool] = lambda: False
-    """Comes true when somebody wants the process to end."""
 
 
 class Job(Protocol):

@@ -15,9 +15,9 @@ from charm.files import read_sealed
 from charm.memory.sharding import sharded_tables, whole_tables
 from charm.model import CharmModel
 from charm.runs import checkpoint
+from charm.runs.settings import RunConfig
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import key_of
-from charm.training.config import RunConfig
 from charm.training.engine import Exam, Job, LogEntry, compiles
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, Optimizers

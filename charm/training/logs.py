@@ -33,7 +33,7 @@ class Logs:
         self._others = _other_writers(out, config) if self.enabled else []
 
     def add(self, metrics: dict[str, Tensor]) -> None:
-        values = torch.stack([value.detach() for value in metrics.values()]).to(self._dtype)
+        values = torch.stack([value.detach() for value in metrics.values()]).to(self.place.sum_dtype)
         self._names, self._sums = list(metrics), values if self._sums is None else self._sums + values
         self._count += 1
 
@@ -98,7 +98,7 @@ class Logs:
         self._sums = None
         if state["sums"] and self._count:
             values = list(state["sums"].values())
-            self._sums = torch.tensor(values, dtype=self._dtype, device=self.place.device)
+            self._sums = torch.tensor(values, dtype=self.place.sum_dtype, device=self.place.device)
 
     def _over_processes(self) -> Tensor:
         """The sums, mean over all processes."""
@@ -108,10 +108,6 @@ class Logs:
         sums = self._sums.clone()
         dist.all_reduce(sums)
         return sums / self.place.world
-
-    @property
-    def _dtype(self) -> torch.dtype:
-        return torch.float32 if self.place.device.type == "mps" else torch.float64
 
 
 def _other_writers(out: Path, config: EngineConfig) -> list[Any]:

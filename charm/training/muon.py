@@ -74,9 +74,7 @@ class Muon(Optimizer):
 
 
 def orthogonalized(
-    matrices_KRC: Tensor,
-    stages: Sequence[Polynomial] = NEWTON_SCHULZ,
-    dtype: torch.dtype = torch.bfloat16,
+    matrices_KRC: Tensor, stages: Sequence[Polynomial] = NEWTON_SCHULZ, dtype: torch.dtype = torch.bfloat16
 ) -> Tensor:
     """Nearly U V^T of each U S V^T, rounded to bfloat16: quintic Newton-Schulz iterations in `dtype`."""
     x = matrices_KRC.bfloat16().to(dtype)

@@ -17,9 +17,9 @@ from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
 from charm.reasoner.vit import Vit
 from charm.reasoner.writer import Writer
+from charm.runs.settings import OptimizerConfig
 from charm.training.assembly import OptimizerSet, Part
 from charm.training.atan2 import AdamAtan2
-from charm.training.config import OptimizerConfig
 from charm.training.muon import Muon
 
 
@@ -55,11 +55,7 @@ class Optimizers(OptimizerSet):
             elementwise = atan2 if choice == "adam-atan2" else adamw
             elementwise.append({"params": rest, "lr": lr, "weight_decay": decay})
         rows = {"params": instance_rows, "lr": config.row_lr, "weight_decay": config.row_weight_decay}
-        vectors = {
-            "params": puzzles,
-            "lr": config.factor_lr,
-            "weight_decay": config.factor_weight_decay,
-        }
+        vectors = {"params": puzzles, "lr": config.factor_lr, "weight_decay": config.factor_weight_decay}
         fused = all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in self.dense)
         adam = {"betas": config.betas, "eps": 1e-8, "fused": fused, "capturable": rates_on_device}
         of_rows: dict[str, Any] = {"gather": not sharded_tables(model)}

@@ -8,7 +8,7 @@ from torch import Tensor
 from charm.model import CharmModel
 from charm.reasoner.halting import halt_now, minimum_steps
 from charm.reasoner.losses import canvas_loss, continue_loss, refinement_loss
-from charm.training.config import Refinement
+from charm.runs.settings import Refinement
 from charm.training.slots import Slots
 
 

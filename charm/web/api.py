@@ -24,7 +24,7 @@ from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.paths import released_model
 from charm.report.answers import grid_text
-from charm.report.curves import curve_svg
+from charm.report.curves import curves_svg
 from charm.report.folder import JsonObject
 from charm.report.html import names_of
 from charm.report.page import drawing
@@ -311,7 +311,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "evaluation": (newest(run) if newest else None) or newest_scores(lines),
         "voted": domain.has_votes and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
         # SVG of numbers and our own titles, which are escaped.
-        "curves": [curve_svg(title, points, share) for title, points, share in drawn if points],
+        "curves": [curves_svg(title, [points], share) for title, points, share in drawn if points],
     }
 
 

@@ -23,11 +23,11 @@ from charm.errors import CharmError
 from charm.model import CharmModel, ModelConfig
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.settings import read_config
 from charm.tasks.dataset import Dataset, TaskSet, assemble, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sources import load_source
-from charm.training.config import read_config
 from charm.training.graphs import UpdateGraphs
 from tests.adaptation.conftest import HERE
 

@@ -13,8 +13,8 @@ from charm.adaptation.loop import Adaptation, Recipe, private_rows, private_tabl
 from charm.adaptation.methods import METHODS, Base, ewc, l2sp
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.settings import read_config
 from charm.tasks.dataset import Dataset, load_dataset
-from charm.training.config import read_config
 from tests.adaptation.conftest import HERE
 from tests.adaptation.test_loop import prepared
 from tests.adaptation.test_run import learn

@@ -15,12 +15,13 @@ from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot, load_ballots
 from charm.evaluation.decode import hash_grid
 from charm.evaluation.protocols import PROTOCOLS, Protocol
-from charm.evaluation.ranking import Ranking, Voter, rank
+from charm.evaluation.ranking import Ranking, rank
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import probability
 from charm.tasks.questions import Question
 
 from . import hand
+from .voters import Voter, voters
 
 QUESTIONS = tuple(Question("task", index) for index in range(3))
 QUARTER, THREE_QUARTERS = probability(hand.logits(0.25, 0.75)).tolist()
@@ -63,7 +64,7 @@ def test_an_empty_prediction_is_a_candidate_like_any_other() -> None:
     assert order(ranking, 0) == ["", "7"]
     assert order(ranking, 1) == [""]
     assert [(one.votes, one.grid.shape) for one in ranking.top(0, 2)] == [(4, (0, 0)), (2, (1, 1))]
-    assert len(ranking.voters(ranking.top(0, 1)[0].place)) == 4
+    assert len(voters(ranking, ranking.top(0, 1)[0].place)) == 4
     assert ranking.no_answer.tolist() == [4, 2, 0]
 
 
@@ -105,13 +106,13 @@ def test_voters_of_a_candidate() -> None:
     old = hand.votes((0, "1", 5, 1.0))
     ranking = rank([Ballot(old, 10, 0.5), Ballot(deep, 20), Ballot(shallow, 20)], QUESTIONS)
     best, second = ranking.top(0, 2)
-    assert ranking.voters(best.place) == [
+    assert voters(ranking, best.place) == [
         Voter(20, 16, 5, QUARTER, 1.0),
         Voter(20, 24, 6, 0.5, 1.0),
         Voter(10, 16, 5, 1.0, 0.5),
     ]
-    assert ranking.voters(second.place) == [Voter(20, 16, 6, 0.5, 1.0)]
-    assert ranking.voters(ranking.top(1, 1)[0].place) == [Voter(20, 16, 5, THREE_QUARTERS, 1.0)]
+    assert voters(ranking, second.place) == [Voter(20, 16, 6, 0.5, 1.0)]
+    assert voters(ranking, ranking.top(1, 1)[0].place) == [Voter(20, 16, 5, THREE_QUARTERS, 1.0)]
 
 
 def test_nothing_to_rank_is_an_error() -> None:
@@ -198,7 +199,7 @@ def test_ranking_is_bit_for_bit_the_same_in_any_order(
         np.testing.assert_array_equal(getattr(straight, name), getattr(other, name))
     for place in range(len(straight.hash_K)):
         np.testing.assert_array_equal(straight.grid(place), other.grid(place))
-        assert straight.voters(place) == other.voters(place)
+        assert voters(straight, place) == voters(other, place)
 
 
 def test_ties_between_depths_are_real_ties() -> None:
@@ -242,4 +243,4 @@ def test_ranking_from_disk_equals_ranking_in_memory(tmp_path: Path) -> None:
         there = rank(read, questions)
         for name in ("start", "hash_K", "votes_K", "weight_K", "confidence_K"):
             np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
-        assert there.voters(0) == here.voters(0)
+        assert voters(there, 0) == voters(here, 0)

@@ -27,7 +27,7 @@ from charm.cli import main
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.runs.checkpoint import folder_of
-from charm.training.config import TrainConfig
+from charm.runs.settings import TrainConfig
 from tests.faults.toy_run import HERE, quiet, toy
 from tests.toy import write_toy_tasks
 

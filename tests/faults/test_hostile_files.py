@@ -19,6 +19,7 @@ from charm.automata.keys import CarKey
 from charm.config import read_run_config, to_json
 from charm.errors import CharmError
 from charm.model import CharmModel
+from charm.runs.settings import TrainConfig
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey
 from charm.tasks.pairs_file import (
@@ -29,7 +30,6 @@ from charm.tasks.pairs_file import (
     write_archive,
     write_block,
 )
-from charm.training.config import TrainConfig
 from tests.tasks.test_pairs_file import random_pairs, write_folder
 from tests.toy import toy_config
 

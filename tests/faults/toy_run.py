@@ -13,7 +13,7 @@ import torch
 
 from charm.arc.run import train
 from charm.devices import Place
-from charm.training.config import TrainConfig
+from charm.runs.settings import TrainConfig
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.tables import measure, table
+from benchmarks.tables import TableCost, dense_traffic, measure, table
 from charm.memory import RowTable
-from charm.memory.costs import TableCost, dense_traffic
 from charm.memory.exchange import RowShard
 from charm.tasks.keys import ArcKey, Keys, MemoryConfig
 from tests.test_model import some_instances

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from charm.paper.verdicts import Difference, paired, spread_text, t_quantile, verdict
+from charm.paper.verdicts import Difference, paired, t_quantile, verdict
+from charm.tables import spread_text
 
 
 @pytest.mark.parametrize(
@@ -47,4 +48,4 @@ def test_spread() -> None:
     assert spread_text([1.0, 3.0]) == "2.00 ± 1.41"
     assert spread_text([1.0]) == "1.00"
     assert spread_text([]) == "-"
-    assert spread_text([0.5, 0.5], 5) == "0.50000 ± 0.00000"
+    assert spread_text([0.5, 0.5], ".5f") == "0.50000 ± 0.00000"

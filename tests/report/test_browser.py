@@ -20,6 +20,7 @@ from charm.report.comparison import write_comparison
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
 from charm.runs.archive import Header, write_votes
+from charm.runs.settings import TrainConfig
 from charm.runs.votes import Candidates, Votes
 from charm.tasks.augment import draw_views
 from charm.tasks.canvas import FIRST_COLOR
@@ -27,7 +28,6 @@ from charm.tasks.dataset import DataConfig, answer_key, load_dataset, load_tasks
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
 from charm.tasks.view import View
-from charm.training.config import TrainConfig
 from tests.browser import open_file, overflow
 from tests.evaluation.hand import grid, predict
 from tests.report.test_comparison import other

@@ -32,18 +32,19 @@ from charm.files import read_sealed, write_sealed
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.report.answers import affordable, grid_text
-from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curve_svg, ticks
+from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curves_svg, ticks
 from charm.report.film import choose, refinement_film
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
 from charm.runs.archive import Header, read_pass, write_votes
+from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import DataConfig, answer_key, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.questions import Question
 from charm.tasks.view import View
-from charm.training.config import TrainConfig
 from tests.evaluation.hand import grid, predict
+from tests.evaluation.voters import voters
 from tests.toy import toy_config, write_toy_tasks
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<!--"
@@ -186,7 +187,7 @@ def test_the_headline_is_what_scoring_says(run: Path) -> None:
 
 
 def test_candidates_carry_their_voters(run: Path) -> None:
-    """Every number of every candidate against the slow way, one `Ranking.voters` at a time."""
+    """Every number of every candidate against the slow way, one candidate at a time."""
     page = read(write_report(run, top=2)).data
     config = DataConfig((), (str(run.parent / "tasks.json"),), ())
     ranking = evaluate_votes(run / "votes", protocol_named("standard"), config).ranking
@@ -202,14 +203,14 @@ def test_candidates_carry_their_voters(run: Path) -> None:
         ]
         assert test["more"] == len(ranking.span(q)) - len(test["candidates"])
         for place, shown in zip(ranking.span(q), test["candidates"], strict=False):
-            voters = ranking.voters(place)
+            who = voters(ranking, place)
             assert np.array_equal(grid(shown["grid"]), ranking.grid(place))
-            assert shown["votes"] == len(voters)
-            assert shown["share"] == round(len(voters) / total, 4)
+            assert shown["votes"] == len(who)
+            assert shown["share"] == round(len(who) / total, 4)
             assert shown["weight"] is None
-            assert shown["confidence"] == pytest.approx(np.mean([v.confidence for v in voters]), abs=1e-4)
-            assert shown["views"] == len({v.row for v in voters})
-            assert shown["by"] == [sum(v.step == step for v in voters) for step in page["steps"]]
+            assert shown["confidence"] == pytest.approx(np.mean([v.confidence for v in who]), abs=1e-4)
+            assert shown["views"] == len({v.row for v in who})
+            assert shown["by"] == [sum(v.step == step for v in who) for step in page["steps"]]
     assert tests[0]["candidates"][0] | {"confidence": 0} == {
         "rank": 1,
         "grid": "21/43",
@@ -240,7 +241,7 @@ def test_candidates_name_the_views_that_voted(run: Path) -> None:
     tests = [test for task in page.data["tasks"] for test in task["tests"]]
     for q, test in enumerate(tests):
         for place, shown in zip(ranking.span(q), test["candidates"], strict=False):
-            voted = [known.key(row)[1] for row in sorted({voter.row for voter in ranking.voters(place)})]
+            voted = [known.key(row)[1] for row in sorted({voter.row for voter in voters(ranking, place)})]
             digits = [test["views"][10 * n : 10 * n + 10] for n in shown["which"]]
             assert digits == [f"{view.dihedral}{''.join(map(str, view.colors[1:]))}" for view in voted]
     assert tests[0]["views"] == "01234567891312948576"
@@ -477,7 +478,7 @@ def svg_points(svg: str) -> list[tuple[float, float]]:
 def test_a_curve_reads_back(points: list[tuple[float, float]], percent: bool) -> None:
     width = max(step for step, _ in points)
     height = max(value for _, value in points) - min(0, *(value for _, value in points))
-    svg = curve_svg("a", points, percent)
+    svg = curves_svg("a", [points], percent)
     path = re.search(r'class="line" d="M([^"]+)"', svg)
     assert path is not None
     for corner in path[1].split("L"):
@@ -491,7 +492,7 @@ def test_a_curve_reads_back(points: list[tuple[float, float]], percent: bool) ->
 
 def test_a_long_curve_is_averaged_over_its_range() -> None:
     values = np.random.default_rng(0).random(POINTS * 10)
-    svg = curve_svg("a", [(step, value) for step, value in enumerate(values.tolist())])
+    svg = curves_svg("a", [[(step, value) for step, value in enumerate(values.tolist())]])
     drawn = svg_points(svg)
     means = values.reshape(POINTS, 10).mean(axis=1)
     np.testing.assert_allclose([y for _, y in drawn], means, atol=0.003)
@@ -500,7 +501,7 @@ def test_a_long_curve_is_averaged_over_its_range() -> None:
 
 def test_flat_and_single_curves_have_axes() -> None:
     for points in ([], [(5.0, 0.0)], [(1.0, 0.0), (2.0, 0.0)], [(0.0, 1.0)]):
-        svg = curve_svg("<t>", points)
+        svg = curves_svg("<t>", [points])
         assert "nan" not in svg
         assert "&lt;t&gt;" in svg
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from charm.arc.run import train
 from charm.config import from_json
 from charm.devices import place
-from charm.training.config import TrainConfig
+from charm.runs.settings import TrainConfig
 
 
 def thread_names() -> list[str]:

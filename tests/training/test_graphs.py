@@ -15,9 +15,9 @@ from charm.arc.presets import quickstart
 from charm.arc.run import arc_job
 from charm.devices import place
 from charm.reasoner.config import ReasonerConfig
+from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import graphs
-from charm.training.config import TrainConfig
 from charm.training.slots import Slots
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")

@@ -22,8 +22,8 @@ from charm.files import locked
 from charm.reasoner.config import ReasonerConfig
 from charm.runs import checkpoint
 from charm.runs.archive import read_pass
+from charm.runs.settings import TrainConfig, read_config
 from charm.tasks.keys import MemoryConfig
-from charm.training.config import TrainConfig, read_config
 from charm.training.engine import Engine, compiles
 from charm.training.job import ReasonerJob
 from charm.training.logs import Logs

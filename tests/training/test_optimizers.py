@@ -8,9 +8,9 @@ from torch.optim import AdamW
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig, loopvit
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
+from charm.runs.settings import OptimizerConfig
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.atan2 import AdamAtan2
-from charm.training.config import OptimizerConfig
 from charm.training.muon import URM_STAGES, Muon, orthogonalized
 from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
 from tests.test_model import REASONER, some_instances

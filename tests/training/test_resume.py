@@ -12,8 +12,8 @@ from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.runs import checkpoint
+from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import load_dataset
-from charm.training.config import TrainConfig
 from tests.toy import toy_config, write_toy_tasks
 from tests.training.test_loop import same_everything
 from tests.training.test_slots import write_wide_task

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from charm.arc.run import arc_job
 from charm.devices import Place
 from charm.reasoner.losses import refinement_loss
-from charm.training.config import TrainConfig
+from charm.runs.settings import TrainConfig
 from charm.training.refinement import refine_slots
 from charm.training.slots import Slots, pick_slots
 from tests.toy import toy_config, write_toy_tasks

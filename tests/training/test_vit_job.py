@@ -23,10 +23,10 @@ from charm.reasoner.config import ReasonerConfig, loopvit, varc
 from charm.report.film import refinement_film
 from charm.report.pages import write_arc_page
 from charm.runs.checkpoint import folder_of, newest_checkpoint
+from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
-from charm.training.config import TrainConfig
 from tests.toy import toy_config, write_toy_tasks
 
 TINY = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}

@@ -16,11 +16,11 @@ from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import folder_of
+from charm.runs.settings import OptimizerConfig, TrainConfig
 from charm.runs.votes import Votes, merge
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sequences import LONGEST
-from charm.training.config import OptimizerConfig, TrainConfig
 from tests.toy import toy_config, write_toy_tasks
 
 

@@ -1,4 +1,4 @@
-"""All settings of a training run as one typed record, which is also its command line."""
+"""All settings of a run that trains a reasoner, as one typed record, which is also its command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from charm.config import from_json, read_run_config
+from charm.config import at_least, from_json, read_run_config
 from charm.errors import CharmError
 from charm.memory.config import CoSEConfig
 from charm.model import ModelConfig
@@ -98,16 +98,8 @@ class RunConfig(EngineConfig):
     """A run that trains a reasoner with a task memory: what learns, how, and for how long."""
 
     free: ClassVar[frozenset[str]] = EngineConfig.free | {
-        *(
-            "steps",
-            "focus",
-            "accumulate",
-            "graphs",
-            "evaluate_views",
-            "evaluate_loops",
-            "data.data",
-            "reasoner.kernels",
-        ),
+        *("steps", "focus", "accumulate", "graphs", "evaluate_views", "evaluate_loops"),
+        *("data.data", "reasoner.kernels"),
         "data.partial",  # pairs that changed are refused by their hash
     }
 
@@ -147,9 +139,7 @@ class RunConfig(EngineConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("batch", "accumulate"):
-            if getattr(self, name) < 1:
-                raise CharmError(f"{name} must be >= 1, got {getattr(self, name)}")
+        at_least(1, self, "batch", "accumulate")
         if not 0 <= self.focus <= 1 or (self.focus and self.reasoner.kind != "writer"):
             raise CharmError(
                 f"focus must be between 0 and 1, and 0 unless the reasoner is a writer; got {self.focus}"
