@@ -51,7 +51,8 @@ from charm.tasks.sources import load_source
 from charm.tasks.task import Grid, Task
 
 WARM_UP = 0.1  # of the updates
-PILOT = 20.0  # seconds in which the speed of updates is measured; the first half does not count
+PILOT = 10.0  # seconds in which the speed of updates is measured; the first half does not count
+PILOT_UPDATES = 24  # of each half, at least: every size of canvas is met and recorded
 TINY_TASKS = ("25ff71a9", "3c9b0459")
 
 
@@ -151,7 +152,7 @@ def with_steps(config: TrainConfig, steps: int) -> TrainConfig:
     )
 
 
-def updates_per_second(config: TrainConfig, here: Place, seconds: float) -> float:
+def updates_per_second(config: TrainConfig, here: Place, seconds: float, least: int) -> float:
     """The speed of training, after kernels are built and updates recorded."""
     job = arc_job(with_steps(config, 10**6), here, say=lambda text: None)
     job.compile()
@@ -160,7 +161,7 @@ def updates_per_second(config: TrainConfig, here: Place, seconds: float) -> floa
     def run_for(seconds: float) -> tuple[int, float]:
         nonlocal step
         began, first = time.perf_counter(), step
-        while time.perf_counter() - began < seconds or step < first + 2:
+        while time.perf_counter() - began < seconds or step < first + least:
             job.update(step)
             step += 1
             if here.device.type == "cuda" and step % 8 == 0:
@@ -183,7 +184,7 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
     config, planned = configuration(name, plan), out / "steps.json"
     with place(device) as here:
         if not planned.is_file():
-            rate = updates_per_second(config, here, 0.2 if plan.tiny else PILOT)
+            rate = updates_per_second(config, here, *((0.2, 2) if plan.tiny else (PILOT, PILOT_UPDATES)))
             _free(here)
             steps = max(2, round(60 * plan.minutes * rate))
             write_atomically(planned, json.dumps({"steps": steps, "updates_per_second": rate}) + "\n")
