@@ -192,7 +192,11 @@ class Reproduction:
                 for measure in line.paper
                 if line.key in found and set(seeds) <= set(comparison.scores(line, measure))
             }
-            settings = {line.variant.size(self.shelf.size).about for line in comparison.table.runs}
+            settings = {
+                line.variant.size(self.shelf.size).about
+                for line in comparison.table.runs
+                if line.key in found
+            }
             at_once = max(run.get("at_once", 1) for run in runs)
             every = [line.variant.name for line in comparison.table.runs]
             some = [line.variant.name for line in comparison.table.runs if line.key in found]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from charm.adaptation.run import StreamOptions
 from charm.adaptation.streams import TaskStream
 from charm.automata.benchmark import build, write_benchmark
@@ -19,10 +21,22 @@ from charm.config import to_json
 from charm.errors import CharmError
 from charm.files import read_sealed, write_sealed
 from charm.language.config import LMConfig
-from charm.paper.sizes import UNSEEN, SizeName, stream_tasks
+from charm.paper.sizes import LONGEST_PAIR, PAIRS, UNSEEN, SizeName, stream_tasks
 from charm.paper.variants import Variant
 from charm.paths import data_dir
+from charm.tasks.pairs_file import (
+    MANIFEST,
+    Manifest,
+    TaskRecord,
+    load_pairs,
+    pack_pairs,
+    read_manifest,
+    write_block,
+    write_manifest,
+)
 from charm.tasks.sources import load_source
+from charm.tasks.task import Pair
+from charm.training.config import TrainConfig
 
 Result = dict[str, Any]
 # Fields of a configuration that change neither what is computed nor how it is judged.
@@ -52,10 +66,16 @@ class Shelf:
             return replace(config, data=replace(config.data, data=self._own_data()))
         if isinstance(config, LMConfig):
             return replace(config, data=data_dir(self.data) / variant.size(self.size).text)
+        if self._chooses_pairs(config):
+            return replace(config, data=replace(config.data, data=self._own_data()))
         return config if self.data is None else replace(config, data=replace(config.data, data=self.data))
 
+    def _chooses_pairs(self, config: Any) -> bool:
+        """Whether a run learns from some of the synthetic pairs only."""
+        return self.size == "small" and isinstance(config, TrainConfig) and config.data.partial
+
     def prepare(self, variants: Iterable[Variant]) -> None:
-        """Write the files that runs of the smaller sizes read: their stream and their benchmark."""
+        """Write the files that runs of the smaller sizes read: their stream, benchmark and synthetic pairs."""
         configs = [variant.at(self.size) for variant in variants]
         if any(isinstance(one, StreamOptions) and one.stream == UNSEEN for one in configs):
             tasks = {
@@ -65,6 +85,12 @@ class Shelf:
             }
             stream = TaskStream(UNSEEN, tuple(tasks[one] for one in stream_tasks(self.size)))
             stream.save(self._stream_path())
+        for config in configs:
+            if self._chooses_pairs(config):
+                for provider in config.data.synthetic:
+                    choose_pairs(
+                        data_dir(self.data) / provider, self._own_data() / provider, config.data.tasks
+                    )
         if self.size not in OWN_BENCHMARK:
             return
         for config in configs:
@@ -102,6 +128,22 @@ class Shelf:
         path = self.result_path(variant, seed)
         write_sealed(path, result)
         return path
+
+
+def choose_pairs(source: Path, target: Path, tasks: Iterable[str]) -> None:
+    """Write a folder with the first pairs of some tasks that have no long side, unless it is there."""
+    if (target / MANIFEST).is_file():
+        return
+    found = read_manifest(source)
+    chosen = Manifest(replace(found.plan, pairs=PAIRS))
+    for task, block in load_pairs(source, set(tasks) & set(found.tasks)).items():
+        numbers = np.flatnonzero(block.shapes[:PAIRS].max(axis=1) <= LONGEST_PAIR).tolist()
+        if numbers:
+            kept = pack_pairs([Pair(*block.pair(n)) for n in numbers], block.index[numbers].tolist())
+            write_block(target, task, kept)
+            why = f"pairs with sides beyond {LONGEST_PAIR} are left out"
+            chosen.tasks[task] = TaskRecord(len(kept), PAIRS, {}, kept.content(), why)
+    write_manifest(target, chosen)
 
 
 def identity(config: Any) -> dict[str, Any]:

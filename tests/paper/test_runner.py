@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from charm.cli import main
@@ -26,10 +27,21 @@ from charm.paper.records import read_records
 from charm.paper.reproduction import reproduced
 from charm.paper.runner import MissingRun, missing, run_here, run_on_slurm
 from charm.paper.shelf import Shelf, identity
+from charm.paper.sizes import small_tasks
 from charm.paper.tables import ROWS
 from charm.paper.variants import VARIANTS
 from charm.paper.work import run_one
 from charm.signals import StoppedEarly, stop_early
+from charm.tasks.pairs_file import (
+    Manifest,
+    Plan,
+    TaskRecord,
+    load_pairs,
+    pack_pairs,
+    write_block,
+    write_manifest,
+)
+from charm.tasks.task import Pair
 
 LABEL = "tab:cose-arc1training-ablations"
 COSE, TABLE = VARIANTS["train.cose"], VARIANTS["train.table"]
@@ -368,6 +380,35 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
     assert reproduced(ROWS[LABEL], records) == {
         name: "size smoke: Full task table 11.0 ± 1.4; FiLM-concat + residual (r=32) 14.0 ± 1.4"
     }
+
+
+def test_small_runs_with_synthetic_data_learn_from_small_pairs(tmp_path: Path) -> None:
+    """The first hundred pairs of a task, without those that have a side beyond 15; other tasks are left out."""
+    source, out = tmp_path / "data" / "rearc", tmp_path / "out"
+    sides = [3, 16, 15, *[4] * 97, 5]  # the last is the 101st
+    pairs = [
+        Pair(np.full((side, 2), n % 10, np.uint8), np.ones((1, side), np.uint8))
+        for n, side in enumerate(sides)
+    ]
+    manifest = Manifest(Plan("rearc", "v", 0, 101, 1.0))
+    for task in (inside := small_tasks()[0], "no-task-of-ours"):
+        block = pack_pairs(pairs, range(1, 102))
+        write_block(source, task, block)
+        manifest.tasks[task] = TaskRecord(101, 101, {}, block.content(), None)
+    write_manifest(source, manifest)
+    shelf, variant = Shelf(out, "small", tmp_path / "data"), VARIANTS["arc1.cose"]
+    shelf.prepare([variant, VARIANTS["train.cose"]])
+    folder = shelf.config(variant, 0).data.data
+    assert folder.is_relative_to(out)
+    assert shelf.config(VARIANTS["train.cose"], 0).data.data == tmp_path / "data"
+    found = load_pairs(folder / "rearc")
+    assert list(found) == [inside]
+    kept = [n for n in range(100) if sides[n] <= 15]
+    assert (found[inside].index - 1).tolist() == kept
+    for number, n in enumerate(kept):
+        assert all(map(np.array_equal, found[inside].pair(number), pairs[n].grids()))
+    assert shelf.config(variant, 0).data.synthetic_view_count == 64
+    assert identity(shelf.config(variant, 0)) == identity(variant.at("small", 0))
 
 
 def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
