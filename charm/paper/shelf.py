@@ -24,6 +24,7 @@ from charm.language.config import LMConfig
 from charm.paper.sizes import LONGEST_PAIR, PAIRS, UNSEEN, SizeName, stream_tasks
 from charm.paper.variants import Variant
 from charm.paths import data_dir
+from charm.runs.settings import TrainConfig
 from charm.tasks.pairs_file import (
     MANIFEST,
     Manifest,
@@ -36,7 +37,6 @@ from charm.tasks.pairs_file import (
 )
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair
-from charm.training.config import TrainConfig
 
 Result = dict[str, Any]
 # Fields of a configuration that change neither what is computed nor how it is judged.
