@@ -180,7 +180,8 @@ def run_stream(
     except OSError as error:
         raise CharmError(f"{out} cannot be written ({error.strerror or error})") from error
     engine = train(config, lambda: StreamJob(base, out, config, place, say), out, place, begun, say)
-    if engine.step == updates and engine.evaluated():
+    # The oracle has no evaluation at the end: it keeps no model to ask.
+    if engine.step == updates and (engine.evaluated() or not config.evaluates_at(updates)):
         with locked(out, "training run"):
             engine.job.finish()
     return summarize(out)

@@ -108,6 +108,7 @@ def test_methods_that_move_shared_weights(
     out = tmp_path / "out"
     found = learn(base, out, unseen, method=method, scope=scope, tasks=2)
     assert found["stages"] == 2
+    assert json.loads((out / "result.json").read_text())["final pass@2"] == found["final pass@2"]
     assert found["changed_values"] > 0
     assert found["distance"] > 0
     assert found["scope"] == (scope or "full")
