@@ -16,10 +16,11 @@ from pathlib import Path
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paper.costs import Speed, hours
+from charm.paper.drawn import FIGURES, tables_of
 from charm.paper.plans import Reproduction, record_name
 from charm.paper.printed import PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
-from charm.paper.sizes import GROUPS, SIZE_NAMES, Setting
+from charm.paper.sizes import GROUPS, SIZE_NAMES, Setting, SizeName
 from charm.paper.tables import SECTIONS, Ours, Row
 from charm.paper.verdicts import paired, verdict
 
@@ -119,22 +120,32 @@ def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
 
 
 def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
-    """The scores of each record that `charm reproduce --record` wrote for this table, by the record's name."""
-    if row.label not in PRINTED:
-        return {}
-    table, found = PRINTED[row.label], {}
-    measure = _headline(table)
-    for size in SIZE_NAMES:
-        name = record_name(row.label, size)
-        if name in records:
-            record, form = records[name], ".4f" if measure in ("token loss", "bits per byte") else ".1f"
-            scores = [
-                f"{line.title} {record.text(f'{line.key} {measure}', form)}"
-                for line in table.runs
-                if f"{line.key} {measure}" in record.numbers
-            ]
-            found[name] = f"size {size}: {_cell('; '.join(scores))}"
+    """The scores of each record that `charm reproduce --record` wrote for this table, by the record's name.
+
+    A figure has those of the tables whose runs it draws.
+    """
+    found = {}
+    for name, (table, size) in _recorded(row, records).items():
+        measure = _headline(table)
+        form = ".4f" if measure in ("token loss", "bits per byte") else ".1f"
+        scores = [
+            f"{line.title} {records[name].text(f'{line.key} {measure}', form)}"
+            for line in table.runs
+            if f"{line.key} {measure}" in records[name].numbers
+        ]
+        found[name] = f"size {size}: {_cell('; '.join(scores))}"
     return found
+
+
+def _recorded(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, tuple[PrintedTable, SizeName]]:
+    """The records of a row's tables, by name, each with its table and size."""
+    labels = tables_of(row.label) if row.label in FIGURES else [row.label] if row.label in PRINTED else []
+    return {
+        name: (PRINTED[label], size)
+        for label in labels
+        for size in SIZE_NAMES
+        if (name := record_name(label, size)) in records
+    }
 
 
 def verdict_of(row: Row, records: Mapping[str, ResultRecord]) -> str:
@@ -163,8 +174,8 @@ def _claims(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, list[tup
         for claim in one.claims:
             first, order, second = re.split(r" ([<>]) ", claim)
             claims.setdefault(one.record, []).append((first, second, "", 1.0 if order == ">" else -1.0))
-    for name in reproduced(row, records):
-        table, numbers = PRINTED[row.label], records[name].numbers
+    for name, (table, _) in _recorded(row, records).items():
+        numbers = records[name].numbers
         claims[name] = [
             (one.first, one.second, f" {one.measure}", table.claimed(one))
             for one in table.claims

@@ -102,6 +102,11 @@ def test_verdicts_by_hand() -> None:
         "**undecided**: a - b +3.0 ± 12.7; **same order**: d - c -0.4950 ± 0.0635; **opposite**: c - d +0.4950 ± 0.0635"
     )
     assert verdict_of(Row("fig:y"), {}) == ""
+    keys = [f"sweep.L12-U{unique} pass@2" for unique in (2, 6)]
+    made = replace(record, numbers=dict(zip(keys, [(30.0, 31.0), (20.0, 21.1)], strict=True)))
+    figure = ROWS["fig:recurrent-backbone-design"]
+    assert "L12-U2 - L12-U6 pass@2 +9.9 ± 0.6" in verdict_of(figure, {"scaling_small": made})
+    assert "size small" in reproduced(figure, {"scaling_small": made})["scaling_small"]
     keys = [f"plain.{name} pass@2" for name in ("cose", "table")]
     name = "full-cose-ablation-no-rearc_small"
     made = replace(record, numbers=dict(zip(keys, [(30.0, 31.0), (20.0, 21.1)], strict=True)))
