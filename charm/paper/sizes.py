@@ -580,7 +580,13 @@ BASES = {
 }
 STREAMS = {
     "smoke": Setting("", stream_smoke, {}, 0.1, "two unseen tasks, two updates each"),
-    "cpu": Setting("", stream_cpu, {}, 2.5, "12 unseen tasks of the same kinds, 100 updates of 48 each"),
+    "cpu": Setting(
+        "",
+        stream_cpu,
+        {},
+        2.5,
+        "12 unseen tasks of the same kinds, 100 updates of 48 each, in place of both of the paper's streams",
+    ),
     "small": Setting(
         "",
         stream_small,
