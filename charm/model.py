@@ -100,10 +100,6 @@ class CharmModel(nn.Module):
         for name, column in columns.items():
             self.register_buffer(f"key_{name}", torch.from_numpy(column).to(device), persistent=False)
 
-    def require_canvas(self) -> None:
-        """Refuse a writer where canvases are refined."""
-        _ = self.canvas
-
     @property
     def canvas(self) -> Reasoner | Vit:
         """The reasoner that answers on canvases."""

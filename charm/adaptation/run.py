@@ -195,7 +195,7 @@ class StreamBase:
         self.config = replace(config, data=replace(config.data, data=options.data or config.data.data))
         self.checkpoint = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(self.checkpoint, place.device)
-        self.model.require_canvas()
+        _ = self.model.canvas  # which a writer refuses
         self.stream = load_stream(
             options.stream, options.recipe.seed, self.model.instances, options.tasks, self.config.data.data
         )

@@ -95,10 +95,6 @@ def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str,
         options.protocol,
         chosen,
         place,
-        options.tasks,
-        options.batch,
-        options.rank_only,
-        options.blank_memory,
-        options.data,
+        *(options.tasks, options.batch, options.rank_only, options.blank_memory, options.data),
     )
     return None if found is None else (found, scores_table(found))

@@ -205,14 +205,5 @@ class LMBench:
 def bench_lm(names: Sequence[str], options: LMBench, place: Place) -> tuple[Any, ...]:
     """`charm bench` of language models."""
     with status(f"timing {', '.join(names)}"):
-        found = measure_lm(
-            names,
-            place,
-            options.batch,
-            options.device_rows,
-            options.table_updates,
-            options.data,
-            options.seconds,
-            say,
-        )
+        found = measure_lm(names, place, **vars(options), say=say)
     return [asdict(speed) for speed in found], *lm_table(found)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Config = TypeVar("Config", bound="EngineConfig")
 Chosen = TypeVar("Chosen")
+Parsed = TypeVar("Parsed")
 CPU_BATCH = 32  # examples computed at once on a CPU by presets that are meant for a GPU
 
 
@@ -87,30 +88,21 @@ def parse_preset(
 ) -> Options[Config]:
     """Parse `command name flags`, as in `charm train arc1 --batch 96`; `out` is a run to resume."""
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
-    prog = f"{command} {name}"
-    with one_sentence(prog):
-        return tyro.cli(
-            kind,
-            prog=prog,
-            args=flags,
-            default=Options(config, out or Path("runs") / name, resume=out is not None),
-            config=(tyro.conf.FlagCreatePairsOff,),
-            registry=READABLE,
-        )
+    default = Options(config, out or Path("runs") / name, resume=out is not None)
+    return _parse(kind, f"{command} {name}", flags, default=default)
 
 
 def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted[Chosen]:
     """Parse flags that depend on the domain, as in `charm eval runs/arc1 --views 32`."""
     wanted: type[Wanted[Chosen]] = Wanted[kind]  # type: ignore[valid-type]  # a type that only domains know
+    return _parse(wanted, prog, flags, description=kind.__doc__)
+
+
+def _parse(kind: type[Parsed], prog: str, flags: Sequence[str], **more: Any) -> Parsed:
+    settings = {"config": (tyro.conf.FlagCreatePairsOff,), "registry": READABLE, **more}
     with one_sentence(prog):
-        return tyro.cli(
-            wanted,
-            prog=prog,
-            description=kind.__doc__,
-            args=flags,
-            config=(tyro.conf.FlagCreatePairsOff,),
-            registry=READABLE,
-        )
+        found: Parsed = tyro.cli(kind, prog=prog, args=flags, **settings)
+        return found
 
 
 def train_preset(

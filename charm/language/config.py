@@ -171,12 +171,8 @@ class LMConfig(EngineConfig):
     """Updates between evaluations, which also run before the first update and after the last; 0: only at the end."""
     evaluate_tokens: int = 10_485_760
     """Tokens per evaluation, from the start of the validation shard."""
-    checkpoint_every: int = 1000
-    """Updates between checkpoints; there is always one at the end."""
     keep_checkpoints: int = 1
     """Number of checkpoints to keep; 0 keeps all."""
-    log_every: int = 10
-    """Updates between lines of metrics.jsonl."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -450,17 +450,11 @@ TRAIN = {
         "quickstart", lambda full: smoke(train_cpu(full)), _current(2, 2), 0.1, "two updates of four examples"
     ),
     "cpu": Setting(
-        "quickstart",
-        train_cpu,
-        _current(16, 2),
-        3.0,
+        *("quickstart", train_cpu, _current(16, 2), 3.0),
         "the quickstart: 18 training tasks of ARC-AGI-1, width 64, 1,125 updates of 64",
     ),
     "small": Setting(
-        "speedrun",
-        train_small,
-        _current(64, 4),
-        0.4,
+        *("speedrun", train_small, _current(64, 4), 0.4),
         "the speedrun's model (width 256, 2 layers x 4 recurrences, 4 refinement steps) on the 179 of ARC-AGI-1's 400 "
         "training tasks whose visible grids are at most 10 x 10, under 64 views each: 1,000 updates of 768, and all 64 "
         "views vote",
@@ -508,10 +502,7 @@ SYSTEMS = {
 SWEEP = {
     "smoke": Setting("speedrun", sweep_smoke, _current(2, 2), 0.2, "two updates of four examples"),
     "small": Setting(
-        "speedrun",
-        sweep_small,
-        _current(32, 4),
-        0.4,
+        *("speedrun", sweep_small, _current(32, 4), 0.4),
         "the paper's layers, recurrences and horizons at width 256 with 4 refinement steps on the same 179 tasks under "
         "32 views: an 80th of the paper's updates, of 768",
         together=4,
@@ -521,17 +512,11 @@ SWEEP = {
 CAR = {
     "smoke": Setting("car-small", car_smoke, NOW, 0.1, "two updates on two rules"),
     "cpu": Setting(
-        "car-small",
-        car_on_cpu,
-        NOW,
-        3.0,
+        *("car-small", car_on_cpu, NOW, 3.0),
         "32 Life-like rules on a 5 x 5 torus, horizons 1 and 2, width 64, 1,500 updates of 32",
     ),
     "small": Setting(
-        "car-small",
-        car_on_gpu,
-        NOW,
-        1.5,
+        *("car-small", car_on_gpu, NOW, 1.5),
         "car-small: the 500 Life-like rules on the 16 x 16 torus, horizons 1 and 2, width 256, 1,500 updates of 512; "
         "wants `charm car build --families life`",
         together=4,
@@ -543,18 +528,12 @@ TEXT = {
         "lm-tiny", text_smoke, NOW, 0.1, "two updates; wants `charm lm prepare --python --vocab 2048`"
     ),
     "cpu": Setting(
-        "lm-tiny",
-        text_cpu,
-        NOW,
-        3.0,
+        *("lm-tiny", text_cpu, NOW, 3.0),
         "lm-tiny: four layers of width 128, 300 updates of 2,048 tokens for the paper's 1.19B; wants "
         "`charm lm prepare --python --vocab 2048`",
     ),
     "small": Setting(
-        "lm-d12",
-        text_small,
-        NOW,
-        1.5,
+        *("lm-d12", text_small, NOW, 1.5),
         "six layers of width 384, for d20 eight of 512, on 80 MB of manuals and sources: 1,000 updates of 32,768 "
         "tokens for the paper's 1.19B; wants `charm lm prepare /usr/share /usr/lib/python3 --vocab 8192 --limit "
         "80000000 --validation 0.04 --out DATA/lm-8192`, where DATA is the data folder",
@@ -569,10 +548,7 @@ BASES = {
         "quickstart", base_cpu, _current(32, 2), 3.0, "18 small tasks of ARC-AGI-1 under 128 views, width 64"
     ),
     "small": Setting(
-        "quickstart",
-        base_small,
-        _current(64, 4),
-        0.7,
+        *("quickstart", base_small, _current(64, 4), 0.7),
         "163 small training tasks of ARC-AGI-1 under 256 views, width 128, 3,000 updates of 512",
         together=8,
     ),
@@ -588,10 +564,7 @@ STREAMS = {
         "12 unseen tasks of the same kinds, 100 updates of 48 each, in place of both of the paper's streams",
     ),
     "small": Setting(
-        "",
-        stream_small,
-        {},
-        1.0,
+        *("", stream_small, {}, 1.0),
         "16 unseen small tasks, 200 updates of 128 each, in place of both of the paper's streams",
         together=10,
     ),

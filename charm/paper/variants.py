@@ -176,12 +176,7 @@ def _text() -> list[Variant]:
     return made
 
 
-METHOD_SCOPES: dict[str, tuple[Scope, ...]] = {
-    "l2sp": ("composition", "full"),
-    "rehearsal": ("composition", "full"),
-    "ewc": ("composition", "full"),
-    "naive": ("composition", "full"),
-}
+SCOPES: tuple[Scope, ...] = ("composition", "full")
 HALT_WEIGHTS = (0.5, 0.0)
 
 
@@ -195,8 +190,8 @@ def _streams() -> list[Variant]:
                 for weight in HALT_WEIGHTS:
                     name = f"{base.removeprefix('cl-')}-{method}-h{weight:g}"
                     made.append(StreamVariant(group, name, base, {}, stream, method, scope, weight))
-    for method, scopes in METHOD_SCOPES.items():
-        for one in scopes:
+    for method in ("l2sp", "rehearsal", "ewc", "naive"):
+        for one in SCOPES:
             for weight in HALT_WEIGHTS:
                 name = f"{method}-{one}-h{weight:g}"
                 made.append(

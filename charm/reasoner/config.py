@@ -204,9 +204,7 @@ class ReasonerConfig:
         return 2 if self.kind == "hrm" else 1
 
 
-def charm() -> ReasonerConfig:
-    """The paper's backbone; URM's is the same with a prefix of 1 and a halt head of two outputs."""
-    return ReasonerConfig()
+# URM's backbone is the default one with a prefix of 1 and a halt head of two outputs.
 
 
 def trm() -> ReasonerConfig:

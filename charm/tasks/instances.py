@@ -80,11 +80,11 @@ class Instances:
 
     def rows(self, puzzle: str) -> RowNumbers:
         """All rows of a puzzle, the first views drawn first."""
-        return np.concatenate([np.zeros(0, np.int32), *self._rows[self._find(puzzle)]])
+        return np.concatenate([np.zeros(0, np.int32), *self._rows[self.number(puzzle)]])
 
     def codes(self, puzzle: str) -> npt.NDArray[np.uint32]:
         """The views of a puzzle, in the order of `rows`."""
-        return np.concatenate([np.zeros(0, np.uint32), *self._codes[self._find(puzzle)]])
+        return np.concatenate([np.zeros(0, np.uint32), *self._codes[self.number(puzzle)]])
 
     def row(self, puzzle: str, view: View) -> int:
         place = np.flatnonzero(self.codes(puzzle) == view.code)
@@ -104,7 +104,9 @@ class Instances:
 
     def number(self, puzzle: str) -> int:
         """The puzzle's place in `puzzles`, which is its row in a puzzle factor."""
-        return self._find(puzzle)
+        if puzzle not in self._number:
+            raise CharmError(f"puzzle {puzzle} is not in the index of instances")
+        return self._number[puzzle]
 
     def table(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
         """Puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
@@ -162,8 +164,3 @@ class Instances:
         for number, codes in chunks:
             instances.add(puzzles[number], codes)
         return instances
-
-    def _find(self, puzzle: str) -> int:
-        if puzzle not in self._number:
-            raise CharmError(f"puzzle {puzzle} is not in the index of instances")
-        return self._number[puzzle]

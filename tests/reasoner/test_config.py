@@ -6,7 +6,7 @@ import torch
 
 from charm.errors import CharmError
 from charm.reasoner.backbone import Reasoner, count_parameters
-from charm.reasoner.config import ReasonerConfig, car, charm, hrm, trm
+from charm.reasoner.config import ReasonerConfig, car, hrm, trm
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def counts(config: ReasonerConfig) -> tuple[int, int]:
     ("config", "trained", "with_initial_state"),
     [
         (ReasonerConfig(prefix=1, halt_outputs=2), 13_663_234, 13_663_746),  # URM
-        (charm(), 13_662_721, 13_663_233),
+        (ReasonerConfig(), 13_662_721, 13_663_233),
         (trm(), 6_829_058, 6_830_082),
         (hrm(), 27_276_290, 27_277_314),
         (car(), 1_710_337, 1_710_593),
