@@ -28,6 +28,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -199,7 +200,8 @@ def run_trial(size: str, device: str, out: Path, one_by_one: bool, trial: Trial)
             stream = read_sealed(folder / "R.json")["stream"]
             last = stream["R"].get(str(len(stream["tasks"])), ())
             final = dict(zip(stream["tasks"], last, strict=bool(last)))
-    write_json(path, {"trial": asdict(trial), "summary": summary, "final": final})
+    made = {"machine": here.describe(), "date": datetime.now(UTC).strftime("%Y-%m-%d")}
+    write_json(path, {"trial": asdict(trial), "summary": summary, "final": final, **made})
     print(f"{trial.name}: ACC {_percent(summary['ACC'])}", flush=True)
 
 
@@ -342,9 +344,47 @@ def advantage(results: Sequence[dict[str, Any]]) -> tuple[Difference | None, tup
     return difference, (float(low), float(high))
 
 
-def report(out: Path) -> None:
-    """Tables and the figure from all results so far."""
+def record(results: Sequence[dict[str, Any]], size: str) -> dict[str, Any]:
+    """The study as a record for the reproduction page; its seeds are 10 x base + order."""
+    runs: dict[str, dict[int, dict[str, Any]]] = {"cose": {}, "table": {}}
+    for one in (one for one in results if one["trial"]["part"] == "orders"):
+        runs[one["trial"]["memory"]][10 * one["trial"]["base"] + one["trial"]["order"]] = one["summary"]
+    seeds = sorted(runs["cose"].keys() & runs["table"].keys())
+    if not seeds:
+        raise SystemExit("no order is finished by both memories")
+    study = STUDIES[size]
+    names = {
+        "ACC": "memory-only",
+        "zero-shot pass@2": "zero-shot",
+        "base before": "base",
+        "base after": "base after",
+    }
+    numbers = {
+        f"{title} {name}": [100 * runs[memory][seed][measure] for seed in seeds]
+        for memory, title in (("cose", "CoSE"), ("table", "table"))
+        for measure, name in names.items()
+    }
+    for memory, title in (("cose", "CoSE"), ("table", "table")):
+        numbers[f"{title} parameters"] = [runs[memory][seed]["updated_parameters"] for seed in seeds]
+    return {
+        "what": "continual learning at the field's size: CoSE against a table of equal size, and all methods",
+        "command": "python -m benchmarks.continual_study must --jobs 16",
+        "size": f"{study.test} unseen tasks of ARC-AGI-1 and ARC-AGI-2 on grids up to {LONGEST} x {LONGEST}, "
+        f"{study.stage} updates of {study.batch} each; bases of width 128 that learned 171 others, {study.updates:,} "
+        f"updates; {study.orders} orders x {study.bases} bases, rates chosen on {study.validation} other tasks",
+        "machine": ", ".join(sorted({one["machine"] for one in results})),
+        "date": max(one["date"] for one in results),
+        "seeds": seeds,
+        "numbers": numbers,
+        "runs": [{**one["trial"], **one["summary"], "final": one["final"]} for one in results],
+    }
+
+
+def report(out: Path, size: str, folder: Path | None = None) -> None:
+    """Tables and the figure from all results so far, and a record in a folder."""
     results = read_results(out)
+    if folder is not None:
+        write_json(folder / "continual_study.json", record(results, size))
     written = {}
     for part in ("sweep", "methods", "orders"):
         table = trials_table(part, results)
@@ -391,10 +431,13 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--one-by-one", action="store_true", help="also where tasks could learn side by side")
     parser.add_argument("--out", type=Path, default=Path("runs/continual-study"))
+    parser.add_argument(
+        "--record", type=Path, help="with report: folder of records, such as benchmarks/results"
+    )
     options = parser.parse_args()
     out, study = options.out / options.size, STUDIES[options.size]
     if options.part == "report":
-        report(out)
+        report(out, options.size, options.record)
         return
     began = time.monotonic()
     write_tasks(study, out)
@@ -416,7 +459,7 @@ def main() -> None:
             print(f"{part}: {(time.monotonic() - began) / 60:.1f} minutes so far", flush=True)
     with place(options.device) as here:
         print(f"{here.describe()}, {options.jobs} jobs, {(time.monotonic() - began) / 60:.1f} minutes")
-    report(out)
+    report(out, options.size)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from benchmarks.continual_study import (
     advantage,
     best,
     learning_forgetting,
+    record,
     sweep_trials,
     train_base,
     trials_for,
@@ -19,9 +20,11 @@ from benchmarks.continual_study import (
 )
 from benchmarks.continual_together import learn_together, run_together
 from charm.adaptation.loop import private_tables
+from charm.adaptation.results import write_json
 from charm.adaptation.run import StreamBase, StreamJob, StreamOptions, run_stream
 from charm.devices import place
 from charm.model import CharmModel
+from charm.paper.records import read_record
 
 
 def result(memory: str, acc: float, old: float = 0.5, final: Any = (), **trial: Any) -> dict[str, Any]:
@@ -53,6 +56,26 @@ def test_the_advantage_by_hand() -> None:
     assert difference.half_width == pytest.approx(4.3027 * 10 / 3**0.5, rel=1e-4)
     assert by_tasks == (0.0, 50.0)  # one task differs by 50 points, the other not at all
     assert advantage([]) == (None, None)
+
+
+def test_the_record_of_the_study(tmp_path: Path) -> None:
+    results = []
+    for base, order, memory, acc in (
+        (0, 0, "cose", 0.5),
+        (0, 0, "table", 0.4),
+        (1, 3, "cose", 0.25),
+        (1, 3, "table", 0),
+    ):
+        one = result(memory, acc, part="orders", base=base, order=order)
+        one["summary"] |= {"zero-shot pass@2": 0, "base before": 1, "base after": 1, "updated_parameters": 7}
+        results.append(one | {"machine": "m", "date": "2026-11-16"})
+    results.append(results[0] | {"trial": {**results[0]["trial"], "order": 4}})  # its partner is missing
+    write_json(tmp_path / "study.json", record(results, "small"))
+    found = read_record(tmp_path / "study.json")
+    assert found.seeds == (0, 13)
+    assert found.numbers["CoSE memory-only"] == (50, 25)
+    assert found.numbers["table memory-only"] == (40, 0)
+    assert "110 unseen tasks" in found.size
 
 
 def test_settings_are_chosen_by_new_and_old_tasks_together() -> None:
