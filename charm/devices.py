@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,3 +136,12 @@ def require_finite(tensors: Mapping[str, Tensor]) -> None:
     for name, tensor in tensors.items():
         if not bool(torch.isfinite(tensor).all()):
             raise CharmError(f"training diverged: {name} has values that are not finite")
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep what is freed on the CPU: to give it back to the system and take it again costs a tenth
+    of an update of a small model. Only Linux's has this."""
+    with suppress(AttributeError, TypeError):
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(-1, 2**31 - 1)  # M_TRIM_THRESHOLD: free memory at the end of the heap stays
+        mallopt(-3, 2**30)  # M_MMAP_THRESHOLD: large tensors come from the heap

@@ -20,7 +20,7 @@ from charm.adaptation.loop import private_tables
 from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
 from charm.adaptation.run import task_data
 from charm.adaptation.solution import Clock, Publish, Say, Solution, next_views, vote, voting_seconds
-from charm.devices import Place
+from charm.devices import Place, keep_freed_memory
 from charm.errors import CharmError
 from charm.evaluation.judging import Judgements
 from charm.evaluation.ranking import Candidate
@@ -173,6 +173,8 @@ class WriterSolver:
 
     def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
         self.options, self.place, self.recipe = options, place, options.writer
+        if place.device.type == "cpu":
+            keep_freed_memory()
         self.mode: Mode = "full" if options.mode == "auto" else options.mode
         saved = newest_checkpoint(run)
         self.known = CharmModel.from_pretrained(saved, place.device)

@@ -20,6 +20,7 @@ from torch.nn.attention.varlen import varlen_attn
 from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.layers import Linear, Rotation, dropped, rms_norm
+from charm.reasoner.passes import GatedSilu, RmsNorm, Rotate, add_dropped
 from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
 
 # (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
@@ -40,11 +41,15 @@ class WriterLayer(nn.Module):
                 branch.weight.mul_((2 * config.layers * config.recurrences) ** -0.5)
 
     def forward(self, x: Tensor, turn: Rotation, attend: Attend, index: int) -> Tensor:
-        q, k, v = self.qkv(rms_norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(-3)
+        q, k, v = self.qkv(_norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(-3)
         mixed = attend(_rotate(q, turn), _rotate(k, turn), v, index).flatten(-2)
-        x = x + dropped(self.out(mixed), self.dropout, self.training)
-        gate, up = self.gate_up(rms_norm(x)).chunk(2, dim=-1)
-        return x + dropped(self.down(F.silu(gate) * up), self.dropout, self.training)
+        x = self.add(x, self.out(mixed))
+        return self.add(x, self.down(_swiglu(self.gate_up(_norm(x)))))
+
+    def add(self, x: Tensor, branch: Tensor) -> Tensor:
+        if self.dropout and self.training and _plain(x):
+            return add_dropped(x, branch, self.dropout)
+        return x + dropped(branch, self.dropout, self.training)
 
 
 class Writer(nn.Module):
@@ -75,7 +80,7 @@ class Writer(nn.Module):
         for recurrence in range(self.config.recurrences):
             for number, layer in enumerate(self.layers):
                 x = layer(x, turn, attend, recurrence * len(self.layers) + number)
-        return self.head(rms_norm(x)).float()
+        return self.head(_norm(x)).float()
 
     def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
@@ -108,6 +113,22 @@ class Writer(nn.Module):
         target_L = torch.roll(pack.token_L, -1)
         nll_L = F.cross_entropy(logits_LV, target_L, reduction="none")
         return logits_LV, target_L, torch.where(pack.wanted_L, nll_L, 0.0)
+
+
+def _plain(x: Tensor) -> bool:
+    """Whether this is computed as it is written, so that fewer passes over memory are faster."""
+    return x.device.type == "cpu" and x.dtype == torch.float32 and not torch.compiler.is_compiling()
+
+
+def _norm(x: Tensor) -> Tensor:
+    return RmsNorm.apply(x) if _plain(x) else rms_norm(x)
+
+
+def _swiglu(x: Tensor) -> Tensor:
+    if _plain(x):
+        return GatedSilu.apply(x)
+    gate, up = x.chunk(2, dim=-1)
+    return F.silu(gate) * up
 
 
 def _attend_within(pack: Pack) -> Attend:
@@ -167,5 +188,7 @@ def _(place: Tensor, frequency_3P: Tensor, dtype: torch.dtype) -> Tensor:
 def _rotate(x: Tensor, turn: Rotation) -> Tensor:
     """Turns pair (i, i + K/2) of x [..., H, K] by its token's angle."""
     cos, sin = (part.unsqueeze(-2).to(x.dtype) for part in turn)
+    if _plain(x):
+        return Rotate.apply(x, cos, sin)
     first, second = x.chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1)
