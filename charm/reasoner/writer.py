@@ -47,7 +47,7 @@ class WriterLayer(nn.Module):
         return self.add(x, self.down(_swiglu(self.gate_up(_norm(x)))))
 
     def add(self, x: Tensor, branch: Tensor) -> Tensor:
-        if self.dropout and self.training and _plain(x):
+        if self.dropout and self.training and torch.is_grad_enabled() and _plain(x):
             return add_dropped(x, branch, self.dropout)
         return x + dropped(branch, self.dropout, self.training)
 
