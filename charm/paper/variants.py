@@ -156,6 +156,16 @@ def low_rank(rank: int) -> Mapping[str, Any]:
     return {"memory.design": "table", "memory.rank": rank}
 
 
+# The paper's memories, each for the same system.
+MEMORIES = {
+    "table": TABLE,
+    "table-r32": low_rank(32),
+    "composition": COMPOSITION,
+    "cose": {},
+    "cose-gated": GATED,
+}
+
+
 def mixed(views: int, repeats: int) -> Mapping[str, Any]:
     """Fields of a data mixture."""
     return {"data.synthetic_view_count": views, "data.evaluate_repeats": repeats}
@@ -227,13 +237,7 @@ VARIANTS: dict[str, Variant] = {
             "plain",
             "arc1",
             {**NO_DATA, **UNGATED},
-            {
-                "table": TABLE,
-                "table-r32": low_rank(32),
-                "composition": COMPOSITION,
-                "cose": {},
-                "cose-gated": GATED,
-            },
+            MEMORIES,
         ),
         # With Re-ARC.
         *_variants(
@@ -241,11 +245,7 @@ VARIANTS: dict[str, Variant] = {
             "arc1",
             UNGATED,
             {
-                "table": TABLE,
-                "table-r32": low_rank(32),
-                "composition": COMPOSITION,
-                "cose": {},
-                "cose-gated": GATED,
+                **MEMORIES,
                 "cose-r512": {"memory.rank": 512},
                 "table-v10-e1": {**TABLE, **ADAMW, **mixed(10, 1)},
                 **{
