@@ -484,7 +484,7 @@ REARC = {
         about="the speedrun's model (width 256) for 1,500 updates of 768 on the tasks of ARC-AGI-1 whose visible grids "
         "are at most 10 x 10 (179 of the training set, and the 78 of the evaluation set that are asked) under 64 "
         "views, all of which vote; of each task's first 100 pairs of Re-ARC those with sides up to 15; views of "
-        "synthetic pairs times 0.64 and repeats times 8",
+        "synthetic pairs times 0.64 and repeats times 8; wants `charm data rearc --pairs 100` or more pairs",
         together=8,
     ),
 }
