@@ -8,6 +8,7 @@ from typing import Literal
 
 from charm.errors import CharmError
 
+BUDGET, CPU_BUDGET = 60.0, 180.0  # seconds, if none are given; a CPU needs more
 Mode = Literal["auto", "memory", "composition", "full", "memory-then-full"]
 
 
@@ -64,7 +65,7 @@ class WriterRecipe:
 class SolveOptions:
     """How to adapt and vote. Learning rates are the paper's for unseen tasks."""
 
-    budget: float = 60.0
+    budget: float = BUDGET
     """Seconds for everything."""
     steps: int | None = None
     """Maximum number of updates; None: 1000 for each task, or as many as the time allows for a writer."""

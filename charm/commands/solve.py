@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
+from charm.adaptation.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
 from charm.commands.flags import Switch, flag
 
 if TYPE_CHECKING:
     from charm.adaptation.solution import Solution
-
-BUDGET, CPU_BUDGET = "60s", "180s"  # where none is given
 
 
 def solve(
@@ -90,7 +88,9 @@ def solve(
 
     if not tasks:
         raise CharmError("name at least one task file")
-    seconds = seconds_of((budget or BUDGET).removesuffix("/task"))  # before anything is loaded
+    seconds = (
+        BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
+    )  # before anything is loaded
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest)
@@ -158,9 +158,9 @@ def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: 
 
 
 def _share_of(budget: str | None, seconds: float, tasks: int, devices: list[str]) -> float:
-    """Seconds for everything where the budget is for each task, or not given: a CPU takes longer."""
+    """Seconds for everything if the budget is for each task or not given."""
     if budget is None:
-        return seconds_of(CPU_BUDGET) if devices == ["cpu"] else seconds
+        return CPU_BUDGET if devices == ["cpu"] else seconds
     return seconds * tasks / len(devices)
 
 

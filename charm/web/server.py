@@ -24,6 +24,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+from charm.adaptation.options import BUDGET, CPU_BUDGET
+from charm.devices import choose_device
 from charm.domains import PageOptions
 from charm.errors import CharmError
 from charm.report.assets import DRAWING, STYLE
@@ -69,7 +71,8 @@ class Viewer(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(24)
         self.reporting = threading.Lock()  # a page takes memory, so only one at a time
         self.hosts = {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
-        self.texts = _texts(api.start_json(library) | {"token": self.token})
+        budget = CPU_BUDGET if choose_device(device).type == "cpu" else BUDGET
+        self.texts = _texts(api.start_json(library) | {"token": self.token, "budget": budget})
 
     @property
     def url(self) -> str:

@@ -257,7 +257,7 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer) -> N
     rounds = len(viewer.solving.status()["rounds"])
     if rounds > 1:  # votes over time: a row for each candidate that was once in front
         assert page.locator(".course tr").first.locator("th").count() == rounds + 1
-        assert page.locator(".course canvas").count() == len(viewer.solving.status()["courses"][0])
+        assert page.locator(".course canvas").count() == min(8, len(viewer.solving.status()["courses"][0]))
     with page.expect_download() as download:
         page.click("text=download as submission.json")
     assert json.loads(Path(download.value.path()).read_text()) == viewer.solving.submission()

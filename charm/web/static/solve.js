@@ -2,6 +2,7 @@
 // Draw or paste a task, start solving it, and watch the votes come in.
 
 const ASK_AGAIN = 500;  // milliseconds
+const FOLLOWED = 8;  // candidates whose votes are shown over time
 
 async function solvePage(root) {
   const draft = draftOf();
@@ -31,7 +32,7 @@ async function solvePage(root) {
 
   const { models, waiting } = await ask("/api/models");
   const model = selection("model", models.map((one) => [one, one]), models[0]);
-  const budget = field("budget", "number", 60, { min: 1, max: 86400 });
+  const budget = field("budget", "number", page.budget, { min: 1, max: 86400 });
   const mode = selection("mode", page.modes, "auto");
   const trouble = element("div"), result = element("div");
   const start = button("solve", () => attempt(trouble, async () => {
@@ -123,19 +124,21 @@ function resultOf(status) {
 
 // How the votes for the leading candidates changed: a row for each candidate, a column for each round of votes.
 function courseOf(course, rounds) {
-  const made = element("details", "", "course"), table = element("table"), head = element("tr");
-  head.append(element("th", "candidate"));
-  for (const one of rounds) {
-    const cell = element("th", one.seconds + " s");
-    cell.append(element("br"), plural(one.updates, "update"), element("br"), plural(one.views, "view"));
-    head.append(cell);
+  const made = element("details", "", "course"), table = element("table");
+  for (const name of ["seconds", "updates", "views"]) {
+    const head = element("tr");
+    head.append(element("th", name), ...rounds.map((one) => element("th", one[name].toLocaleString("en"))));
+    table.append(head);
   }
-  table.append(head);
-  course.forEach((candidate, n) => {
+  course.slice(0, FOLLOWED).forEach((candidate, n) => {
     const row = element("tr"), first = element("td");
     first.append(drawGrid(candidate.grid, "candidate " + (n + 1)));
     row.append(first);
     candidate.votes.forEach((votes, round) => {
+      if (!votes) {
+        row.append(element("td"));
+        return;
+      }
       const share = percent(votes / rounds[round].views), cell = element("td", share), bar = element("div", "", "votes");
       const part = element("i");
       part.style.width = share;
