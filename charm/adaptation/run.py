@@ -241,9 +241,7 @@ class StreamJob(Job):
         self.background: Usage | None = None  # which units pretraining uses
         if self.method.form == "units":
             self.background = self._usage(before.pretraining(), FISHER_BATCHES, self.config.seed)
-        self.adaptation: Adaptation | None = (
-            None  # of the stage in progress; joint learning keeps one for all
-        )
+        self.adaptation: Adaptation | None = None  # of the stage in progress; joint learning keeps one
         self.data = self.stream_data  # what it learns
         self.before = snapshot(self.model)  # everything as the last stage left it
         self.made = 0  # updates

@@ -55,8 +55,7 @@ def _reasons(job: tuple[ReArc, Path, Task, TaskRecord]) -> list[str]:
 
 def _official(rearc: ReArc, task: Task) -> Iterator[str]:
     """Check criterion 1."""
-    parts = (("train", task.train), ("test", task.test))
-    for name, pair in ((f"{part} {k}", pair) for part, pairs in parts for k, pair in enumerate(pairs)):
+    for name, pair in task.named_pairs().items():
         problem = _problem(rearc, task.id, pair)
         if problem:
             yield f"1. {name} (numbered as in ARC-AGI-1): {problem}"

@@ -126,9 +126,7 @@ def official_task(task: str) -> Task:
 
 def official_pairs(task: str) -> dict[str, Pair]:
     """The official pairs by name: "train 0", ..., "test 0", ..."""
-    found = official_task(task)
-    parts = (("train", found.train), ("test", found.test))
-    return {f"{part} {number}": pair for part, pairs in parts for number, pair in enumerate(pairs)}
+    return official_task(task).named_pairs()
 
 
 @cache

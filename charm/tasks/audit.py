@@ -179,8 +179,7 @@ class _Entry:
     @staticmethod
     def of(source: str, task: Task) -> _Entry:
         keys = tuple(hashlib.blake2b(canonical(pair), digest_size=16).digest() for pair in task.pairs)
-        places = [f"{part} {n}" for part in ("train", "test") for n in range(len(getattr(task, part)))]
-        return _Entry(source, task, task.content(), keys, tuple(places))
+        return _Entry(source, task, task.content(), keys, tuple(task.named_pairs()))
 
 
 def _match(first: _Entry, second: _Entry) -> Match:

@@ -87,7 +87,7 @@ def row(blocks: Iterable[str], title: str = "") -> str:
 
 def task_html(task: Task) -> str:
     """The demonstrations and tests of a task."""
-    shown = [(f"{part} {n}", one) for part in ("train", "test") for n, one in enumerate(getattr(task, part))]
+    shown = task.named_pairs().items()
     return row((block(caption, pair.input, pair.output) for caption, pair in shown), f"task {task.id}")
 
 

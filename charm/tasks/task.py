@@ -78,6 +78,11 @@ class Task:
     def pairs(self) -> tuple[Pair, ...]:
         return self.train + self.test
 
+    def named_pairs(self) -> dict[str, Pair]:
+        """All pairs as "train 0", "train 1", ..., "test 0", ..."""
+        parts = (("train", self.train), ("test", self.test))
+        return {f"{part} {number}": pair for part, pairs in parts for number, pair in enumerate(pairs)}
+
     def _repr_html_(self) -> str:
         """The task as a notebook shows it."""
         from charm.tasks.svg import task_html

@@ -17,9 +17,7 @@ from torch import Tensor, nn
 from charm.training.packs import Packs
 from charm.training.slots import Slots
 
-WARM_UP = (
-    3  # updates launched kernel by kernel: kernels are built and optimizer states made before the recording
-)
+WARM_UP = 3  # updates before the recording, in which kernels are built and optimizer states made
 
 Examples = TypeVar("Examples", Slots, Packs)  # what an update reads, always at the same place in memory
 
