@@ -71,7 +71,7 @@ def show(
         terminal.show(*(terminal.canvas_text(one, FULL_SIDE, digits) for one in canvases))
         panel, digits = pictures.canvas_panel(canvases[0], FULL_SIDE), False
     else:
-        terminal.show(terminal.task_text(shown, digits=digits))
+        terminal.show(terminal.TaskText(shown, digits=digits))
         panel = pictures.task_panel(shown)
     if svg:
         write_atomically(svg, pictures.panel_svg(panel, digits))

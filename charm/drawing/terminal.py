@@ -72,19 +72,14 @@ def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
     return _cells_text(as_canvas(tokens, side), digits)
 
 
-def task_text(task: Task, view: View = IDENTITY, answers: bool = True, digits: bool = False) -> TaskText:
-    """A task for a rich console; pairs wrap at its width. Without `answers`, test outputs are a "?"."""
-    return TaskText(task, view, answers, digits)
-
-
 @dataclass(frozen=True)
 class TaskText:
-    """The result of `task_text`, laid out when the console's width is known."""
+    """A task for a rich console; pairs flow over its width. Without `answers` the tests end in a "?"."""
 
     task: Task
-    view: View
-    answers: bool
-    digits: bool
+    view: View = IDENTITY
+    answers: bool = True
+    digits: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(title_of(self.task, self.view), style="bold")

@@ -76,17 +76,13 @@ def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
     """Write one rank's votes, atomically replacing an earlier file of the same rank."""
     path = pass_folder(votes_folder, header.step, header.loops) / f"rank_{header.rank}.npz"
     fields = {"format": FORMAT, "votes": len(votes), **asdict(header)}
-    arrays: dict[str, np.ndarray] = {
-        "header": np.frombuffer(json.dumps(fields).encode(), np.uint8),
-        "question": votes.candidates.question_K,
-        "hash": votes.candidates.hash_K,
-        "shape": votes.candidates.shape_K2,
-        "cells": votes.candidates.cells,
-        "candidate": votes.candidate_V,
-        "row": votes.row_V,
-        "logit": votes.logit_V,
-        "loops": votes.loops_V,
-    }
+    table = votes.candidates
+    columns: tuple[np.ndarray, ...] = (
+        *(table.question_K, table.hash_K, table.shape_K2, table.cells),
+        *(votes.candidate_V, votes.row_V, votes.logit_V, votes.loops_V),
+    )
+    header_U = np.frombuffer(json.dumps(fields).encode(), np.uint8)
+    arrays = {"header": header_U, **dict(zip(COLUMNS, columns, strict=True))}
     # numpy before 2.2 has no argument allow_pickle (which mypy suspects here) and would store it as an array.
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     return path

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -63,8 +64,7 @@ class Coverage:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(NamedTuple):
     """Five quantiles of a measure."""
 
     low: int
@@ -74,7 +74,7 @@ class Spread:
     high: int
 
     def __str__(self) -> str:
-        return f"{self.low:>4} {self.quarter:>4} {self.median:>4} {self.three_quarters:>4} {self.high:>4}"
+        return " ".join(f"{value:>4}" for value in self)
 
 
 def coverage(official: Mapping[str, Pair], generated: Sequence[Pair]) -> Coverage:
@@ -129,8 +129,7 @@ def _compare(result: Coverage, measure: str, ours: Mapping[str, dict[str, int]],
 
 
 def _spread(values: list[int]) -> Spread:
-    low, quarter, median, three_quarters, high = np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="lower")
-    return Spread(int(low), int(quarter), int(median), int(three_quarters), int(high))
+    return Spread(*map(int, np.quantile(values, [0, 0.25, 0.5, 0.75, 1], method="lower")))
 
 
 def simple_rules(official: Sequence[Pair], generated: Sequence[Pair]) -> dict[str, str]:

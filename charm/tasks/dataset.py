@@ -193,14 +193,13 @@ def check_synthetic(config: DataConfig) -> list[str]:
     lacking = []
     for provider in config.synthetic:
         folder = data_dir(config.data) / provider
-        found = shortage(folder)
-        if found is None:
-            continue
-        if not config.partial:
-            raise CharmError(
-                f"{folder}: {found.what}; {found.remedy}, or pass --data.partial to train on what is there"
-            )
-        lacking.append(f"{provider}: {found.what}")
+        if found := shortage(folder):
+            what, remedy = found
+            if not config.partial:
+                raise CharmError(
+                    f"{folder}: {what}; {remedy}, or pass --data.partial to train on what is there"
+                )
+            lacking.append(f"{provider}: {what}")
     return lacking
 
 

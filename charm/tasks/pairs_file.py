@@ -134,16 +134,8 @@ def read_manifest(folder: Path) -> Manifest:
         raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
 
 
-@dataclass(frozen=True)
-class Shortage:
-    """What is missing in a folder of pairs, and what to do about it."""
-
-    what: str
-    remedy: str
-
-
-def shortage(folder: Path) -> Shortage | None:
-    """What is missing in the folder, or None. A missing folder is an error.
+def shortage(folder: Path) -> tuple[str, str] | None:
+    """What is missing in the folder and what to do about it, or None. A missing folder is an error.
 
     A task with fewer pairs because no more exist is complete: building it again would not help.
     """
@@ -151,14 +143,13 @@ def shortage(folder: Path) -> Shortage | None:
     plan, built = manifest.plan, len(manifest.tasks)
     whole = WHOLE_TASKS.get(folder.name, built)
     if manifest.unfinished:
-        count = len(manifest.unfinished)
-        return Shortage(f"{count} tasks are not built yet", f"run `{_made_by(folder, plan)}` to finish them")
+        what = f"{len(manifest.unfinished)} tasks are not built yet"
+        return what, f"run `{_made_by(folder, plan)}` to finish them"
     if built < whole:
-        command = _made_by(folder, plan)
-        return Shortage(f"has pairs for {built} of {whole} tasks", f"run `{command}` to build the rest")
+        return f"has pairs for {built} of {whole} tasks", f"run `{_made_by(folder, plan)}` to build the rest"
     if plan.pairs < WHOLE_PAIRS:
         what = f"has {plan.pairs:,} pairs per task, expected {WHOLE_PAIRS:,}"
-        return Shortage(what, f"delete the folder and run `{_made_by(folder)}`")
+        return what, f"delete the folder and run `{_made_by(folder)}`"
     return None
 
 

@@ -20,7 +20,7 @@ from charm.drawing.grids import (
     panel_svg,
     task_panel,
 )
-from charm.drawing.terminal import canvas_text, grid_text, table_text, task_text
+from charm.drawing.terminal import TaskText, canvas_text, grid_text, table_text
 from charm.errors import CharmError
 from charm.tables import Table
 from charm.tasks.canvas import BOUNDARY, PAD, place
@@ -116,7 +116,7 @@ def test_grid_text_hides_digits_in_colour_unless_asked() -> None:
 @pytest.mark.parametrize("width", [60, 80, 130, 250])
 @pytest.mark.parametrize("task", [TASK, WIDE])
 def test_task_text_shows_every_cell_at_any_width(task: Task, width: int) -> None:
-    text = printed(task_text(task), width)
+    text = printed(TaskText(task), width)
     lines = text.splitlines()
     assert max(map(len, lines)) <= width
     assert lines[0].startswith(f"{task.id}: {len(task.train)} demonstrations, 1 test")
@@ -131,7 +131,7 @@ def test_task_text_side_by_side() -> None:
     input_0, output_0, input_1, _ = (
         " ".join(map(str, grid[0])) for pair in task.pairs for grid in pair.grids()
     )
-    lines = [line.rstrip() for line in printed(task_text(task, answers=False), 80).splitlines()]
+    lines = [line.rstrip() for line in printed(TaskText(task, answers=False), 80).splitlines()]
     assert lines == [
         "[red]x: 1 demonstration, 1 test",
         "",
