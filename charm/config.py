@@ -63,7 +63,17 @@ def read_run_config(run: Path, kind: type[T]) -> T:
                 raise CharmError(f"{run}: expected a run of domain {wanted}, got {domain}")
         return from_json(kind, data, str(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise CharmError(f"{run} is not a run folder: {path.name} is not readable ({error})") from error
+        raise not_a_run(run, error) from error
+
+
+def not_a_run(run: Path, error: Exception) -> CharmError:
+    """The error for a folder whose config.json cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return CharmError(
+            f"{run} is not a run folder: {'it has no config.json' if run.is_dir() else 'no such folder'}"
+        )
+    reason = getattr(error, "strerror", None) or error
+    return CharmError(f"{run} is not a run folder: config.json is not readable ({reason})")
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:

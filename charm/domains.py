@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from charm.config import not_a_run
 from charm.errors import CharmError
 from charm.tables import Table
 
@@ -128,7 +129,7 @@ def domain_of(run: Path) -> Domain:
     try:
         settings = json.loads((run / "config.json").read_text())
     except (OSError, ValueError, RecursionError) as error:
-        raise CharmError(f"{run} is not a run folder: config.json is not readable ({error})") from error
+        raise not_a_run(run, error) from error
     if not isinstance(settings, dict):
         raise CharmError(f"{run} is not a run folder: config.json is not an object")
     name = settings.get("domain") or _domain_of_older(settings)

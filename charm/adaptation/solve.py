@@ -59,7 +59,7 @@ def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     public = [task for path in named for task in load_source(str(path)).tasks]
     tasks = list(check_unique([*tasks, *public], "the named tasks together"))
     if not tasks:
-        raise CharmError(next(iter(skipped.values()), "there is no task to solve"))
+        raise CharmError(next(iter(skipped.values()), f"no tasks in {' '.join(map(str, paths))}"))
     return tasks, skipped
 
 

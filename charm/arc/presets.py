@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
@@ -410,6 +411,9 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
 def preset(name: str) -> TrainConfig:
     if name not in PRESETS:
         shown = [one for one in PRESETS if not one.startswith(("isoflop-", "horizon-"))]
+        close = get_close_matches(name, PRESETS, 1)
+        if close:
+            raise CharmError(f"there is no preset {name}; did you mean {close[0]}?")
         raise CharmError(
             f"there is no preset {name}; the names are {', '.join(shown)}, "
             f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}"

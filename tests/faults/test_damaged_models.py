@@ -103,7 +103,7 @@ def test_a_checkpoint_under_another_name_is_no_checkpoint_of_that_step(run: Path
 
 def test_without_its_configuration_a_run_is_not_asked_on_another_canvas(run: Path) -> None:
     (run / "config.json").unlink()
-    with pytest.raises(CharmError, match=r"not a run folder: config\.json is not readable"):
+    with pytest.raises(CharmError, match=r"not a run folder: it has no config\.json"):
         Solver(run, SolveOptions(), HERE)
 
 
