@@ -170,10 +170,10 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
     return _scattered(apart, hollow, xscale="log", **words)
 
 
-def cl_retention(series: Series, hollow: Sequence[str] = ()) -> Figure:
+def cl_retention(series: Series) -> Figure:
     """Accuracy on the base's own puzzles against accuracy on the stream, both at the end of the stream."""
     words = {"xlabel": "final pass@2 on the stream (%)", "ylabel": "pass@2 on the base's puzzles (%)"}
-    return _scattered(series, hollow, **words)
+    return _scattered(series, (), **words)
 
 
 def cl_retained(series: Series) -> Figure:

@@ -17,7 +17,6 @@ from charm.files import write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY, Tokens
 from charm.tasks.svg import HATCH, LINE, PALETTE, tile_svg
 from charm.tasks.task import Grid, Pair, Task
-from charm.tasks.view import IDENTITY, View
 
 INK = "#222222"
 # Digits are white on black, blue, red, magenta and maroon, where white is easier to read.
@@ -71,16 +70,14 @@ def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> P
     return Panel(side * cell + 1, side * cell + 1, [Tile(0, 0, cell, canvas)])
 
 
-def task_panel(
-    task: Task, view: View = IDENTITY, answers: bool = True, width: int = WIDTH, cell: int | None = None
-) -> Panel:
+def task_panel(task: Task, width: int = WIDTH) -> Panel:
     """A panel with a task's title, demonstrations and tests. Pairs wrap at `width`; a missing output is a "?"."""
-    cell = cell or _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
-    title = Label(MARGIN, MARGIN + FONT / 2, title_of(task, view), FONT + 2, bold=True)
+    cell = _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
+    title = Label(MARGIN, MARGIN + FONT / 2, title_of(task), FONT + 2, bold=True)
     panel = Panel(0, 0, [], [title])
     right = MARGIN + int(len(title.text) * 1.2 * LETTER)
     y = MARGIN + 2 * FONT
-    for group in captioned_pairs(task, view, answers):
+    for group in captioned_pairs(task):
         x, bottom = MARGIN, y
         for caption, pair in group:
             block_width, block_height = _block_size(caption, pair, cell)
@@ -200,12 +197,11 @@ def _all_labels(panel: Panel, digits: bool) -> list[Label]:
     return labels
 
 
-def captioned_pairs(task: Task, view: View, answers: bool) -> list[list[tuple[str, Pair]]]:
+def captioned_pairs(task: Task) -> list[list[tuple[str, Pair]]]:
     """The demonstrations and the tests, each pair with its caption."""
-    shown = view.apply_to_task(task if answers else task.blind())
     return [
         [(_caption(f"{name} {number}", pair), pair) for number, pair in enumerate(pairs)]
-        for name, pairs in (("train", shown.train), ("test", shown.test))
+        for name, pairs in (("train", task.train), ("test", task.test))
     ]
 
 
@@ -216,12 +212,11 @@ def _caption(name: str, pair: Pair) -> str:
     return f"{name}: {sizes[0]} → {sizes[1]}"
 
 
-def title_of(task: Task, view: View) -> str:
+def title_of(task: Task) -> str:
     def count(number: int, noun: str) -> str:
         return f"{number} {noun}{'' if number == 1 else 's'}"
 
-    title = f"{task.id}: {count(len(task.train), 'demonstration')}, {count(len(task.test), 'test')}"
-    return title if view == IDENTITY else f"{title} ({view})"
+    return f"{task.id}: {count(len(task.train), 'demonstration')}, {count(len(task.test), 'test')}"
 
 
 def as_canvas(tokens: npt.ArrayLike, side: int) -> Tokens:

@@ -19,7 +19,6 @@ from charm.drawing.grids import PALETTE, as_canvas, captioned_pairs, ink_on, tit
 from charm.tables import Table
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, Tokens
 from charm.tasks.task import Grid, Pair, Task
-from charm.tasks.view import IDENTITY, View
 
 STYLES = {"✓": "green", "✗": "bold red", "solved": "green"}  # cells drawn in colour
 NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
@@ -74,16 +73,14 @@ def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
 
 @dataclass(frozen=True)
 class TaskText:
-    """A task for a rich console; pairs flow over its width. Without `answers` the tests end in a "?"."""
+    """A task for a rich console; pairs flow over its width, and one without an output ends in a "?"."""
 
     task: Task
-    view: View = IDENTITY
-    answers: bool = True
     digits: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield Text(title_of(self.task, self.view), style="bold")
-        for group in captioned_pairs(self.task, self.view, self.answers):
+        yield Text(title_of(self.task), style="bold")
+        for group in captioned_pairs(self.task):
             row: list[RichTable] = []
             used = 0
             for caption, pair in group:

@@ -231,7 +231,7 @@ def test_pareto_counts_the_memory_of_the_newest_checkpoint(tmp_path: Path) -> No
         (runs[0] / "eval" / f"{name}.json").write_text(json.dumps(found))
     assert read_pareto(runs[:1]) == {"CoSE (r=32), gated": [Point(206, (60.0,))]}
     bare = write_scored(tmp_path / "bare", "arc1", {10: 0.1})
-    with pytest.raises(CharmError, match="bare: the run has no checkpoint"):
+    with pytest.raises(CharmError, match="bare: no checkpoint in the run"):
         read_pareto([bare])
 
 

@@ -131,7 +131,7 @@ def test_task_text_side_by_side() -> None:
     input_0, output_0, input_1, _ = (
         " ".join(map(str, grid[0])) for pair in task.pairs for grid in pair.grids()
     )
-    lines = [line.rstrip() for line in printed(TaskText(task, answers=False), 80).splitlines()]
+    lines = [line.rstrip() for line in printed(TaskText(task.blind()), 80).splitlines()]
     assert lines == [
         "[red]x: 1 demonstration, 1 test",
         "",
@@ -156,7 +156,7 @@ def test_canvas_text() -> None:
 @pytest.mark.parametrize("view", [View(), VIEW])
 def test_task_svg_reads_back(view: View) -> None:
     shown = view.apply_to_task(TASK)
-    tiles = svg_tiles(panel_svg(task_panel(TASK, view)))
+    tiles = svg_tiles(panel_svg(task_panel(view.apply_to_task(TASK))))
     grids = [grid for pair in shown.pairs for grid in pair.grids()]
     assert len(tiles) == len(grids)
     for tile, grid in zip(tiles, grids, strict=True):
@@ -166,8 +166,7 @@ def test_task_svg_reads_back(view: View) -> None:
 def test_task_svg_text() -> None:
     task = Task("<b>&\x01\ud800", TASK.train[:1], TASK.test)
     texts = [
-        node.text
-        for node in ElementTree.fromstring(panel_svg(task_panel(task, answers=False))).iter(f"{SVG}text")
+        node.text for node in ElementTree.fromstring(panel_svg(task_panel(task.blind()))).iter(f"{SVG}text")
     ]
     assert texts == [
         "<b>&\ufffd\ufffd: 1 demonstration, 1 test",
@@ -177,7 +176,7 @@ def test_task_svg_text() -> None:
         "→",
         "?",
     ]
-    assert len(svg_tiles(panel_svg(task_panel(task, answers=False)))) == 3
+    assert len(svg_tiles(panel_svg(task_panel(task.blind())))) == 3
 
 
 def test_svg_digits() -> None:
@@ -208,8 +207,8 @@ def test_svg_is_small() -> None:
 
 
 def test_task_png(tmp_path: Path) -> None:
-    panel_png(task_panel(TASK, VIEW), tmp_path / "task.png")
-    check_pixels(tmp_path / "task.png", task_panel(TASK, VIEW))
+    panel_png(task_panel(VIEW.apply_to_task(TASK)), tmp_path / "task.png")
+    check_pixels(tmp_path / "task.png", task_panel(VIEW.apply_to_task(TASK)))
     assert [path.name for path in tmp_path.iterdir()] == ["task.png"]
 
 
@@ -250,7 +249,7 @@ def test_png_to_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize("task", [TASK, WIDE, random_task(*[(1, 1)] * 24)])
 @pytest.mark.parametrize("answers", [True, False])
 def test_tiles_do_not_overlap_and_wrap(task: Task, answers: bool) -> None:
-    panel = task_panel(task, answers=answers)
+    panel = task_panel(task if answers else task.blind())
     assert not overlap(panel)
     assert panel.width <= 1200
     assert len(panel.tiles) == 2 * len(task.pairs) - (not answers)
