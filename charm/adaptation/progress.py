@@ -1,6 +1,7 @@
 """A submission while it is being made: on disk whole at any time, and continued after a kill.
 
 OUT.progress.json, next to OUT.json, lists the finished tasks. It is removed once all tasks are finished.
+OUT.votes.jsonl has the rounds of votes (`charm.adaptation.course`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
+from charm.adaptation.course import Course
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.config import to_json
@@ -50,7 +52,8 @@ class SubmissionInProgress:
         for task in tasks:
             content = hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
             self._tasks[task.id] = {"task": content, "updates": -1, "views": 0, "finished": False}
-        if resume and path.exists():
+        resume = resume and path.exists()
+        if resume:
             self._take_over()
         self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
         if self.left:
@@ -61,18 +64,22 @@ class SubmissionInProgress:
             except CharmError:
                 self.record_path.unlink()
                 raise
+            self.course = Course(path, tasks, model, options, resume)
 
     def publish(self, answers: Mapping[str, Solution]) -> None:
         """Write answers by task id, except where the one on disk is better."""
         better: Submission = {}
+        voted: dict[str, Solution] = {}
         for task_id, solution in answers.items():
             known = self._tasks[task_id]
             if (solution.updates, solution.views) > (known["updates"], known["views"]):
                 known |= {"updates": solution.updates, "views": solution.views}
                 better |= attempts(solution.answers)
+                voted[task_id] = solution
         if better:
             self.submission.update(better)
             self._write()
+            self.course.found(voted)
 
     def finish(self, tasks: Sequence[Task], problem: str | None = None) -> None:
         """Mark tasks as finished; those with a problem stay to be tried again."""
@@ -83,6 +90,7 @@ class SubmissionInProgress:
                 self.problems[task.id] = problem
         if problem is None:
             self._write()
+        self.course.ended(tasks, problem)
 
     def _write(self) -> None:
         """Write the answers first: a kill in between must not leave a task finished whose answer is not on disk."""

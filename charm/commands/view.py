@@ -29,7 +29,7 @@ def view(
     Example: charm view runs/quickstart --tasks my_tasks/ --port 0
 
     Args:
-        runs: run folders to watch; those on ARC's tasks can also solve.
+        runs: run folders to watch; those on ARC's tasks can also solve. A submission of charm solve shows its votes.
         checkpoint: run folders or saved models to solve with, in addition to the model that comes with CHARM.
         tasks: more tasks to browse: JSON files, or folders of them.
         port: port to listen on; 0 for any free port.

@@ -16,7 +16,7 @@ from charm.report.folder import JsonObject
 from charm.tasks.dataset import DataConfig, answer_key, load_tasks
 from charm.tasks.instances import Instances
 from charm.tasks.questions import Question
-from charm.tasks.task import Grid
+from charm.tasks.task import Grid, digits
 from charm.tasks.view import decode
 
 BUDGET = 14_000_000  # maximum characters of candidates, so that a page of 400 tasks stays under 30 MB
@@ -78,8 +78,8 @@ def task_entries(
             question = Question(task.id, output.test_index)
             answer, candidates = answers[question], shown.get(question, [])
             test: JsonObject = {
-                "input": grid_text(task.test[output.test_index].input),
-                "truth": None if answer is None else grid_text(answer),
+                "input": digits(task.test[output.test_index].input),
+                "truth": None if answer is None else digits(answer),
                 "outcome": output.outcome,
                 "rank": output.rank,
                 "none": output.no_answer_votes,
@@ -92,24 +92,19 @@ def task_entries(
             if codes is not None:
                 _name_views(test, [voters[one.place].row_N for one in candidates], codes)
             if question in films:
-                test["film"] = [grid_text(grid) for grid in films[question]]
+                test["film"] = [digits(grid) for grid in films[question]]
             tests.append(test)
             wrong.append(_cells_wrong(candidates, answer))
         entries.append(
             {
                 "id": task.id,
                 "outcome": result.outcome,
-                "demos": [[grid_text(grid) for grid in pair.grids()] for pair in task.train],
+                "demos": [[digits(grid) for grid in pair.grids()] for pair in task.train],
                 "tests": tests,
                 "keys": _sort_keys(result.outcome, result.outputs, tests, wrong),
             }
         )
     return entries
-
-
-def grid_text(grid: Grid) -> str:
-    """A grid as rows of digits, "012/345"; empty for a prediction without a grid."""
-    return "/".join("".join(map(str, row)) for row in grid.tolist())
 
 
 def _shown(ranking: Ranking, question: int, right: int | None, top: int) -> list[Candidate]:
@@ -126,7 +121,7 @@ class _Voters(NamedTuple):
 def _candidate(candidate: Candidate, rank: int, total: int, voters: _Voters) -> JsonObject:
     return {
         "rank": rank,
-        "grid": grid_text(candidate.grid),
+        "grid": digits(candidate.grid),
         "votes": candidate.votes,
         "share": round(candidate.votes / total, 4),
         "weight": None if candidate.weight == candidate.votes else round(candidate.weight, 2),

@@ -18,7 +18,7 @@ from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.files import read_sealed
 from charm.report import folder
-from charm.report.answers import Films, JsonObject, affordable, grid_text, task_entries, voting_steps
+from charm.report.answers import Films, JsonObject, affordable, task_entries, voting_steps
 from charm.report.assets import SCRIPT
 from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
@@ -40,7 +40,7 @@ from charm.runs.settings import TrainConfig, read_config
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.questions import Question
 from charm.tasks.svg import grid_svg
-from charm.tasks.task import Grid
+from charm.tasks.task import Grid, digits
 from charm.tasks.view import DIHEDRAL_NAMES
 
 EXAMPLES = 4  # tasks of each kind at the top of the page
@@ -246,7 +246,7 @@ def _example(task: JsonObject, blank: Mapping[Question, Grid] | None) -> str:
     ]
     if blank is not None:
         zeroed = blank.get(Question(task["id"], number))
-        shown.append(("memory zeroed", "" if zeroed is None else grid_text(zeroed)))
+        shown.append(("memory zeroed", "" if zeroed is None else digits(zeroed)))
     figures = []
     for name, text in shown:
         if text is not None:
@@ -261,7 +261,7 @@ def _example(task: JsonObject, blank: Mapping[Question, Grid] | None) -> str:
 
 
 def _grid(text: str) -> Grid:
-    """The inverse of `grid_text`."""
+    """The inverse of `digits`."""
     return np.array([[int(digit) for digit in row] for row in text.split("/")], np.uint8)
 
 

@@ -43,6 +43,11 @@ def as_grid(cells: Any, where: str) -> Grid:
     return grid
 
 
+def digits(grid: Grid) -> str:
+    """A grid as rows of digits, "012/345"; empty for a prediction without a grid."""
+    return "/".join("".join(map(str, row)) for row in grid.tolist())
+
+
 @dataclass(frozen=True, eq=False)
 class Pair:
     """An input and its output; the output is None where it is unknown."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from charm.adaptation.course import votes_file
 from charm.adaptation.options import Mode, SolveOptions
 from charm.config import is_number
 from charm.domains import domain_of
@@ -23,7 +24,6 @@ from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.paths import released_model
-from charm.report.answers import grid_text
 from charm.report.curves import curves_svg
 from charm.report.folder import JsonObject
 from charm.report.html import names_of
@@ -35,9 +35,11 @@ from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
 from charm.tasks.instances import Instances
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
-from charm.tasks.task import Pair, Task, task_from_json, task_to_json
+from charm.tasks.task import Pair, Task, digits, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
 from charm.web.samples import Generators, Sampler, available
+from charm.web.solving import SHOWN
+from charm.web.watching import watched_json, watched_task_json
 
 Query = Mapping[str, str]
 
@@ -70,6 +72,7 @@ class Library:
     models: Mapping[str, Path] = field(default_factory=dict)
     generators: Mapping[str, Generators] = field(default_factory=dict)
     data: Path | None = None
+    solves: Mapping[str, Path] = field(default_factory=dict)  # submissions, with their votes next to them
 
 
 def open_library(
@@ -79,10 +82,15 @@ def open_library(
     data: Path | None,
     say: Callable[[str], None],
 ) -> Library:
-    """Open the public sets, the model that comes with CHARM, and these folders.
+    """Open the public sets, the model that comes with CHARM, and these folders; submissions may be among the runs.
 
     A folder of the wrong kind is an error. A damaged downloaded set is skipped and reported.
     """
+    solves = [path for path in runs if path.is_file() or path.suffix == ".json"]
+    for path in solves:
+        if not votes_file(path).is_file():
+            raise CharmError(f"{path}: not a submission of charm solve ({votes_file(path).name} is missing)")
+    runs = [path for path in runs if path not in solves]
     domains = [domain_of(run) for run in runs]
     for path in checkpoints:
         newest_checkpoint(path)  # raises if there is none
@@ -101,6 +109,7 @@ def open_library(
         dict(zip(names_of(list(solvers)), solvers, strict=True)),
         available(package_folder(data)),
         data,
+        dict(zip(names_of(solves), solves, strict=True)) if solves else {},
     )
 
 
@@ -166,6 +175,7 @@ def start_json(library: Library) -> JsonObject:
             for name, source in library.sources.items()
         ],
         "runs": list(library.runs),
+        "solves": list(library.solves),
         "generators": {
             name: {"title": one.title, "tasks": sorted(one.tasks)} for name, one in library.generators.items()
         },
@@ -184,7 +194,7 @@ def tasks_json(library: Library, query: Query) -> JsonObject:
                 "demos": len(task.train),
                 "tests": len(task.test),
                 "generators": _generators_of(library, task.id),
-                "first": [grid_text(grid) for grid in task.train[0].grids()],
+                "first": [digits(grid) for grid in task.train[0].grids()],
             }
             for task in source.tasks
         ]
@@ -200,12 +210,12 @@ def task_json(library: Library, query: Query) -> JsonObject:
         "id": task.id,
         "view": view_json(view),
         "generators": _generators_of(library, task.id),
-        "demos": [[grid_text(grid) for grid in pair.grids()] for pair in shown.train],
+        "demos": [[digits(grid) for grid in pair.grids()] for pair in shown.train],
         "tests": [
             {
-                "input": grid_text(pair.input),
+                "input": digits(pair.input),
                 "known": pair.output is not None,
-                "output": grid_text(pair.output) if answers and pair.output is not None else None,
+                "output": digits(pair.output) if answers and pair.output is not None else None,
             }
             for pair in shown.test
         ],
@@ -275,7 +285,7 @@ def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
         "seed": seed,
         "attempt": attempt,
         "rule": generators.rule(task),
-        "pair": [grid_text(grid) for grid in pair.grids()],
+        "pair": [digits(grid) for grid in pair.grids()],
         "verdict": "the verifier computes the same output",
     }
 
@@ -328,6 +338,14 @@ def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
 # Solving
 
 
+def watch_json(library: Library, query: Query) -> JsonObject:
+    """A solve from the command line, or one of its tasks."""
+    path: Path = chosen(query, "solve", library.solves)
+    if "task" in query:
+        return watched_task_json(path, query["task"], library.sources, SHOWN)
+    return watched_json(path, query["solve"])
+
+
 def models_json(library: Library) -> JsonObject:
     """Names of models that can solve a task now, and of runs that have no checkpoint yet."""
     ready = [name for name, path in library.models.items() if saved_model(path) is not None]
@@ -361,7 +379,7 @@ def known_task(library: Library, task: Task, model: Path) -> JsonObject | None:
                 return {
                     "id": one.id,
                     "source": name,
-                    "truth": [None if answer is None else grid_text(answer) for answer in answers],
+                    "truth": [None if answer is None else digits(answer) for answer in answers],
                     "trained": one.id in _learned_by(model),
                 }
     return None

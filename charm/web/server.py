@@ -38,7 +38,7 @@ from charm.web.solving import Solving
 
 ADDRESS = "127.0.0.1"
 MAX_BODY = 1 << 20
-SCRIPTS = ("common.js", "tasks.js", "samples.js", "runs.js", "editor.js", "solve.js", "main.js")
+SCRIPTS = ("common.js", "tasks.js", "samples.js", "runs.js", "editor.js", "solve.js", "watch.js", "main.js")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -157,6 +157,7 @@ class Handler(BaseHTTPRequestHandler):
             "/api/canvas": lambda: api.canvas_json(library, query),
             "/api/sample": lambda: api.sample_json(library, viewer.sampler, query),
             "/api/run": lambda: api.run_json(library, query),
+            "/api/watch": lambda: api.watch_json(library, query),
             "/api/models": lambda: api.models_json(library),
             "/api/solve": viewer.solving.status,
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -13,20 +12,20 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from charm import processes
+from charm.adaptation.course import Line, round_json
 from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import Solution
+from charm.adaptation.solution import CANDIDATES
 from charm.adaptation.solve import solve, solve_devices
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
-from charm.report.answers import grid_text
 from charm.report.folder import JsonObject
 from charm.tasks.questions import Question, questions_of
-from charm.tasks.task import Task
+from charm.tasks.task import Task, digits
+from charm.web.watching import votes_json
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
 SHOWN = 10  # maximum number of candidates per test input
-LEADING = 3  # a candidate that was once among the top 3 is followed from vote to vote
 
 
 @dataclass(eq=False)
@@ -43,8 +42,7 @@ class BrowserJob:
     text: str = "starting: loading the model"
     version: int = 0  # grows with every change
     answers: Mapping[Question, Sequence[Candidate]] = field(default_factory=dict)
-    found: JsonObject = field(default_factory=dict)  # how the newest answers were produced
-    rounds: list[Solution] = field(default_factory=list)  # every vote so far
+    rounds: list[Line] = field(default_factory=list)  # every vote so far
     seconds: float = 0.0  # once it has ended
 
 
@@ -96,7 +94,6 @@ class Solving:
             job = self._job
             if job is None:
                 return {"state": "idle", "version": 0}
-            tests = [job.answers.get(question, ()) for question in questions_of([job.task])]
             return {
                 "state": job.state,
                 "version": job.version,
@@ -106,15 +103,8 @@ class Solving:
                 "mode": job.options.mode,
                 "text": job.text,
                 "seconds": round(job.seconds or time.monotonic() - job.began, 1),
-                **job.found,
                 "known": job.known,
-                "inputs": [grid_text(pair.input) for pair in job.task.test],
-                "tests": [[_candidate_json(one) for one in ranked[:SHOWN]] for ranked in tests],
-                "rounds": [
-                    {"seconds": round(one.seconds, 1), "updates": one.updates, "views": one.views}
-                    for one in job.rounds
-                ],
-                "courses": [courses(job.rounds, question) for question in questions_of([job.task])],
+                **votes_json([digits(pair.input) for pair in job.task.test], job.rounds, SHOWN),
             }
 
     def submission(self) -> Submission:
@@ -141,8 +131,7 @@ class Solving:
                     job.text = content
                 elif kind == "found":
                     job.answers = content.answers
-                    job.found = _solution_json(content)
-                    job.rounds.append(content)
+                    job.rounds.append(round_json(content, questions_of([job.task]), CANDIDATES))
                 else:
                     state, text = kind, content
         with self._lock:
@@ -155,37 +144,6 @@ class Solving:
     def _end(job: BrowserJob, state: str, text: str) -> None:
         job.state, job.text, job.seconds = state, text, time.monotonic() - job.began
         job.version += 1
-
-
-def _solution_json(solution: Solution) -> JsonObject:
-    def known(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
-    return {
-        "updates": solution.updates,
-        "views": solution.views,
-        "loss": known(solution.loss),
-        "exact": known(solution.exact_accuracy),
-        "doubt": solution.doubt,
-    }
-
-
-def courses(rounds: Sequence[Solution], question: Question) -> list[JsonObject]:
-    """Votes in every round for each candidate that was ever among the leading ones, currently best first."""
-    votes = [
-        {grid_text(candidate.grid): candidate.votes for candidate in solution.answers.get(question, ())}
-        for solution in rounds
-    ]
-    leading = dict.fromkeys(grid for ranked in reversed(votes) for grid in list(ranked)[:LEADING])
-    return [{"grid": grid, "votes": [ranked.get(grid, 0) for ranked in votes]} for grid in leading]
-
-
-def _candidate_json(candidate: Candidate) -> JsonObject:
-    return {
-        "grid": grid_text(candidate.grid),
-        "votes": candidate.votes,
-        "confidence": round(candidate.confidence, 4),
-    }
 
 
 def _work(connection: Connection, task: Task, model: Path, options: SolveOptions, device: str) -> None:

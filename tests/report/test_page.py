@@ -31,7 +31,7 @@ from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.files import read_sealed, write_sealed
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
-from charm.report.answers import affordable, grid_text
+from charm.report.answers import affordable
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curves_svg, ticks
 from charm.report.film import choose, refinement_film
 from charm.report.page import ranked, write_report
@@ -42,6 +42,7 @@ from charm.tasks.dataset import DataConfig, answer_key, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.questions import Question
+from charm.tasks.task import digits
 from charm.tasks.view import View
 from tests.evaluation.hand import grid, predict
 from tests.evaluation.voters import voters
@@ -563,7 +564,7 @@ def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) ->
     tests = [test for task in read(run / "report.html").data["tasks"] for test in task["tests"]]
     films = [test["film"] for test in tests if "film" in test]
     expected = refinement_film(model, data, data.questions[0], 3, "cpu")
-    assert films == [[grid_text(frame) for frame in expected]]
+    assert films == [[digits(frame) for frame in expected]]
     for step in (1, 2):
         rmtree(run / "checkpoints" / f"step_{step:09d}")
     with pytest.raises(CharmError, match="films need a checkpoint"):

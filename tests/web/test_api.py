@@ -11,14 +11,13 @@ import torch
 from charm.errors import CharmError
 from charm.paths import released_model
 from charm.report import folder
-from charm.report.answers import grid_text
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.canvas import BOUNDARY, FIT_SIDES
 from charm.tasks.instances import Instances
 from charm.tasks.keys import Keys
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC
-from charm.tasks.task import Grid, Pair, Task, as_grid, task_from_json, task_to_json
+from charm.tasks.task import Grid, Pair, Task, as_grid, digits, task_from_json, task_to_json
 from charm.tasks.view import IDENTITY, View
 from charm.web import api
 from charm.web.api import Library
@@ -275,7 +274,7 @@ def test_a_known_task_is_recognised_by_its_demonstrations(library: Library, run:
         assert (task.id in learned) == trained
         drawn = {"name": "mine", "task": task_to_json(task.blind()), "model": "a run"}
         known = api.solve_request(library, drawn)[-1]
-        truth = [grid_text(pair.output) for pair in task.test]
+        truth = [digits(pair.output) for pair in task.test]
         assert known == {"id": task.id, "source": source, "truth": truth, "trained": trained}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -309,3 +310,35 @@ def test_what_is_missing_is_told(page: Page, library: Library, run: Path, tmp_pa
         show(page, viewer, "#run", "text=No run is open")
         show(page, viewer, "#solve", "text=young has no checkpoint yet.")
         assert page.locator("[name=model] option").all_inner_texts() == ["a run"]
+
+
+def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_path: Path) -> None:
+    """Two candidates that change places, in a file to which the solve adds."""
+    about = {"model": "m", "mode": "auto", "budget": 60, "tasks": {"a": ["012/345"], NASTY: ["0"]}}
+
+    def voted(seconds: float, *votes: tuple[str, int]) -> dict[str, object]:
+        ranked = [{"grid": grid, "votes": count, "confidence": 0.5} for grid, count in votes]
+        how = {"updates": 10, "views": 8, "loss": 0.5, "exact": 1.0, "doubt": ""}
+        return {"task": "a", "seconds": seconds, **how, "tests": [ranked], "time": time.time()}
+
+    lines = [about, voted(1.0, ("11", 5), ("22", 3))]
+    votes = tmp_path / "out.votes.jsonl"
+    votes.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with serving(Library({}, solves={"out.json": tmp_path / "out.json"})) as viewer:
+        show(page, viewer, "", "text=Votes from 8 views")
+        assert "0 of 2 tasks ended" in page.inner_text("#main")
+        assert page.locator("img").count() == 0  # no name is markup
+        with votes.open("a") as file:
+            for line in (voted(2.0, ("22", 7), ("11", 1)), {"task": "a", "ended": "", "time": time.time()}):
+                file.write(json.dumps(line) + "\n")
+        page.wait_for_selector("text=1 of 2 tasks ended", timeout=10_000)
+        page.wait_for_selector("text=Votes over time")
+        rows = page.locator("details.course tr")
+        assert [rows.nth(n).locator("td").all_inner_texts()[1:] for n in (1, 2)] == [
+            ["37.5%", "87.5%"],
+            ["62.5%", "12.5%"],
+        ]
+        assert page.locator(".attempt").count() == 2
+        page.click(f"text={NASTY}")
+        page.wait_for_selector("text=No votes yet")
+        assert overflow(page) == 0

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from charm.adaptation.course import round_json
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.adaptation.solve import solve
@@ -22,7 +23,8 @@ from charm.tasks.questions import Question
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from charm.web.api import JsonObject
-from charm.web.solving import Solving, courses
+from charm.web.solving import Solving
+from charm.web.watching import courses
 
 SMALL = SolveOptions(budget=60.0, steps=2, views=12, batch=4)
 LONG = SolveOptions(budget=600.0, steps=10**9, views=12, batch=4)
@@ -90,13 +92,13 @@ def test_the_course_of_votes_by_hand() -> None:
         return Solution({asked: grids}, 0, 8, 0.0, 0.0, 0.0)
 
     rounds = [vote(g1=5, g2=2, g3=1), vote(g4=4, g2=3, g1=2, g5=1), vote(g4=9, g1=3, g2=2, g5=1)]
-    assert courses(rounds, asked) == [
+    assert courses([round_json(one, [asked]) for one in rounds], 0) == [
         {"grid": "4", "votes": [0, 4, 9]},
         {"grid": "1", "votes": [5, 2, 3]},
         {"grid": "2", "votes": [2, 3, 2]},
         {"grid": "3", "votes": [1, 0, 0]},
     ]
-    assert courses([], asked) == []
+    assert courses([], 0) == []
 
 
 def test_cancelling_keeps_the_votes_and_lets_the_next_begin(solving: Solving, task: Task, run: Path) -> None:

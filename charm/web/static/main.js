@@ -1,12 +1,13 @@
 "use strict";
 // Chooses the page: the address after "#" has its name and its own query.
 
-const PAGES = { tasks: tasksPage, task: taskPage, samples: samplesPage, run: runPage, solve: solvePage };
+const PAGES = { tasks: tasksPage, task: taskPage, samples: samplesPage, run: runPage, solve: solvePage,
+  watch: watchPage };
 const SECTION = { task: "tasks" };
 
 async function showPage() {
   const [name, rest] = location.hash.slice(1).split("?", 2);
-  const known = Object.hasOwn(PAGES, name) ? name : page.runs.length ? "run" : "tasks";
+  const known = Object.hasOwn(PAGES, name) ? name : page.runs.length ? "run" : page.solves.length ? "watch" : "tasks";
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === "#" + (SECTION[known] || known)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

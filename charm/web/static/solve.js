@@ -97,28 +97,35 @@ function resultOf(status) {
     parts.push(element("p", "This is task " + status.known.id + " of " + status.known.source + ". " + learned, "soft"));
   }
   if (status.views) {
-    const exact = status.exact === null ? "" : "; " + percent(status.exact) + " of the demonstrations exact";
-    parts.push(element("p", "Votes from " + plural(status.views, "view") + " after " +
-      plural(status.updates, "update") + exact + ".", "soft"));
-    if (status.doubt && !status.known && status.state !== "working") {
-      parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
-    }
-    status.tests.forEach((ranked, n) => {
-      const grids = element("div", "", "grids");
-      parts.push(element("h3", status.tests.length > 1 ? "Test " + (n + 1) : "Test"), grids);
-      grids.append(figure(status.inputs[n], "input", size(status.inputs[n].split("/"))));
-      const truth = status.known ? status.known.truth[n] : null;
-      if (truth) grids.append(figure(truth, "truth", size(truth.split("/"))));
-      ranked.forEach((one, rank) => grids.append(voteOf(one, rank, status, truth)));
-      if (!ranked.length) grids.append(element("p", "No view has produced a grid yet.", "soft"));
-      if (status.rounds.length > 1 && status.courses[n].length) parts.push(courseOf(status.courses[n], status.rounds));
-    });
+    parts.push(...votesOf(status));
     const link = element("a", "download as submission.json");
     link.href = "/api/submission";
     link.setAttribute("download", "submission.json");
     parts.push(element("p"));
     parts[parts.length - 1].append(link);
   }
+  return parts;
+}
+
+// The newest candidates of every test input, and how their votes changed.
+function votesOf(status) {
+  const parts = [];
+  const exact = status.exact === null ? "" : "; " + percent(status.exact) + " of the demonstrations exact";
+  parts.push(element("p", "Votes from " + plural(status.views, "view") + " after " +
+    plural(status.updates, "update") + exact + ".", "soft"));
+  if (status.doubt && !status.known && status.state !== "working") {
+    parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
+  }
+  status.tests.forEach((ranked, n) => {
+    const grids = element("div", "", "grids");
+    parts.push(element("h3", status.tests.length > 1 ? "Test " + (n + 1) : "Test"), grids);
+    grids.append(figure(status.inputs[n], "input", size(status.inputs[n].split("/"))));
+    const truth = status.known ? status.known.truth[n] : null;
+    if (truth) grids.append(figure(truth, "truth", size(truth.split("/"))));
+    ranked.forEach((one, rank) => grids.append(voteOf(one, rank, status, truth)));
+    if (!ranked.length) grids.append(element("p", "No view has produced a grid yet.", "soft"));
+    if (status.rounds.length > 1 && status.courses[n].length) parts.push(courseOf(status.courses[n], status.rounds));
+  });
   return parts;
 }
 

@@ -1,0 +1,135 @@
+"""How a solve went: the candidates of every test input and their votes, round by round.
+
+OUT.votes.jsonl, next to the submission OUT.json, has a line that says what is solved, then one for every better answer
+to a task and one for every task that ended. `charm view OUT.json` shows it, while it grows and afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from charm.adaptation.options import SolveOptions
+from charm.adaptation.solution import Solution
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.tasks.questions import Question, questions_of
+from charm.tasks.task import Task, digits
+
+SHOWN = 20  # candidates of a test input in each round, at most
+
+Line = dict[str, Any]
+
+
+def votes_file(submission: Path) -> Path:
+    return submission.with_suffix(".votes.jsonl")
+
+
+def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> Line:
+    """A round of votes, and what was learned before it."""
+
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "seconds": round(solution.seconds, 1),
+        "updates": solution.updates,
+        "views": solution.views,
+        "loss": known(solution.loss),
+        "exact": known(solution.exact_accuracy),
+        "doubt": solution.doubt,
+        "tests": [
+            [
+                {"grid": digits(one.grid), "votes": one.votes, "confidence": round(one.confidence, 4)}
+                for one in solution.answers.get(question, [])[:shown]
+            ]
+            for question in questions
+        ],
+    }
+
+
+class Course:
+    """The file of a solve that is under way. With `resume` it goes on with what an interrupted one left there."""
+
+    def __init__(
+        self, submission: Path, tasks: Sequence[Task], model: Path, options: SolveOptions, resume: bool
+    ) -> None:
+        self.path = votes_file(submission)
+        self._questions = {task.id: questions_of([task]) for task in tasks}
+        earlier = _lines(self.path)[1:] if resume else []
+        about: Line = {
+            "model": model.name,
+            "mode": options.mode,
+            "budget": options.budget,
+            "tasks": {task.id: [digits(pair.input) for pair in task.test] for task in tasks},
+        }
+        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in (about, *earlier)))
+
+    def found(self, answers: Mapping[str, Solution]) -> None:
+        """Add the better answers to these tasks."""
+        self._add({"task": name} | round_json(one, self._questions[name]) for name, one in answers.items())
+
+    def ended(self, tasks: Sequence[Task], problem: str | None) -> None:
+        self._add({"task": task.id, "ended": problem or ""} for task in tasks)
+
+    def _add(self, lines: Iterable[Line]) -> None:
+        now = round(time.time(), 1)
+        try:
+            with self.path.open("a") as file:
+                file.writelines(json.dumps({**line, "time": now}) + "\n" for line in lines)
+        except OSError as error:
+            raise CharmError(f"{self.path} cannot be written ({error.strerror or error})") from error
+
+
+@dataclass
+class TaskCourse:
+    """How one task went so far."""
+
+    inputs: list[str]
+    rounds: list[Line] = field(default_factory=list)
+    problem: str | None = None
+    """None until the task ends, "" if it was solved, else why not."""
+    changed: float | None = None
+    """When its newest line was written, in seconds since 1970."""
+
+
+def read_course(submission: Path) -> tuple[Line, dict[str, TaskCourse]]:
+    """What is solved, and how each task went."""
+    path = votes_file(submission)
+    try:
+        about, *lines = _lines(path)
+        tasks = {name: TaskCourse(list(inputs)) for name, inputs in about["tasks"].items()}
+        for line in lines:
+            if (task := tasks.get(line["task"])) is None:
+                continue  # of an interrupted solve with more tasks
+            task.changed = line["time"]
+            if "ended" in line:
+                task.problem = line["ended"]
+            else:
+                task.problem = None
+                task.rounds.append(line)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CharmError(f"{path} is not the votes of a solve") from error
+    return about, tasks
+
+
+def _lines(path: Path) -> list[Line]:
+    """The lines of a file, if there is one, without any that a kill has cut short or that is still being written."""
+    found = []
+    try:
+        text = path.read_text(errors="replace")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CharmError(f"{path} cannot be read ({error.strerror or error})") from error
+    for line in text.splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            continue
+    return found
