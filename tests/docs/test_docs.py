@@ -42,7 +42,7 @@ AFTER = {
     "docs/adapt.md": ("docs/train.md",),
     "docs/speedrun.md": ("docs/data.md",),
     "docs/rearc2.md": ("docs/data.md",),
-    "docs/view.md": ("docs/quickstart.md", "docs/train.md"),
+    "docs/view.md": ("docs/quickstart.md", "docs/solve.md"),
     "docs/reproduce.md": ("docs/quickstart.md", "docs/adapt.md"),
 }
 
