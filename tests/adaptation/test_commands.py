@@ -179,7 +179,8 @@ def test_solve_writes_a_whole_submission_from_the_start(
     solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
     assert told == ["new1", "new2", "new3"]
     resumed = json.loads(out.read_text())
-    assert sorted(path.name for path in tmp_path.glob("submission*")) == ["submission.json"]
+    left = sorted(path.name for path in tmp_path.glob("submission*"))
+    assert left == ["submission.json", "submission.votes.jsonl"]
     solve((unseen,), checkpoint=base, out=tmp_path / "whole.json", **SMALL)
     assert resumed == json.loads((tmp_path / "whole.json").read_text())
     # Nothing is left to do; a task that comes later is solved, too.
