@@ -275,12 +275,23 @@ def speedrun_public() -> TrainConfig:
     return replace(base, data=data, steps=15_500)
 
 
-def writer_train() -> TrainConfig:
-    """A writer on the training tasks' demonstrations: minutes on one GPU; see docs/speedrun.md."""
+def writer() -> TrainConfig:
+    """Five minutes on one H200: a writer for both of ARC-AGI-1's sets, trained on no test pair of either.
+
+    With ConceptARC and the tasks that ARC-AGI-2 added; see docs/speedrun.md.
+    """
     base = speedrun()
     return replace(
         base,
-        data=replace(base.data, canvas="full", balanced=True, fixed_colors="output-only"),
+        data=replace(
+            base.data,
+            evaluate=("arc1/training", "arc1/evaluation"),
+            auxiliary=("concept-arc", "arc2/training-new", "arc2/evaluation-new"),
+            auxiliary_repeats=1,
+            canvas="full",
+            balanced=True,
+            fixed_colors="output-only",
+        ),
         reasoner=ReasonerConfig(
             kind="writer",
             heads=4,
@@ -294,30 +305,10 @@ def writer_train() -> TrainConfig:
         # The rule does not change when colours do, so a puzzle and a symmetry are all that needs a name.
         memory=MemoryConfig(rank=0, colors="free", composer="add"),
         optimizer=replace(base.optimizer, lr=1e-3, factor_weight_decay=0.01, cooldown=0.4),
-        steps=10_000,
-        checkpoint_every=2_500,
+        steps=12_000,
+        checkpoint_every=3_000,
         evaluate_loops=(1,),
     )
-
-
-def writer_public() -> TrainConfig:
-    """A writer for ARC-AGI-1's public evaluation tasks, with ConceptARC and ARC-AGI-2's new tasks."""
-    base = writer_train()
-    data = replace(
-        base.data,
-        train=("arc1/training",),
-        evaluate=("arc1/evaluation",),
-        auxiliary=("concept-arc", "arc2/training-new", "arc2/evaluation-new"),
-        auxiliary_repeats=1,
-    )
-    return replace(base, data=data)
-
-
-def writer() -> TrainConfig:
-    """A writer for both of ARC-AGI-1's sets, trained on no test pair of either; see docs/speedrun.md."""
-    base = writer_public()
-    data = replace(base.data, train=(), evaluate=("arc1/training", "arc1/evaluation"))
-    return replace(base, data=data, steps=12_000)
 
 
 # Tasks of ARC-AGI-1's training set that share pairs, up to symmetry and recolouring, with 070dd51e and 50a16a69 of
@@ -327,33 +318,23 @@ SHARED_WITH_EVALUATION = ("40853293", "caa06a1f")
 
 def base() -> TrainConfig:
     """A small writer to be adapted to unseen tasks; trained on nothing of the evaluation sets and ConceptARC."""
-    writer = writer_train()
+    larger = writer()
     return replace(
-        writer,
+        larger,
         data=replace(
-            writer.data,
-            train=("arc1/training",),
+            larger.data,
+            train=("arc1/training", "arc2/training-new"),
             evaluate=(),
-            auxiliary=("arc2/training-new",),
+            auxiliary=(),
             without=SHARED_WITH_EVALUATION,
-            synthetic=("rearc",),
+            synthetic=("rearc", "rearc2"),
             views=512,
-            synthetic_view_count=4,  # about half of all examples are generated then
-            auxiliary_repeats=1,
+            synthetic_view_count=2,  # about half of all examples are generated then
         ),
-        reasoner=replace(writer.reasoner, width=256, inner_multiple=64),
-        steps=40_000,
+        reasoner=replace(larger.reasoner, width=256, inner_multiple=64),
+        steps=9_000,
         tokens=65_536,
     )
-
-
-def base2() -> TrainConfig:
-    """`base` with Re-ARC2's pairs of ARC-AGI-2's new training tasks: to be adapted to ARC-AGI-2's tasks."""
-    one = base()
-    data = replace(
-        one.data, train=("arc1/training", "arc2/training-new"), auxiliary=(), synthetic=("rearc", "rearc2")
-    )
-    return replace(one, data=data)
 
 
 # Tasks of ARC-AGI-1's training set on grids up to 10 x 10, picked as ones that a tiny model can mostly learn
@@ -398,11 +379,8 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "quickstart": quickstart,
     "speedrun": speedrun,
     "speedrun-public": speedrun_public,
-    "writer-train": writer_train,
-    "writer-public": writer_public,
     "writer": writer,
     "base": base,
-    "base2": base2,
     **{name: partial(cl_base, **memory) for name, memory in CL_BASES.items()},
     **_sweeps(),
 }
