@@ -25,8 +25,8 @@ from charm.automata.presets import car_small
 from charm.automata.run import CarConfig
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig
 from charm.language.presets import tiny
-from charm.reasoner.config import ReasonerConfig, trm
-from charm.runs.settings import OptimizerConfig, TrainConfig
+from charm.reasoner.config import trm
+from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 
@@ -65,6 +65,14 @@ def narrowed(memory: MemoryConfig, width: int, scale: float) -> MemoryConfig:
     """A memory for a narrower model. Full-width rows keep the full width; ranks and task widths are scaled."""
     rank = width if memory.rank == FULL_WIDTH else int(memory.rank * scale)
     return replace(memory, rank=rank, task_width=int(memory.task_width * scale))
+
+
+SHAPE = ("layers", "recurrences", "horizon", "ffn")
+
+
+def taken(config: Any, *names: str) -> dict[str, Any]:
+    """Some fields of a configuration, for another one."""
+    return {name: getattr(config, name) for name in names}
 
 
 # ARC-AGI-1's training split: the model learns demonstrations and answers the test inputs of the same tasks.
@@ -123,19 +131,11 @@ def sweep_small(full: TrainConfig) -> TrainConfig:
 
     With 32 views, rows are read as often as in the paper: 57 times at 24 layers.
     """
-    shape = full.reasoner
     small = train_small(full)
     return replace(
         small,
         data=replace(small.data, views=32),
-        reasoner=replace(
-            speedrun().reasoner,
-            layers=shape.layers,
-            recurrences=shape.recurrences,
-            horizon=shape.horizon,
-            horizon_layers=shape.horizon_layers,
-            ffn=shape.ffn,
-        ),
+        reasoner=replace(speedrun().reasoner, **taken(full.reasoner, *SHAPE, "horizon_layers")),
         steps=full.steps // 80,
         checkpoint_every=500,
         log_every=1,
@@ -161,10 +161,7 @@ def public_small(full: TrainConfig) -> TrainConfig:
         base,
         data=replace(
             base.data,
-            train=data.train,
-            evaluate=data.evaluate,
-            synthetic=data.synthetic,
-            synthetic_views=data.synthetic_views,
+            **taken(data, "train", "evaluate", "synthetic", "synthetic_views"),
             synthetic_view_count=max(1, round(0.16 * data.synthetic_view_count)),
             evaluate_repeats=9 * data.evaluate_repeats,
         ),
@@ -211,18 +208,10 @@ def rearc_small(full: TrainConfig) -> TrainConfig:
 def systems_small(full: TrainConfig) -> TrainConfig:
     """Each system's recurrence at width 256 with four refinement steps, and its optimizer at a rate for short runs."""
     small = public_small(full)
-    shape = full.reasoner
-    kept = replace(
-        small.reasoner,
-        kind=shape.kind,
-        layers=shape.layers,
-        recurrences=shape.recurrences,
-        horizon=shape.horizon,
-        inner=shape.inner,
-        ffn=shape.ffn,
-        halt_outputs=shape.halt_outputs,
+    own = taken(full.reasoner, *SHAPE, "kind", "inner", "halt_outputs")
+    return replace(
+        small, reasoner=replace(small.reasoner, **own), steps=1000 if full.steps <= 1_000_000 else 2000
     )
-    return replace(small, reasoner=kept, steps=1000 if full.steps <= 1_000_000 else 2000)
 
 
 def public_smoke(full: TrainConfig) -> TrainConfig:
@@ -243,39 +232,19 @@ def car_on_gpu(full: CarConfig) -> CarConfig:
 
 def car_on_cpu(full: CarConfig) -> CarConfig:
     """Four recurrences, all with gradients, and no refinement, because new examples matter most here."""
+    small = car_small(full.memory)
     rank = 64 if full.memory.rank == 256 else full.memory.rank // 2
-    return CarConfig(
+    return replace(
+        small,
         data=CarData(CAR_CPU, split=full.data.split, canvas=CAR_CPU.side),
-        reasoner=ReasonerConfig(
-            width=64,
-            heads=4,
-            layers=1,
-            recurrences=4,
-            horizon=4,
-            prefix=1,
-            ffn="swiglu",
-            inner_multiple=32,
-            rope="2d",
-            rope_base=100.0,
-            refinement_steps=1,
-            compute_dtype="float32",
-        ),
+        reasoner=replace(small.reasoner, width=64, layers=1, inner_multiple=32, compute_dtype="float32"),
         memory=replace(full.memory, rank=rank),
-        optimizer=OptimizerConfig(
-            lr=5e-3,
-            factors="adamw",
-            factor_lr=2e-2,
-            factor_weight_decay=0.0,
-            row_lr=2e-2,
-            warmup=50,
-            cooldown=0.3,
-            ema=0.99,
+        optimizer=replace(
+            small.optimizer, lr=5e-3, factor_lr=2e-2, row_lr=2e-2, warmup=50, cooldown=0.3, ema=0.99
         ),
-        steps=1500,
         batch=32,
         checkpoint_every=1500,
         evaluate_every=1500,
-        evaluate_loops=(1,),
         log_every=75,
         device="cpu",
     )
