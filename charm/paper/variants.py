@@ -233,12 +233,7 @@ VARIANTS: dict[str, Variant] = {
             },
         ),
         # The paper's system without Re-ARC, 600k updates.
-        *_variants(
-            "plain",
-            "arc1",
-            {**NO_DATA, **UNGATED},
-            MEMORIES,
-        ),
+        *_variants("plain", "arc1", {**NO_DATA, **UNGATED}, MEMORIES),
         # With Re-ARC.
         *_variants(
             "arc1",

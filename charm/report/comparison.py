@@ -11,16 +11,7 @@ from charm.evaluation.scoring import KS, OUTCOMES
 from charm.report import folder
 from charm.report.answers import JsonObject, task_entries, voting_steps
 from charm.report.assets import COMPARISON
-from charm.report.html import (
-    UNKNOWN,
-    class_of,
-    document,
-    names_of,
-    percent,
-    table,
-    title_of,
-    write_page,
-)
+from charm.report.html import UNKNOWN, class_of, document, names_of, percent, table, title_of, write_page
 from charm.report.page import NEVER, drawing, learning, protocol_text, ranked
 
 ABSENT = "not evaluated"  # outcome of a task that is not in a run's split

@@ -22,17 +22,7 @@ from charm.report.answers import Films, JsonObject, affordable, task_entries, vo
 from charm.report.assets import SCRIPT
 from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
-from charm.report.html import (
-    UNKNOWN,
-    card,
-    class_of,
-    document,
-    legend,
-    percent,
-    settings,
-    table,
-    write_page,
-)
+from charm.report.html import UNKNOWN, card, class_of, document, legend, percent, settings, table, write_page
 from charm.runs.archive import passes, require_whole_votes
 from charm.runs.checkpoint import run_of
 from charm.runs.metrics import curve, read_metrics

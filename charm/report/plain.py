@@ -9,15 +9,7 @@ from pathlib import Path
 from charm.domains import PageOptions, domain_of
 from charm.files import read_sealed
 from charm.report.curves import curves_svg
-from charm.report.html import (
-    document,
-    legend,
-    names_of,
-    settings,
-    table,
-    title_of,
-    write_page,
-)
+from charm.report.html import document, legend, names_of, settings, table, title_of, write_page
 from charm.runs.metrics import curve, newest_scores, read_metrics
 from charm.tables import UNKNOWN, Table
 

@@ -153,10 +153,7 @@ def _fill(
 ) -> None:
     """Make `pairs` pairs per task in worker processes. Only this process writes: a task's file, then the manifest."""
     plan = manifest.plan
-    with (
-        process_pool(min(workers, len(wanted))) as pool,
-        bar(plan.provider, len(wanted), stays=True) as line,
-    ):
+    with process_pool(min(workers, len(wanted))) as pool, bar(plan.provider, len(wanted), stays=True) as line:
         jobs = {
             pool.submit(collect, make, task, pairs, plan.time_limit): task for task, pairs in wanted.items()
         }
