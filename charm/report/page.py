@@ -243,7 +243,9 @@ def _example(task: JsonObject, blank: Mapping[Question, Grid] | None) -> str:
             right = ' class="right"' if name in ("answer", "memory zeroed") and text == test["truth"] else ""
             grid = grid_svg(_grid(text), 72) if text else '<div class="absent">no grid</div>'
             figures.append(f"<figure{right}>{grid}<figcaption>{name}</figcaption></figure>")
-    votes = f"{attempt['votes']:,} votes, {attempt['share']:.0%}" if attempt else "no votes"
+    votes = "no votes"
+    if attempt:
+        votes = f"{attempt['votes']:,} {'vote' if attempt['votes'] == 1 else 'votes'}, {attempt['share']:.0%}"
     outcome = f'<span class="outcome {class_of(task["outcome"])}">{task["outcome"]}</span>'
     link = f'<a href="#task-{escape(task["id"])}">{escape(task["id"])}</a>'
     head = f'<div>{link} {outcome}<br><span class="soft">{votes}</span></div>'
