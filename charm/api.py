@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from charm import hub
-from charm.adaptation.options import SolveOptions
+from charm.adaptation.options import BUDGET, CPU_BUDGET, SolveOptions
 from charm.adaptation.solution import Clock, Solution, improved
 from charm.adaptation.solve import open_solver
 from charm.devices import choose_device, place
@@ -57,16 +57,16 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
 def solve(
     task: Task | Mapping[str, Any] | str | Path,
     model: CharmModel | str | Path | None = None,
-    budget: float = 60.0,
+    budget: float | None = None,
     device: str = "auto",
     **options: Any,
 ) -> Solution:
-    """Answer the test inputs of a task within `budget` seconds; test outputs are ignored.
+    """Answer the test inputs of a task within a time budget; test outputs are ignored.
 
     Arguments:
         task: a Task, the content of an ARC task file, the path of one, or the id of a public task.
         model: a loaded model, which is not changed, or anything that `load` accepts.
-        budget: total time in seconds.
+        budget: total time in seconds; None is 60, or 180 on a CPU.
         device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
         options: other fields of `SolveOptions`, such as `views`, `steps`, `mode` or `seed`.
     """
@@ -74,6 +74,8 @@ def solve(
         task = task_from_json(dict(task), "task", "the task")
     elif not isinstance(task, Task):
         task = find_task(str(task))
+    if budget is None:
+        budget = CPU_BUDGET if choose_device(device).type == "cpu" else BUDGET
     try:
         chosen = SolveOptions(budget, **options)
     except TypeError as error:

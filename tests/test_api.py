@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import charm
+from charm.adaptation.solution import Clock
 from charm.files import unseal
 from charm.runs.settings import read_config
 from charm.tasks.keys import MemoryConfig
@@ -74,6 +75,19 @@ def test_a_loaded_model_solves_as_its_run_does_and_is_not_changed(run: Path) -> 
         [c.grid.tolist() for c in some] for some in by_run.answers.values()
     ]
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
+def test_a_solve_on_a_cpu_has_three_minutes_by_default(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    def clock(budget: float) -> Clock:
+        given.append(budget)
+        return Clock(budget)
+
+    monkeypatch.setattr("charm.api.Clock", clock)
+    charm.solve(TASK, run, steps=0, views=2, device="cpu")
+    charm.solve(TASK, run, 50, steps=0, views=2, device="cpu")
+    assert given == [180, 50]
 
 
 def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: Path) -> None:
