@@ -116,10 +116,22 @@ def _benchmark(config: TrainConfig, puzzles: int) -> str:
     return f"{puzzles} puzzles of {', '.join(data.evaluate)}"
 
 
-def read_pareto(runs: Sequence[Path]) -> Series:
-    """pass@2 of the newest evaluation against the memory's parameters, for each group of seeds."""
-    series = {}
-    for label, members in labelled(arc_runs(runs)).items():
+def read_pareto(sources: Sequence[Path]) -> Series:
+    """pass@2 against the memory's parameters: of the newest evaluation of each group of seeds, or of recorded runs."""
+    recorded: dict[str, dict[int, Point]] = {}  # of each variant, the seeds one by one
+    for path in (source for source in sources if source.is_file()):
+        for run in _raw(path):
+            try:
+                point = Point(run["parameters"]["memory"], (run["scores"]["pass@2"],))
+                recorded.setdefault(run["variant"].rpartition(".")[2], {})[run["seed"]] = point
+            except (KeyError, TypeError, AttributeError) as error:
+                raise CharmError(f"{path}: not runs with a variant, its parameters and its scores") from error
+    series: dict[str, list[Point]] = {
+        variant: [Point(next(iter(seeds.values())).x, tuple(one.values[0] for one in seeds.values()))]
+        for variant, seeds in recorded.items()
+    }
+    runs = [source for source in sources if not source.is_file()]
+    for label, members in labelled(arc_runs(runs)).items() if runs else ():
         counts = [folder.sizes(run) for run in members]
         if None in counts:
             run = members[counts.index(None)]

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from statistics import mean, stdev
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -233,6 +234,20 @@ def test_pareto_counts_the_memory_of_the_newest_checkpoint(tmp_path: Path) -> No
     bare = write_scored(tmp_path / "bare", "arc1", {10: 0.1})
     with pytest.raises(CharmError, match="bare: no checkpoint in the run"):
         read_pareto([bare])
+
+
+def test_pareto_of_recorded_runs_counts_a_seed_once(tmp_path: Path) -> None:
+    def run(variant: str, seed: int, score: float) -> dict[str, Any]:
+        return {"variant": variant, "seed": seed, "parameters": {"memory": 7}, "scores": {"pass@2": score}}
+
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    first.write_text(json.dumps({"runs": [run("train.cose", 0, 1.0), run("train.cose", 1, 2.0)]}))
+    second.write_text(json.dumps({"runs": [run("plain.cose", 1, 2.0), run("plain.table", 0, 3.0)]}))
+    expected = {"cose": [Point(7, (1.0, 2.0))], "table": [Point(7, (3.0,))]}
+    assert read_pareto([first, second]) == expected
+    second.write_text(json.dumps({"runs": [{"seed": 1}]}))
+    with pytest.raises(CharmError, match=r"second.json: not runs with a variant"):
+        read_pareto([first, second])
 
 
 def test_depth_ranks_each_depth_alone(tmp_path: Path) -> None:
