@@ -244,8 +244,8 @@ def read_archive(file: Path, folder: Path) -> Manifest:
     """Unpack such a file into a new folder, which is created only if every pair matches the manifest."""
     if folder.exists() and any(folder.iterdir()):
         raise CharmError(f"{folder}: folder is not empty; remove it first, or choose another with --data")
-    try:
-        with whole_folder(folder) as scratch:
+    with whole_folder(folder) as scratch:
+        try:
             with zipfile.ZipFile(file) as archive:
                 _check_entries(file, archive.infolist())
                 for name in archive.namelist():
@@ -255,8 +255,8 @@ def read_archive(file: Path, folder: Path) -> Manifest:
                 raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
             for task in manifest.tasks:  # one by one: together they may not fit in memory
                 _listed_block(scratch, task, manifest)
-    except (OSError, ValueError, RuntimeError, EOFError, *ZIP_ERRORS) as error:
-        raise CharmError(f"{file}: not a readable archive of pairs ({error})") from None
+        except (OSError, ValueError, RuntimeError, EOFError, *ZIP_ERRORS) as error:
+            raise CharmError(f"{file}: not a readable archive of pairs ({error})") from None
     return read_manifest(folder)
 
 
