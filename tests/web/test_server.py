@@ -207,7 +207,7 @@ def test_a_hostile_name_cannot_leave_the_data_of_the_page(library: Library) -> N
     hostile = Viewer(replace(library, sources={name: library.sources["toys"]}), device="cpu")
     page = hostile.texts["/"][1].decode()
     hostile.close()
-    assert page.count("<script") == 9  # the data and eight files
+    assert page.count("<script") == 10  # the data and nine files
     assert '"budget":180.0' in page  # seconds on a CPU, as `charm solve` has by default
     assert "alert(1)</script>" not in page
 
