@@ -34,8 +34,9 @@ class WriterRecipe:
     """Share of the learning time in which only the memory learns, in mode memory-then-full."""
     start: Literal["mean", "nearest", "zero"] = "mean"
     """Initial vector of a new task: the mean of the known tasks, the one that fits the demonstrations best, or zero."""
-    rehearse: float = 0.0
-    """Share of updates that also rehearse the model's training tasks, until the learning rates begin to fall."""
+    rehearse: float = -1.0
+    """Share of updates that also rehearse the model's training tasks, until the learning rates begin to fall. -1 is
+    half of them for a group that has 90 seconds or more of an accelerator, else none."""
     views: int = 1000
     """Maximum number of views of each task to learn."""
     tokens: int = 0
@@ -51,8 +52,8 @@ class WriterRecipe:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            as_trained = name == "dropout" and value == -1
-            if isinstance(value, int | float) and not (0 <= value < math.inf or as_trained):
+            chosen_later = name in ("dropout", "rehearse") and value == -1
+            if isinstance(value, int | float) and not (0 <= value < math.inf or chosen_later):
                 raise CharmError(f"writer.{name} must be a number >= 0, got {value}")
         for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse"):
             if getattr(self, name) >= 1:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -52,9 +53,10 @@ EARLY_VIEWS = 2
 EARLY_COST = 0.01
 EARLY_SECONDS = 60.0
 FIRST_VIEWS = 8  # vote in the first round after learning, which is never cut short; fewer where time is
-COMPILE_SECONDS = 90.0  # groups with less time are not worth compiling for
+LONG_SECONDS = 90.0  # groups with less time are not worth compiling for, and rehearse only if asked
 RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
 REHEARSED = ("arc1/training", "arc2/training-new")  # sources of tasks to rehearse
+REHEARSED_SHARE = 0.5  # of the updates, unless another is asked for
 REHEARSED_VIEWS = 256  # of every task, the new ones too: drawing the views of hundreds of tasks takes time
 COMPARED = 2  # demonstrations of a task that look for the nearest known one
 READ_AT_ONCE = 65_536  # tokens
@@ -172,7 +174,8 @@ class WriterSolver:
     """A trained writer that answers one group of tasks after the other, each from the trained weights."""
 
     def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
-        self.options, self.place, self.recipe = options, place, options.writer
+        self.options, self.place = options, place
+        self.recipe = self._recipe(0.0)
         if place.device.type == "cpu":
             keep_freed_memory()
         self.mode: Mode = "full" if options.mode == "auto" else options.mode
@@ -183,8 +186,7 @@ class WriterSolver:
             config = DataConfig(balanced=True, fixed_colors="output-only")
         else:
             config = solving_config(run, saved, self.known.trained_by).data
-        views = min(self.recipe.views, REHEARSED_VIEWS) if self.recipe.rehearse else self.recipe.views
-        self.data_config = task_data(config, views)
+        self.data_config = task_data(config, self.recipe.views)
         assert isinstance(self.known.reasoner, Writer)
         self.writer = self.known.reasoner
         if self.recipe.dropout >= 0:
@@ -195,9 +197,20 @@ class WriterSolver:
         self.loss: Loss = self.writer.loss
         self.compiled = False
 
+    def _recipe(self, seconds: float) -> WriterRecipe:
+        """The recipe for a group with this much time."""
+        asked = self.options.writer
+        if asked.rehearse >= 0:
+            return asked
+        long = self.place.device.type != "cpu" and seconds >= LONG_SECONDS
+        return replace(asked, rehearse=REHEARSED_SHARE if long else 0.0)
+
     def prepare(self, tasks: Sequence[Task]) -> tuple[CharmModel, Dataset]:
         """The model with trained weights and new vectors for these tasks alone, and the tasks as a dataset."""
-        data = assemble(TaskSet(train=self._rehearsed(tasks), evaluate=tuple(tasks)), self.data_config)
+        rehearsed, data_config = self._rehearsed(tasks), self.data_config
+        if rehearsed:
+            data_config = replace(data_config, views=min(data_config.views, REHEARSED_VIEWS))
+        data = assemble(TaskSet(train=rehearsed, evaluate=tuple(tasks)), data_config)
         config = self.known.config
         model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances))
         model.reasoner = self.writer  # the same object for every group: compiled once
@@ -278,7 +291,7 @@ class WriterSolver:
         seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
         packs = Packs(data, tokens, seed, self.place.device)
         wanted = self.recipe.compile
-        if wanted == "auto" and seconds < COMPILE_SECONDS:
+        if wanted == "auto" and seconds < LONG_SECONDS:
             wanted = "off"
 
         def attempt() -> None:
@@ -297,6 +310,7 @@ class WriterSolver:
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers."""
+        self.recipe = self._recipe(clock.seconds)
         group = _Group(self, tasks, clock, say, publish)
         try:
             group.learn()

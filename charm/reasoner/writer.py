@@ -135,11 +135,13 @@ def _attend_within(pack: Pack) -> Attend:
     """Causal attention that does not cross from one sequence to the next."""
 
     def fast(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        q, k, v = q.contiguous(), k.contiguous(), v.contiguous()
+        # FlashAttention has no float32: a model that computes in it has bfloat16 here alone.
+        dtype = torch.bfloat16 if q.dtype == torch.float32 else q.dtype
+        a, b, c = (part.to(dtype).contiguous() for part in (q, k, v))
         edges = pack.edges_N2
-        found = varlen_attn(q, k, v, edges, edges, LONGEST, LONGEST, window_size=(-1, 0))
+        found = varlen_attn(a, b, c, edges, edges, LONGEST, LONGEST, window_size=(-1, 0))
         assert isinstance(found, Tensor)
-        return found
+        return found.to(q.dtype)
 
     def plain(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
         *sequences, padding = zip(*(part.split(lengths) for part in (q, k, v)), strict=True)

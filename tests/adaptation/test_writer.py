@@ -180,6 +180,17 @@ def test_training_tasks_are_rehearsed_until_the_rates_fall(
     assert all(names <= {"new0", "toy0"} for names in learned(0.7))
 
 
+def test_long_groups_on_an_accelerator_rehearse_by_default(writer: Path) -> None:
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    shares = {}
+    for device in ("cpu", "cuda"):
+        solver.place = replace(HERE, device=torch.device(device))
+        shares[device] = [solver._recipe(seconds).rehearse for seconds in (60.0, 90.0)]
+    assert shares == {"cpu": [0.0, 0.0], "cuda": [0.0, 0.5]}
+    solver.options = replace(OPTIONS, writer=replace(OPTIONS.writer, rehearse=0.0))
+    assert solver._recipe(90.0).rehearse == 0.0
+
+
 def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[Task]) -> None:
     """Answers of a group do not depend on the groups before it."""
     alone = solve(tasks[2:], writer, OPTIONS, ["cpu"])
