@@ -246,14 +246,14 @@ CAR = {title[0].lower() + title[1:]: _variant(f"car-280k.{name}") for name, titl
 STREAM_MODELS = {title: _variant(f"bases.{name}") for name, title in BASE_TITLES.items()}
 
 # A line of a table: label, data, model, and the printed number of each column.
-Line = tuple[str, str, Model, *tuple[str, ...]]
+CountLine = tuple[str, str, Model, *tuple[str, ...]]
 
 
 def _claim(label: str, printed: str, data: str, model: Model, read: Read, note: str = "") -> Claim:
     return Claim(label, printed, data, lambda size: read(model(size)), note)
 
 
-def _table(label: str, reading: str, columns: Mapping[str, Read], *lines: Line) -> PaperTable:
+def _table(label: str, reading: str, columns: Mapping[str, Read], *lines: CountLine) -> PaperTable:
     claims = [
         replace(
             _claim(f"{row}: {column}", printed, data, model, read),
