@@ -48,6 +48,8 @@ def test_every_page_fits_a_telephone(phone: Page, viewer: Viewer) -> None:
     for place, awaited in PLACES.items():
         show(phone, viewer, place, awaited)
         assert overflow(phone) == 0, place
+    heights = "[...document.querySelectorAll('nav a')].map((link) => link.getBoundingClientRect().height)"
+    assert max(phone.evaluate(heights)) < 50  # the names of the pages are not broken into two lines
 
 
 def test_tasks_are_found_and_opened(page: Page, viewer: Viewer) -> None:
