@@ -21,8 +21,12 @@ from charm.memory.parts import MemoryModule, linear
 class Composer(MemoryModule):
     """A module (base [B, D], modifiers) -> [B, D]; None stands for any width or any number of modifiers."""
 
-    width: int | None = None
-    modifiers: int | None = None
+    def __init__(self, width: int | None = None, modifiers: int | None = None, **sizes: int) -> None:
+        super().__init__()
+        self.width, self.modifiers = width, modifiers
+        for name, size in {"width": width, "modifiers": modifiers, **sizes}.items():
+            if size is not None and size < 1:
+                raise CharmError(f"a composer's {name} must be >= 1, got {size}")
 
 
 class Add(Composer):
@@ -39,10 +43,7 @@ class Film(Composer):
     """
 
     def __init__(self, width: int, modifiers: int = 2, hidden: Sequence[int] = ()) -> None:
-        super().__init__()
-        _check_sizes(width=width, modifiers=modifiers)
-        self.width = width
-        self.modifiers = modifiers
+        super().__init__(width, modifiers)
         self.scale = _mlp(modifiers * width, hidden, width)
         self.shift = _mlp(modifiers * width, hidden, width)
 
@@ -55,8 +56,7 @@ class FilmAdd(Composer):
     """FiLM from the sum of any number of modifiers."""
 
     def __init__(self, width: int) -> None:
-        super().__init__()
-        self.width = width
+        super().__init__(width)
         self.film = Film(width, modifiers=1)
 
     def forward(self, base_BD: Tensor, modifiers: Sequence[Tensor]) -> Tensor:
@@ -67,10 +67,7 @@ class FilmHeads(Composer):
     """Several FiLM heads side by side, mixed by a linear map that starts as their mean."""
 
     def __init__(self, width: int, modifiers: int = 2, heads: int = 4) -> None:
-        super().__init__()
-        _check_sizes(heads=heads)
-        self.width = width
-        self.modifiers = modifiers
+        super().__init__(width, modifiers, heads=heads)
         self.heads = nn.ModuleList(Film(width, modifiers) for _ in range(heads))
         self.mix = nn.Linear(heads * width, width, bias=False)
         with torch.no_grad():
@@ -84,12 +81,9 @@ class Hypernetwork(Composer):
     """base + up down base + shift: the modifiers write a low-rank linear map for the base."""
 
     def __init__(self, width: int, modifiers: int = 2, rank: int = 4) -> None:
-        super().__init__()
-        _check_sizes(width=width, modifiers=modifiers, rank=rank)
+        super().__init__(width, modifiers, rank=rank)
         if rank > width:
             raise CharmError(f"hypernetwork: rank must be <= the width {width}, got {rank}")
-        self.width = width
-        self.modifiers = modifiers
         self.rank = rank
         self.down = linear(modifiers * width, rank * width)
         self.up = linear(modifiers * width, width * rank)
@@ -109,10 +103,7 @@ class MixtureOfExperts(Composer):
     """Linear experts read base plus modifiers; the modifiers decide how much each expert counts."""
 
     def __init__(self, width: int, modifiers: int = 2, experts: int = 4) -> None:
-        super().__init__()
-        _check_sizes(width=width, modifiers=modifiers, experts=experts)
-        self.width = width
-        self.modifiers = modifiers
+        super().__init__(width, modifiers, experts=experts)
         self.router = linear(modifiers * width, experts)
         self.experts = nn.ModuleList(linear(width, width) for _ in range(experts))
 
@@ -142,9 +133,3 @@ def _mlp(inputs: int, hidden: Sequence[int], outputs: int) -> nn.Sequential:
         layers += [linear(inputs, width), nn.SiLU()]
         inputs = width
     return nn.Sequential(*layers, linear(inputs, outputs))
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise CharmError(f"a composer's {name} must be >= 1, got {size}")
