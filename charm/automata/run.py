@@ -118,33 +118,21 @@ class CarEvaluation:
 
 def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
     """`charm eval` of a run on cellular automata."""
-    loops = options.loops or read_car_config(run).evaluate_loops
-    protocol = Protocol(options.views or "all", options.window, None, loops)
-    found = evaluate_car(run, protocol, place, options.batch, options.rank_only, options.data)
+    found = evaluate_car(run, options, place)
     return None if found is None else (found, scores_table(found))
 
 
-def evaluate_car(
-    run: Path,
-    protocol: Protocol | None,
-    place: Place,
-    batch: int = 512,
-    rank_only: bool = False,
-    data_folder: Path | None = None,
-) -> dict[str, Any] | None:
-    """Make the votes that the run's checkpoints lack, rank all votes on disk, write eval/car.json and return it.
-
-    Without a protocol all checkpoints and all eight views vote, after as many refinement steps as in training.
-    """
-    config = read_car_config(run, data_folder)
-    protocol = protocol or cumulative(config)
-    for step in [] if rank_only else steps_of(run):
+def evaluate_car(run: Path, options: CarEvaluation, place: Place) -> dict[str, Any] | None:
+    """Make the votes that the run's checkpoints lack, rank all votes on disk, write eval/car.json and return it."""
+    config = read_car_config(run, options.data)
+    protocol = Protocol(options.views or "all", options.window, None, options.loops or config.evaluate_loops)
+    for step in [] if options.rank_only else steps_of(run):
         if is_finished(run / "votes", step, protocol.loops, 0, run=run_of(run)):
             continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         benchmark, asked = asked_of(config)
         data = question_set(benchmark, asked, model.instances, config.data.canvas)
-        request = Request(model, data, protocol.loops, batch=batch)
+        request = Request(model, data, protocol.loops, batch=options.batch)
         vote(request, place, run / "votes", step, run_of(run))
     place.barrier()
     return _score_run(config, run, protocol, "car") if place.is_main else None

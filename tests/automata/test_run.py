@@ -1,6 +1,5 @@
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,8 @@ from charm.automata.presets import CAR_PRESETS, car_preset
 from charm.automata.rules import parse_rule
 from charm.automata.run import (
     CarConfig,
+    CarEvaluation,
     asked_of,
-    cumulative,
     evaluate_car,
     grouped_scores,
     read_car_config,
@@ -72,18 +71,18 @@ def test_votes_on_disk_are_ranked_again_without_a_model(run: Path, tmp_path: Pat
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
     shutil.rmtree(copy / "checkpoints")
-    found = evaluate_car(copy, None, HERE)
+    found = evaluate_car(copy, CarEvaluation(), HERE)
     assert found is not None
     final = json.loads((run / "eval" / "step_000000006.json").read_text())
     assert found["seen"] == final["seen"]
     assert found["unseen"] == final["unseen"]
     assert json.loads((copy / "eval" / "car.json").read_text())["seen"] == found["seen"]
-    newest = evaluate_car(copy, replace(cumulative(read_car_config(copy)), window="current"), HERE)
+    newest = evaluate_car(copy, CarEvaluation(window="current"), HERE)
     assert newest is not None
     assert newest["checkpoints"] == 1
     shutil.rmtree(copy / "votes")
     with pytest.raises(CharmError, match="no checkpoint has votes yet"):
-        evaluate_car(copy, None, HERE)
+        evaluate_car(copy, CarEvaluation(), HERE)
 
 
 def test_missing_votes_are_made_from_checkpoints_and_equal_those_of_training(
@@ -92,7 +91,7 @@ def test_missing_votes_are_made_from_checkpoints_and_equal_those_of_training(
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
     shutil.rmtree(copy / "votes")
-    found = evaluate_car(copy, None, HERE)
+    found = evaluate_car(copy, CarEvaluation(), HERE)
     assert found is not None
     assert found["seen"] == json.loads((run / "eval" / "step_000000006.json").read_text())["seen"]
     paths = [folder / "votes" / "step_6" / "loops_2" / "rank_0.npz" for folder in (run, copy)]
