@@ -35,8 +35,7 @@ class WriterRecipe:
     start: Literal["mean", "nearest", "zero"] = "mean"
     """Initial vector of a new task: the mean of the known tasks, the one that fits the demonstrations best, or zero."""
     rehearse: float = -1.0
-    """Share of updates that also rehearse the model's training tasks, until the learning rates begin to fall. -1 is
-    half of them for a group that has 90 seconds or more of an accelerator, else none."""
+    """Share of updates, until rates fall, that rehearse training tasks; -1 is half with 90 s of a GPU, else none."""
     views: int = 1000
     """Maximum number of views of each task to learn."""
     tokens: int = 0
