@@ -23,14 +23,14 @@ from charm.tasks.task import Task, digits
 
 SHOWN = 20  # candidates of a test input in each round, at most
 
-Line = dict[str, Any]
+VoteLine = dict[str, Any]
 
 
 def votes_file(submission: Path) -> Path:
     return submission.with_suffix(".votes.jsonl")
 
 
-def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> Line:
+def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
     """A round of votes, and what was learned before it."""
 
     def known(value: float) -> float | None:
@@ -62,7 +62,7 @@ class Course:
         self.path = votes_file(submission)
         self._questions = {task.id: questions_of([task]) for task in tasks}
         earlier = _lines(self.path)[1:] if resume else []
-        about: Line = {
+        about: VoteLine = {
             "model": model.name,
             "mode": options.mode,
             "budget": options.budget,
@@ -77,7 +77,7 @@ class Course:
     def ended(self, tasks: Sequence[Task], problem: str | None) -> None:
         self._add({"task": task.id, "ended": problem or ""} for task in tasks)
 
-    def _add(self, lines: Iterable[Line]) -> None:
+    def _add(self, lines: Iterable[VoteLine]) -> None:
         now = round(time.time(), 1)
         try:
             with self.path.open("a") as file:
@@ -91,14 +91,14 @@ class TaskCourse:
     """How one task went so far."""
 
     inputs: list[str]
-    rounds: list[Line] = field(default_factory=list)
+    rounds: list[VoteLine] = field(default_factory=list)
     problem: str | None = None
     """None until the task ends, "" if it was solved, else why not."""
     changed: float | None = None
     """When its newest line was written, in seconds since 1970."""
 
 
-def read_course(submission: Path) -> tuple[Line, dict[str, TaskCourse]]:
+def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
     """What is solved, and how each task went."""
     path = votes_file(submission)
     try:
@@ -118,7 +118,7 @@ def read_course(submission: Path) -> tuple[Line, dict[str, TaskCourse]]:
     return about, tasks
 
 
-def _lines(path: Path) -> list[Line]:
+def _lines(path: Path) -> list[VoteLine]:
     """The lines of a file, if there is one, without any that a kill has cut short or that is still being written."""
     found = []
     try:

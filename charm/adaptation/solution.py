@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from charm.devices import Place
@@ -126,15 +126,17 @@ def vote(
     place: Place,
     stop: Callable[[], bool] = lambda: False,
     judgements: Judgements | None = None,
+    only: Collection[int] | None = None,
 ) -> dict[Question, list[Candidate]]:
     """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them.
 
-    So it is with a writer's `judgements`. Once `stop()` is true, the votes made so far are ranked.
+    So it is with a writer's `judgements`. Only the questions in `only` are asked, if it is given; the earlier votes on
+    the others count. Once `stop()` is true, the votes made so far are ranked.
     """
     reasoner = model.config.reasoner
     protocol = replace(protocol_named("continual"), loops=reasoner.voting_steps)
     protocol = as_asked(protocol, reasoner)
-    request = Request(model, data, protocol.loops, views, batch, judgements=judgements)
+    request = Request(model, data, protocol.loops, views, batch, only=only, judgements=judgements)
     votes |= predict(request, place, votes, stop=stop)
     ranking = rank(ballots_of(votes, protocol), data.questions, protocol.order or "votes")
     # Scores rank empty grids too; here attempts are not spent on them.

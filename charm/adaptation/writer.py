@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,9 +37,11 @@ from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.keys import ArcKey
 from charm.tasks.questions import Question
-from charm.tasks.sequences import pack_pairs, sequence_lengths
+from charm.tasks.sampling import SWAPS
+from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
+from charm.tasks.view import decode
 from charm.training.engine import compiles
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, Optimizers
@@ -50,6 +52,7 @@ LOOK_EVERY = 10  # updates between looks at the loss, which wait for the device
 # learning time, those after the first only where they cost little of it. Short groups have none.
 EARLY_AT = (0.5, 0.75, 0.9)
 EARLY_VIEWS = 2
+EARLY_VIEWS_CPU = 8  # answers cost less when more are written together; the time kept for votes goes by these
 EARLY_COST = 0.01
 EARLY_SECONDS = 60.0
 FIRST_VIEWS = 8  # vote in the first round after learning, which is never cut short; fewer where time is
@@ -61,6 +64,14 @@ REHEARSED_VIEWS = 256  # of every task, the new ones too: drawing the views of h
 COMPARED = 2  # demonstrations of a task that look for the nearest known one
 READ_AT_ONCE = 65_536  # tokens
 ASKED_AT_ONCE = 512  # answers that an accelerator writes at once
+# When learning stops early (`WriterRecipe.stop`): after this many looks in a row at which all demonstrations were
+# exact, or after this many measurements without a better loss on what is held out. It is measured after each of these
+# shares of the learning time, under these views.
+EXACT_LOOKS = 5
+PATIENCE = 4
+MEASURE_EVERY = 0.025
+MEASURED_VIEWS = 8
+FEWEST_TO_HOLD = 3  # demonstrations of a task of which one is held out
 
 Loss = Callable[..., tuple[Tensor, dict[str, Tensor]]]
 
@@ -82,6 +93,35 @@ def rates(update: int, used: float, mode: Mode, recipe: WriterRecipe) -> tuple[f
 def first_views(cost: float, left: float) -> int:
     """Views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`."""
     return max(1, min(FIRST_VIEWS, int(left / max(cost, 1e-9)))) if left > 0 else 1
+
+
+def after_stop(used: float, stopped: float, cooldown: float) -> float:
+    """The share of the learning time by which the rates go, if they began to fall after `stopped` of it.
+
+    The fall takes the same share of all learning as without a stop.
+    """
+    if not cooldown or not stopped:
+        return 1.0
+    return 1 - cooldown + (used - stopped) * (1 - cooldown) / stopped
+
+
+def held_out(data: Dataset) -> dict[int, int]:
+    """The last demonstration of each evaluated task with enough of them, and its puzzle."""
+    puzzle = data.instances.table()[0]
+    pairs_of: dict[int, set[int]] = {}
+    evaluated = {data.instances.number(question.task_id) for question in data.questions}
+    for block in data.blocks:
+        if (number := int(puzzle[block.rows[0]])) in evaluated:
+            pairs_of.setdefault(number, set()).update(block.pairs.tolist())
+    return {max(pairs): number for number, pairs in pairs_of.items() if len(pairs) >= FEWEST_TO_HOLD}
+
+
+def unsure(
+    ranked: Mapping[Question, Sequence[Candidate]], questions: Sequence[Question], views: int, share: float
+) -> set[int]:
+    """Numbers of the questions whose best candidate leads the next by less than this share of the views' votes."""
+    votes = [[one.votes for one in ranked[question][:2]] + [0, 0] for question in questions]
+    return {number for number, (best, next_one, *_) in enumerate(votes) if best - next_one < share * views}
 
 
 class WriterAdaptation:
@@ -277,6 +317,28 @@ class WriterSolver:
             nearest[number] = likely_K.argmax()
         return nearest
 
+    def held_pack(self, data: Dataset) -> tuple[Pack, Tensor] | None:
+        """What is held out of learning, if anything, under a few views, and the views' rows."""
+        pair_of = held_out(data) if self.recipe.stop == "held-out" else {}
+        if not pair_of:
+            return None
+        shapes, dihedral = data.bank.shape.numpy(), decode(data.instances.table()[1])[0]
+        tokens = int(sequence_lengths(shapes[[*pair_of]], np.zeros(len(pair_of), bool)).sum())
+        views = max(1, min(MEASURED_VIEWS, READ_AT_ONCE // tokens))
+        puzzles = data.instances.puzzles
+        asked = [
+            (p, row) for p, puzzle in pair_of.items() for row in data.instances.rows(puzzles[puzzle])[:views]
+        ]
+        pair_N, row_N = np.array(asked, np.int64).T
+        ends_N = np.cumsum(sequence_lengths(shapes[pair_N], SWAPS[dihedral[row_N]]))
+        device = self.place.device
+        pair, row, ends = (torch.from_numpy(column).to(device) for column in (pair_N, row_N, ends_N))
+        return pack_pairs(data.bank.to(device), data.keys().to(device), pair, row, ends, int(ends_N[-1])), row
+
+    @torch.inference_mode()
+    def held_loss(self, model: CharmModel, pack: Pack, row_N: Tensor) -> float:
+        return to_ask(self.writer).loss(pack, model.task(row_N))[0].item()
+
     def tokens(self, tasks: int, data: Dataset) -> int:
         """Tokens in each update: as asked for, or by device and number of tasks."""
         longest = longest_sequence(data)
@@ -289,7 +351,8 @@ class WriterSolver:
     def adaptation(self, model: CharmModel, data: Dataset, tokens: int, seconds: float) -> WriterAdaptation:
         """What learns the data, its loss compiled where there is time enough."""
         seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
-        packs = Packs(data, tokens, seed, self.place.device)
+        held = held_out(data) if self.recipe.stop == "held-out" else {}
+        packs = Packs(data, tokens, seed, self.place.device, held=held)
         wanted = self.recipe.compile
         if wanted == "auto" and seconds < LONG_SECONDS:
             wanted = "off"
@@ -302,7 +365,7 @@ class WriterSolver:
 
         if not self.compiled:
             packs.prepare()  # real sequences to compile with, which are not learned from yet
-            packs.taken = [0, 0]
+            packs.taken = [0] * len(packs.taken)
             self.compiled = compiles(attempt, wanted, self.place, partial(print, file=sys.stderr))
             if not self.compiled:
                 self.loss = self.writer.loss
@@ -321,6 +384,39 @@ class WriterSolver:
         group.vote()
 
 
+class _Stopping:
+    """Decides whether the learning rates of a group begin to fall before their time."""
+
+    def __init__(self, recipe: WriterRecipe, mode: Mode) -> None:
+        self.recipe = recipe
+        self.first = recipe.memory_share + RISE if mode == "memory-then-full" else 0.0
+        self.stopped: float | None = None
+        self.exact_looks = self.worse = 0
+        self.best = math.inf
+        self.due = self.first  # when to measure next
+
+    def share(self, used: float) -> float:
+        """By which share of the learning time the rates go."""
+        return used if self.stopped is None else after_stop(used, self.stopped, self.recipe.cooldown)
+
+    def looked(self, used: float, exact: float) -> None:
+        """The share of the last demonstrations that were exact."""
+        self.exact_looks = self.exact_looks + 1 if exact > 0.999 else 0
+        if self.recipe.stop == "exact" and self.exact_looks >= EXACT_LOOKS:
+            self._stop(used)
+
+    def measured(self, used: float, loss: float) -> None:
+        """The loss on what is held out."""
+        self.worse = 0 if loss < self.best else self.worse + 1
+        self.best, self.due = min(self.best, loss), used + MEASURE_EVERY
+        if self.worse >= PATIENCE:
+            self._stop(used)
+
+    def _stop(self, used: float) -> None:
+        if self.stopped is None and self.first <= used < 1 - self.recipe.cooldown:
+            self.stopped = used
+
+
 class _Group:
     """A group of tasks while it is solved: the model that learns them, the clock, and what was measured last."""
 
@@ -333,6 +429,8 @@ class _Group:
         self.model, self.data = solver.prepare(tasks)
         tokens = solver.tokens(len(tasks), self.data)
         self.learning = solver.adaptation(self.model, self.data, tokens, clock.seconds)
+        self.stopping = _Stopping(solver.recipe, solver.mode)
+        self.held = solver.held_pack(self.data)
         self.loss = self.exact = math.nan
         self.cost = 0.0  # seconds that a view of the last vote took
 
@@ -341,16 +439,23 @@ class _Group:
         clock, options, share = self.clock, self.solver.options, self.solver.recipe.vote_share
         keep = share * clock.seconds
         early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS else []
+        on_cpu = self.solver.place.device.type == "cpu"
         while True:
             used = clock.spent / (clock.seconds - keep)
             if options.steps is not None:
                 used = max(used, self.learning.updates / options.steps if options.steps else 1.0)
+            planned, used = used, self.stopping.share(used)
             if used >= 1:
                 break
+            if used >= 1 - self.solver.recipe.cooldown:
+                self.learning.packs.holding = False
+            elif self.held is not None and planned >= self.stopping.due:
+                with self.learning.average.applied():
+                    self.stopping.measured(planned, self.solver.held_loss(self.model, *self.held))
             if early and used >= early[0]:
                 if not _is_finite(self.model):
                     break  # such answers must not replace better ones
-                views = min(EARLY_VIEWS, options.views)
+                views = min(EARLY_VIEWS_CPU if on_cpu else EARLY_VIEWS, options.views)
                 self.answer({}, {}, views)
                 keep = voting_seconds(clock.seconds, self.cost, options.views, share)
                 early = early[1:] if self.cost * views < EARLY_COST * clock.seconds else []
@@ -358,6 +463,7 @@ class _Group:
                 self.loss, self.exact = self.learning.progress()
                 if not math.isfinite(self.loss):
                     break
+                self.stopping.looked(planned, self.exact)
                 text = f"loss {self.loss:.3f}, {self.exact:.0%} of the demonstrations exact"
                 self.say(f"update {self.learning.updates}: {text}")
         if self.learning.updates % LOOK_EVERY:
@@ -373,10 +479,11 @@ class _Group:
             self.model.zero_grad(set_to_none=True)
             self.learning.close()
             updates, tokens = self.learning.updates, self.learning.packs.tokens // 2
+            holding = self.learning.packs.holding
             if tokens < longest_sequence(self.data):
                 raise
             self.learning = self.solver.adaptation(self.model, self.data, tokens, self.clock.seconds)
-            self.learning.updates = updates
+            self.learning.updates, self.learning.packs.holding = updates, holding
             return False
         return True
 
@@ -386,11 +493,21 @@ class _Group:
         judgements: Judgements = {}
         limit = self.solver.options.views
         voted, more = 0, min(first_views(self.cost, self.clock.left), limit)
-        while more > voted:
-            self.answer(votes, judgements, more)
+        asking = set(range(len(self.data.questions)))
+        while more > voted and asking:
+            ranked = self.answer(votes, judgements, more, asking)
+            if share := self.solver.recipe.unsure:
+                left = asking & unsure(ranked, self.data.questions, more, share)
+                self.cost, asking = self.cost * max(len(left), 1) / len(asking), left
             voted, more = more, next_views(more, limit, self.cost, self.clock.left)
 
-    def answer(self, votes: dict[int, Votes], judgements: Judgements, views: int) -> None:
+    def answer(
+        self,
+        votes: dict[int, Votes],
+        judgements: Judgements,
+        views: int,
+        asking: Collection[int] | None = None,
+    ) -> dict[Question, list[Candidate]]:
         """Publish the answers of this many views; those in `votes` are not asked again, nor are `judgements`.
 
         A later round that the clock ends is dropped: the answers of the round before stay.
@@ -404,10 +521,10 @@ class _Group:
             return stopped
 
         with self.learning.average.applied():
-            found = self._ranked(votes, judgements, views, stop)
+            found = self._ranked(votes, judgements, views, asking, stop)
         if stopped:
             self.cost = math.inf
-            return
+            return found
         answers: dict[str, dict[Question, list[Candidate]]] = {task.id: {} for task in self.tasks}
         for question, ranked in found.items():
             answers[question.task_id][question] = ranked
@@ -415,15 +532,21 @@ class _Group:
         self.publish({task_id: Solution(own, *how) for task_id, own in answers.items()})
         self.say(f"{views} views have voted")
         self.cost = (clock.spent - began) / max(views - before, 1)
+        return found
 
     def _ranked(
-        self, votes: dict[int, Votes], judgements: Judgements, views: int, stop: Callable[[], bool]
+        self,
+        votes: dict[int, Votes],
+        judgements: Judgements,
+        views: int,
+        asking: Collection[int] | None,
+        stop: Callable[[], bool],
     ) -> dict[Question, list[Candidate]]:
         place = self.solver.place
         batch = self.solver.options.batch if place.device.type == "cpu" else ASKED_AT_ONCE
         while True:
             try:
-                return vote(self.model, self.data, votes, views, batch, place, stop, judgements)
+                return vote(self.model, self.data, votes, views, batch, place, stop, judgements, asking)
             except torch.OutOfMemoryError:
                 if batch == 1:
                     raise

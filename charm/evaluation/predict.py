@@ -6,7 +6,7 @@ Dimension letters: N jobs (a question under a view), T cells, V tokens.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -60,6 +60,8 @@ class Request:
     batch: int = 512
     blank_memory: bool = False
     """Replace every task embedding by zeros: what the reasoner knows without its memory."""
+    only: Collection[int] | None = None
+    """Questions that are asked; of the others, only earlier votes count. None asks all."""
     judgements: Judgements | None = None
     """What the same writer, with the same weights, thought of candidates in earlier predictions: it is not asked again,
     and new ones join."""
@@ -110,9 +112,9 @@ def _predict(
     done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
     for depth in depths:
         done &= set(zip(votes[depth].question_V.tolist(), votes[depth].row_V.tolist(), strict=True))
-    todo = np.array(
-        [n for n in range(len(row_N)) if (int(question_N[n]), int(row_N[n])) not in done], np.int64
-    )
+    asked = range(len(data.questions)) if request.only is None else request.only
+    jobs_N = zip(question_N.tolist(), row_N.tolist(), strict=True)
+    todo = np.array([n for n, job in enumerate(jobs_N) if job not in done and job[0] in asked], np.int64)
     parts: dict[int, list[Votes]] = {
         depth: [_only(votes[depth], done)] if len(votes[depth]) else [] for depth in depths
     }

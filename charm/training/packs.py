@@ -2,11 +2,15 @@
 
 Sequences are taken from a stream in order until the next one does not fit. There is a stream of all tasks and one of
 the evaluated tasks alone. The only state is the place in each.
+
+Some pairs may be held back: while they are, two other streams are drawn from, which do not have them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +22,7 @@ from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
-from charm.tasks.sampling import SWAPS, Draw, Mixture, Stream
+from charm.tasks.sampling import SWAPS, Draw, IndexBlock, Mixture, Stream
 from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.view import decode
 from charm.training.slots import to_device
@@ -35,7 +39,14 @@ class Packs:
     """This process's packs of `tokens` tokens. The tensors of `pack` and `row_N` stay where they are in memory."""
 
     def __init__(
-        self, data: Dataset, tokens: int, seed: int, device: torch.device, rank: int = 0, world: int = 1
+        self,
+        data: Dataset,
+        tokens: int,
+        seed: int,
+        device: torch.device,
+        rank: int = 0,
+        world: int = 1,
+        held: Collection[int] = (),
     ) -> None:
         if tokens < (longest := longest_sequence(data)):
             raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
@@ -46,16 +57,17 @@ class Packs:
         blocks = data.blocks
         evaluated = {data.instances.number(question.task_id) for question in data.questions}
         focused = [block for block in blocks if int(puzzle[block.rows[0]]) in evaluated]
-        self.streams = [
-            Stream(Mixture(some), self.shapes, self.dihedrals, 30, 1, seed)
-            for some in (blocks, focused or blocks)
-        ]
+        drawn = [blocks, focused or blocks]
+        if held:
+            drawn += [without(some, held) for some in drawn]
+        self.holding = bool(held)
+        self.streams = [Stream(Mixture(some), self.shapes, self.dihedrals, 30, 1, seed) for some in drawn]
         self.bank: PairBank = data.bank.to(device)
         self.keys: Keys = data.keys().to(device)
         ahead = np.arange(LOOK_AHEAD)
         shortest = min(self._lengths(stream, ahead)[1].mean() for stream in self.streams)
         self.room = max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM)
-        self.taken = [0, 0]  # sequences that this process has taken from its share of each stream
+        self.taken = [0] * len(drawn)  # sequences that this process has taken from its share of each stream
         self.row_N = torch.zeros(self.room, dtype=torch.long, device=device)
         self.pack = Pack(
             torch.zeros(tokens, dtype=torch.long, device=device),
@@ -72,12 +84,13 @@ class Packs:
 
     def prepare(self, focused: bool = False) -> None:
         """Lay out the next sequences of all tasks, or of the evaluated ones alone."""
-        position_N = (self.taken[focused] + np.arange(self.room)) * self.world + self.rank
-        draw, length_N = self._lengths(self.streams[focused], position_N)
+        stream = focused + 2 * self.holding
+        position_N = (self.taken[stream] + np.arange(self.room)) * self.world + self.rank
+        draw, length_N = self._lengths(self.streams[stream], position_N)
         ends = np.cumsum(length_N)
         count = int(np.searchsorted(ends, self.tokens, side="right"))
         ends[count:] = ends[count - 1]
-        self.taken[focused] += count
+        self.taken[stream] += count
         columns = np.stack([draw.pair_N, draw.row_N, ends]).astype(np.int64)
         pair_N, row_N, ends_N = to_device(columns, self.row_N.device)
         made = pack_pairs(self.bank, self.keys, pair_N, row_N, ends_N, self.tokens)
@@ -90,6 +103,11 @@ class Packs:
 
     def restore(self, saved: dict[str, Any]) -> None:
         self.taken = [*saved["taken"].tolist(), 0][:2]  # earlier versions had one stream
+
+
+def without(blocks: Sequence[IndexBlock], held: Collection[int]) -> list[IndexBlock]:
+    """The blocks without these pairs."""
+    return [replace(block, pairs=block.pairs[~np.isin(block.pairs, [*held])]) for block in blocks]
 
 
 def longest_sequence(data: Dataset) -> int:

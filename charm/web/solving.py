@@ -12,7 +12,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from charm import processes
-from charm.adaptation.course import Line, round_json
+from charm.adaptation.course import VoteLine, round_json
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import CANDIDATES
 from charm.adaptation.solve import solve, solve_devices
@@ -42,7 +42,7 @@ class BrowserJob:
     text: str = "starting: loading the model"
     version: int = 0  # grows with every change
     answers: Mapping[Question, Sequence[Candidate]] = field(default_factory=dict)
-    rounds: list[Line] = field(default_factory=list)  # every vote so far
+    rounds: list[VoteLine] = field(default_factory=list)  # every vote so far
     seconds: float = 0.0  # once it has ended
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from charm.adaptation.course import Line, TaskCourse, read_course
+from charm.adaptation.course import TaskCourse, VoteLine, read_course
 from charm.errors import CharmError
 from charm.report.folder import JsonObject
 from charm.tasks.sources import Source
@@ -15,16 +15,16 @@ from charm.tasks.task import digits
 LEADING = 3  # a candidate that was once among the top 3 is followed from vote to vote
 
 
-def courses(rounds: Sequence[Line], test: int) -> list[JsonObject]:
+def courses(rounds: Sequence[VoteLine], test: int) -> list[JsonObject]:
     """Votes in every round for each candidate that was ever among the leading ones, currently best first."""
     votes = [{one["grid"]: one["votes"] for one in found["tests"][test]} for found in rounds]
     leading = dict.fromkeys(grid for ranked in reversed(votes) for grid in list(ranked)[:LEADING])
     return [{"grid": grid, "votes": [ranked.get(grid, 0) for ranked in votes]} for grid in leading]
 
 
-def votes_json(inputs: Sequence[str], rounds: Sequence[Line], shown: int) -> JsonObject:
+def votes_json(inputs: Sequence[str], rounds: Sequence[VoteLine], shown: int) -> JsonObject:
     """The newest candidates of every test input, and how their votes changed."""
-    newest: Line = dict(rounds[-1]) if rounds else {"tests": [[] for _ in inputs]}
+    newest: VoteLine = dict(rounds[-1]) if rounds else {"tests": [[] for _ in inputs]}
     return {
         **{name: newest[name] for name in ("updates", "views", "loss", "exact", "doubt") if rounds},
         "inputs": list(inputs),

@@ -10,25 +10,29 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
+from torch import Tensor
 
 from charm.adaptation import writer as module
 from charm.adaptation.measure import interval, measured, scores_table
 from charm.adaptation.options import Mode, SolveOptions, WriterRecipe
 from charm.adaptation.solution import Clock, Publish, Say, Solution, vote
 from charm.adaptation.solve import choose, groups_of, load_tasks, solve
-from charm.adaptation.writer import WriterAdaptation, WriterSolver, first_views, rates
+from charm.adaptation.writer import WriterAdaptation, WriterSolver, after_stop, first_views, rates, unsure
 from charm.arc.run import train
 from charm.commands.solve import solve as command
 from charm.errors import CharmError
 from charm.evaluation.judging import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
+from charm.model import CharmModel
 from charm.reasoner import writing
 from charm.reasoner.writer import Writer
 from charm.runs.votes import Votes
 from charm.tasks.questions import Question, questions_of
+from charm.tasks.sequences import Pack, pack_pairs
 from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Task
+from charm.training import packs
 from tests.adaptation.conftest import HERE
 from tests.evaluation.test_judging import asked_in_all
 from tests.toy import write_toy_tasks
@@ -230,6 +234,7 @@ def test_views_vote_in_rounds_after_early_answers(
     writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FIRST_VIEWS", 2)
+    monkeypatch.setattr(module, "EARLY_VIEWS_CPU", 2)
     solver = WriterSolver(writer, OPTIONS, HERE)
     found, published, said = work(solver, tasks[:2])
     # Early answers after a half and three quarters of the updates, in case that the command is killed.
@@ -499,3 +504,128 @@ def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
     counts.clear()
     assert confidences(in_rounds) == confidences(vote(model, data, {}, 8, 2, HERE))
     assert read == sum(counts) == len(judgements) > 0
+
+
+def test_rates_after_a_stop_by_hand() -> None:
+    """A fall that takes two fifths of all learning: stopped after 0.3 of the time, it ends after 0.5."""
+    assert after_stop(0.3, 0.3, 0.4) == pytest.approx(0.6)
+    assert after_stop(0.4, 0.3, 0.4) == pytest.approx(0.8)
+    assert after_stop(0.5, 0.3, 0.4) == pytest.approx(1.0)
+    assert after_stop(0.3, 0.3, 0.0) == 1.0
+
+
+def test_when_learning_stops() -> None:
+    def stopped(recipe: WriterRecipe, mode: Mode, seen: list[float]) -> float | None:
+        """After looks or measurements at 0.02, 0.04, ... of the time."""
+        stopping = module._Stopping(recipe, mode)
+        see = stopping.looked if recipe.stop == "exact" else stopping.measured
+        for number, value in enumerate(seen, start=1):
+            see(number / 50, value)
+        return stopping.stopped
+
+    exact, held = WriterRecipe(stop="exact"), WriterRecipe(stop="held-out")
+    assert stopped(exact, "full", [0.5, 1, 1, 1, 1, 0.9, 1, 1, 1, 1, 1, 0]) == 11 / 50  # five in a row
+    assert stopped(exact, "full", [0.99] * 50) is None
+    assert stopped(exact, "full", [0.0] * 30 + [1.0] * 20) is None  # the rates fall already
+    assert stopped(exact, "memory-then-full", [1.0] * 30) == 11 / 50  # not while the memory learns alone
+    assert (
+        stopped(held, "full", [3, 2, 2.5, 2.4, 2.3, 1.9, 2, 2, 2, 2]) == 10 / 50
+    )  # four without a better one
+    assert stopped(held, "full", [1 / n for n in range(1, 40)]) is None
+
+
+def three_demonstrations(tasks: list[Task]) -> list[Task]:
+    """The first two tasks with three and with two demonstrations."""
+    pairs = [pair for task in tasks for pair in task.train]
+    assert len(pairs) >= 5
+    return [replace(tasks[0], train=tuple(pairs[:3])), replace(tasks[1], train=tuple(pairs[3:5]))]
+
+
+def test_one_demonstration_of_three_is_held_out_until_the_rates_fall(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = three_demonstrations(tasks)
+    recipe = WriterRecipe(stop="held-out", cooldown=0.5, tokens=1024, views=8)
+    solver = WriterSolver(writer, replace(OPTIONS, steps=8, writer=recipe), HERE)
+    data = solver.prepare(tasks)[1]
+    held = module.held_out(data)
+    assert [data.bank.pair(pair) for pair in held] == [tasks[0].train[2]]
+    assert [*held.values()] == [data.instances.number(tasks[0].id)]
+
+    drawn: list[set[int]] = []
+
+    def noted(bank, keys, pair_N, row_N, ends_N, length):  # type: ignore[no-untyped-def]
+        used = torch.cat([ends_N.new_ones(1), ends_N.diff()]) > 0
+        drawn.append(set(pair_N[used].tolist()))
+        return pack_pairs(bank, keys, pair_N, row_N, ends_N, length)
+
+    monkeypatch.setattr(packs, "pack_pairs", noted)
+    measured: list[float] = []
+    real = WriterSolver.held_loss
+
+    def counted(self: WriterSolver, model: CharmModel, pack: Pack, row_N: Tensor) -> float:
+        measured.append(real(self, model, pack, row_N))
+        return measured[-1]
+
+    monkeypatch.setattr(WriterSolver, "held_loss", counted)
+    assert set(work(solver, tasks)[0]) == {task.id for task in tasks}
+    (number,) = held
+    assert not any(number in some for some in drawn[:-4])
+    assert all(number in some for some in drawn[-4:])
+    assert len(measured) == 4
+    assert all(np.isfinite(measured))
+    model, again = solver.prepare(tasks)
+    found = solver.held_pack(again)
+    assert found is not None
+    assert len(found[1]) == 8  # views
+    with torch.no_grad():
+        expected = solver.writer.eval().loss(found[0], model.task(found[1]))[0]
+    assert real(solver, model, *found) == pytest.approx(expected.item())
+
+
+def test_exact_demonstrations_end_learning_early(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WriterAdaptation, "progress", lambda self: (0.1, 1.0))
+    monkeypatch.setattr(module, "LOOK_EVERY", 1)
+    recipe = WriterRecipe(stop="exact", cooldown=0.4)
+    found, _, _ = work(WriterSolver(writer, replace(OPTIONS, steps=100, writer=recipe), HERE), tasks[:1])
+    # The fifth update, which began after 4 % of the time, was the fifth exact one; the fall ends after 4 / 0.6 %.
+    assert found[tasks[0].id].updates == 7
+
+
+def test_the_unsure_by_hand() -> None:
+    questions = [Question("a", number) for number in range(4)]
+
+    def candidates(*votes: int) -> list[Candidate]:
+        return [Candidate(np.zeros((1, 1), np.uint8), 0, count, count, 1.0) for count in votes]
+
+    ranked = {
+        questions[0]: candidates(6, 2),
+        questions[1]: candidates(5, 3),
+        questions[2]: candidates(8),
+        questions[3]: candidates(),
+    }
+    assert unsure(ranked, questions, 8, 0.5) == {1, 3}
+    assert unsure(ranked, questions, 8, 0.75) == {0, 1, 3}
+
+
+def test_only_the_unsure_go_on_voting(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first task is settled by the first round; its votes stay as they are."""
+    monkeypatch.setattr(module, "FIRST_VIEWS", 2)
+    monkeypatch.setattr(module, "unsure", lambda ranked, questions, views, share: {1})
+    options = replace(OPTIONS, steps=2, views=8, writer=replace(OPTIONS.writer, unsure=0.5))
+    found, published, _ = work(WriterSolver(writer, options, HERE), tasks[:2], seconds=50.0)
+    assert [views for name, _, views in published if name == tasks[0].id] == [2, 4, 8]
+    everything = work(WriterSolver(writer, replace(options, writer=OPTIONS.writer), HERE), tasks[:2])[0]
+    first = work(WriterSolver(writer, replace(options, views=2, writer=OPTIONS.writer), HERE), tasks[:2])[0]
+
+    def of(solutions: dict[str, Solution], task: Task) -> dict[bytes, int]:
+        return {
+            one.grid.tobytes(): one.votes for ranked in solutions[task.id].answers.values() for one in ranked
+        }
+
+    assert of(found, tasks[0]) == of(first, tasks[0])
+    assert of(found, tasks[1]) == of(everything, tasks[1])
