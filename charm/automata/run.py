@@ -204,11 +204,8 @@ def scores_table(found: dict[str, Any]) -> Table:
 def _score_checkpoint(
     config: CarConfig, data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
 ) -> dict[str, float]:
-    voted = [
-        one
-        for one in passes(out / "votes")
-        if is_finished(out / "votes", one, config.evaluate_loops, run=run_of(out))
-    ]
+    votes, made_by = out / "votes", run_of(out)
+    voted = [one for one in passes(votes) if is_finished(votes, one, config.evaluate_loops, run=made_by)]
     found = _score_run(config, out, cumulative(config), f"step_{step:09d}", voted)
     parts = [part for part in ("seen", "unseen") if part in found]
     return {f"{part} pass@{k}": found[part]["all"][f"pass@{k}"] for part in parts for k in KS}

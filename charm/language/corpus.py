@@ -120,10 +120,8 @@ def folder_documents(
 
 def mixed(documents: Iterable[str]) -> list[str]:
     """The documents without duplicates, sorted by a hash of their content."""
-    return [
-        text
-        for _, text in sorted({hashlib.sha256(text.encode()).digest(): text for text in documents}.items())
-    ]
+    by_hash = {hashlib.sha256(text.encode()).digest(): text for text in documents}
+    return [text for _, text in sorted(by_hash.items())]
 
 
 def split_validation(documents: Sequence[str], share: float) -> tuple[list[str], list[str]]:

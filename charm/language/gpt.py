@@ -124,13 +124,8 @@ class GPT(nn.Module):
         width, depth = config.model_width, config.depth
         self.embedding = Rows(config.vocab, width, sparse=False)
         self.head = CastLinear(width, config.vocab)
-        self.values = nn.ModuleDict(
-            {
-                str(i): Rows(config.vocab, width, sparse=False)
-                for i in range(depth)
-                if i % 2 == (depth - 1) % 2
-            }
-        )
+        second = range((depth - 1) % 2, depth, 2)  # every second layer, and the last
+        self.values = nn.ModuleDict({str(i): Rows(config.vocab, width, sparse=False) for i in second})
         self.blocks = nn.ModuleList(
             GPTBlock(config, self.window(i), has_values=str(i) in self.values) for i in range(depth)
         )
@@ -204,9 +199,8 @@ class GPT(nn.Module):
         memories = dict(zip(self.memories, self.ngram_memories(), strict=True))
         for i, block in enumerate(self.blocks):
             memory = memories.get(str(i))
-            read = (
-                memory.tables(ids_BT).to(dtype) if memory is not None and memory.tables is not None else None
-            )
+            tables = None if memory is None else memory.tables
+            read = None if tables is None else tables(ids_BT).to(dtype)
             values = self.values[str(i)](ids_BT).to(dtype) if str(i) in self.values else None
             mixed = residual_scale[i], x, input_scale[i], first
             x = self.layer(block, memory, *mixed, read, tokens_BTD, values, *turn)
@@ -264,14 +258,11 @@ def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
     """The parameters of a model by component, counted without allocating them."""
     with torch.device("meta"):
         model = GPT(config, ngram, seed=None)
-    counts = dict.fromkeys(
-        ("embedding", "head", "value tables", "blocks", "scalars", "memory tables", "memory maps"), 0
-    )
+    backbone = ("embedding", "head", "value tables", "blocks", "scalars")
+    counts = dict.fromkeys((*backbone, "memory tables", "memory maps"), 0)
     for name, parameter in model.named_parameters():
         counts[_component(name)] += parameter.numel()
-    counts["backbone"] = sum(
-        counts[name] for name in ("embedding", "head", "value tables", "blocks", "scalars")
-    )
+    counts["backbone"] = sum(counts[name] for name in backbone)
     counts["memory"] = counts["memory tables"] + counts["memory maps"]
     counts["total"] = counts["backbone"] + counts["memory"]
     return counts

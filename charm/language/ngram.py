@@ -84,12 +84,8 @@ class NgramTables(nn.Module):
         flat = np.array(sizes, dtype=np.int64)
         offsets = flat.cumsum().reshape(flat.shape) - flat
         multipliers = hash_multipliers(layer, int(canonical.max()) + 1, config.seed)
-        for name, values in (
-            ("canonical", canonical),
-            ("multipliers", multipliers),
-            ("sizes", flat),
-            ("offsets", offsets),
-        ):
+        buffers = {"canonical": canonical, "multipliers": multipliers, "sizes": flat, "offsets": offsets}
+        for name, values in buffers.items():
             self.register_buffer(name, torch.tensor(values, dtype=torch.int64))
         self.rows = Rows(int(flat.sum()), config.width // config.heads, sparse=False)
 
@@ -189,9 +185,8 @@ class NgramMemory(nn.Module):
     def forward(self, x_BTD: Tensor, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
         """What is added to x, from the vectors read and the token embeddings (which get no gradient here)."""
         feature_BTF = self.feature(read_BTE, tokens_BTD)
-        fit_BT1 = (norm(self.key(feature_BTF)) * norm(x_BTD)).sum(dim=-1, keepdim=True) / math.sqrt(
-            x_BTD.shape[-1]
-        )
+        fit_BT1 = (norm(self.key(feature_BTF)) * norm(x_BTD)).sum(dim=-1, keepdim=True)
+        fit_BT1 = fit_BT1 / math.sqrt(x_BTD.shape[-1])
         gate_BT1 = torch.sigmoid(fit_BT1.sign() * fit_BT1.abs().clamp_min(1e-6).sqrt())
         return self.convolution(gate_BT1 * self.value(feature_BTF))
 

@@ -80,11 +80,7 @@ def choose(scores: Scores, count: int) -> list[Question]:
 def write_films(run: Path, films: Mapping[Question, Sequence[Grid]]) -> None:
     """Write RUN/films.json, with grids as nested lists of colours."""
     entries = [
-        {
-            "task": question.task_id,
-            "test": question.test_index,
-            "frames": [frame.tolist() for frame in frames],
-        }
+        {"task": question.task_id, "test": question.test_index, "frames": [one.tolist() for one in frames]}
         for question, frames in films.items()
     ]
     write_atomically(run / "films.json", json.dumps(entries) + "\n")
