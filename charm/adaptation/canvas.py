@@ -1,7 +1,8 @@
 """Solving a task with a model that refines canvases, within a budget of seconds; there is an answer at any time.
 
 Each task starts from the trained model alone. In mode "memory" new rows learn its demonstrations and all else stays
-as it is; "composition" and "full" also move shared weights, which are put back afterwards.
+as it is; "composition" and "full" also move shared weights, which are put back afterwards; "memory-then-full" begins
+with the rows alone.
 """
 
 from __future__ import annotations
@@ -35,7 +36,6 @@ from charm.adaptation.solution import (
     voting_seconds,
 )
 from charm.devices import Place
-from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
@@ -52,7 +52,14 @@ SMALLEST_BATCH = 16  # also that of the first updates, which measure the cost of
 
 LARGE_BATCH = 128
 STEPS = 1000  # for each task at most, if not said otherwise
-SCOPES: dict[Mode, Scope] = {"auto": "rows", "memory": "rows", "composition": "composition", "full": "full"}
+SCOPES: dict[Mode, Scope] = {
+    "auto": "rows",
+    "memory": "rows",
+    "composition": "composition",
+    "full": "full",
+    "memory-then-full": "full",
+}
+MEMORY_SHARE = 0.2  # of the learning time for the rows alone, in mode memory-then-full
 
 
 @dataclass
@@ -77,8 +84,6 @@ class Solver:
     """A trained model that answers tasks one by one, each independent of the others."""
 
     def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
-        if options.mode not in SCOPES:
-            raise CharmError(f"mode {options.mode} is for writers; this model refines canvases")
         self.options, self.place = options, place
         saved = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(saved, place.device)
@@ -93,11 +98,9 @@ class Solver:
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
 
     @property
-    def recipe(self) -> Recipe:
-        options = self.options
-        steps = STEPS if options.steps is None else options.steps
-        recipe = Recipe(steps, options.batch, halt_weight=options.halt_weight, seed=options.seed)
-        return recipe_for(self.reasoner, recipe, self.scope)
+    def steps(self) -> int:
+        """Updates of a task at most."""
+        return STEPS if self.options.steps is None else self.options.steps
 
     def prepare(self, task: Task) -> Dataset:
         """The task as a separate dataset, with room in the model's memory, and shared weights as trained."""
@@ -110,9 +113,11 @@ class Solver:
                 parameter.copy_(self.base[name])
         return data
 
-    def adaptation(self, task: Task, data: Dataset, batch: int) -> Adaptation:
-        recipe = replace(self.recipe, batch=batch)
-        return Adaptation(self.model, data, recipe, self.scope, self.place, seed=key_of(task.id))
+    def adaptation(self, task: Task, data: Dataset, batch: int, rows_alone: bool = False) -> Adaptation:
+        options, scope = self.options, "rows" if rows_alone else self.scope
+        recipe = Recipe(self.steps, batch, halt_weight=options.halt_weight, seed=options.seed)
+        recipe = recipe_for(self.reasoner, recipe, scope)
+        return Adaptation(self.model, data, recipe, scope, self.place, seed=key_of(task.id))
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Answer tasks one by one; each publishes its better answers under its id."""
@@ -183,22 +188,28 @@ class Solver:
         glance: Callable[[Learned], None] = lambda learned: None,
     ) -> Learned:
         """Learn the demonstrations until only `keep` seconds are left, in batches that fit the time and the memory."""
-        options, steps = self.options, self.recipe.steps
+        options, steps = self.options, self.steps
         learned = Learned()
         trial = batch = min(options.batch, SMALLEST_BATCH)
-        adaptation = self.adaptation(task, data, batch)
+        rows_alone = options.mode == "memory-then-full"
+        adaptation = self.adaptation(task, data, batch, rows_alone)
         took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
         while learned.updates < steps and clock.left - took >= keep:
             began = clock.spent
             in_time = began / max(clock.seconds - keep, 1e-9)
-            adaptation.passed = min(1.0, max(learned.updates / steps, in_time))
+            passed = min(1.0, max(learned.updates / steps, in_time))
+            if rows_alone and passed >= MEMORY_SHARE:
+                rows_alone = False
+                adaptation.close()
+                adaptation = self.adaptation(task, data, batch)
+            adaptation.passed = passed
             if not _updated(adaptation):
                 if batch == 1:
                     break  # the first answers stay
                 batch //= 2
                 adaptation.close()
                 del adaptation  # its memory goes to the next
-                adaptation = self.adaptation(task, data, batch)
+                adaptation = self.adaptation(task, data, batch, rows_alone)
                 continue
             learned.updates += 1
             took = clock.spent - began
@@ -217,7 +228,7 @@ class Solver:
                 if batch == trial != fitting:
                     batch = fitting
                     adaptation.close()
-                    adaptation = self.adaptation(task, data, batch)
+                    adaptation = self.adaptation(task, data, batch, rows_alone)
         if told < learned.updates:
             learned.loss, learned.exact = adaptation.progress()
         # The last update's own result shows in the weights alone.

@@ -26,6 +26,7 @@ from charm.tasks.task import Pair
 from charm.tasks.view import decode
 
 TOKENS = 65_536  # read at once
+TOKENS_CPU = 4096  # more take gigabytes and are no faster
 JUDGES = 16  # views that judge, at most
 
 # Log-probability by question, hash of the candidate and row of the judge.
@@ -97,9 +98,10 @@ def log_likelihoods(
     order = np.argsort(length_N, kind="stable")
     end_N = np.cumsum(length_N[order])
     bank, keys = bank.to(device), data.keys().to(device)
+    at_once = TOKENS_CPU if device.type == "cpu" else TOKENS
     first = done = 0  # sequences and tokens
     while first < len(order):
-        last = int(np.searchsorted(end_N, done + TOKENS, side="right"))
+        last = int(np.searchsorted(end_N, done + at_once, side="right"))
         chosen = order[first:last]
         pair, row, end = (
             torch.from_numpy(column).to(device)

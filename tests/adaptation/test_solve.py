@@ -69,6 +69,30 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
     assert set(changed_values(solver.model, before, {})) == expected
 
 
+def test_memory_then_full_begins_with_the_rows(
+    tmp_path: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of ten updates, two move the new rows alone; the others move everything, which the next task does not see."""
+    solver = Solver(
+        toy_run(tmp_path, MemoryConfig(rank=8)), replace(OPTIONS, steps=10, mode="memory-then-full"), HERE
+    )
+    base = {name: tensor.clone() for name, tensor in solver.model.state_dict().items()}
+    shared: list[bool] = []
+    update = Adaptation.update
+
+    def noted(self: Adaptation) -> dict[str, torch.Tensor]:
+        measured = update(self)
+        now = solver.model.state_dict()
+        shared.append(any(not torch.equal(now[name], base[name]) for name in solver.base))
+        return measured
+
+    monkeypatch.setattr(Adaptation, "update", noted)
+    assert solver.solve(one(unseen), Clock(60.0)).updates == 10
+    assert shared == [False] * 2 + [True] * 8
+    solver.prepare(one(unseen))
+    assert all(torch.equal(solver.model.state_dict()[name], base[name]) for name in solver.base)
+
+
 @pytest.mark.parametrize(
     ("updates", "exact", "told"),
     [(0, math.nan, "no update was made"), (30, 0.06, "only 6% exact"), (30, 0.5, ""), (30, math.nan, "")],
@@ -285,8 +309,8 @@ def test_updates_stop_in_time_to_vote(base: Path, unseen: Path, monkeypatch: pyt
         voted.append(views)
         return {}
 
-    def slow(task: Task, data: object, batch: int) -> object:
-        adaptation = make(task, data, batch)  # type: ignore[arg-type]
+    def slow(task: Task, data: object, batch: int, *rest: bool) -> object:
+        adaptation = make(task, data, batch, *rest)  # type: ignore[arg-type]
         update = adaptation.update
 
         def ticking() -> object:
@@ -326,9 +350,9 @@ def test_small_updates_come_first_and_then_those_that_the_time_allows(
     solver = Solver(base, replace(OPTIONS, batch=batch, steps=steps), HERE)
     make, found = solver.adaptation, []
 
-    def noted(task: Task, data: Dataset, batch: int) -> Adaptation:
+    def noted(task: Task, data: Dataset, batch: int, *rest: bool) -> Adaptation:
         found.append(batch)
-        return make(task, data, batch)
+        return make(task, data, batch, *rest)
 
     monkeypatch.setattr(solver, "adaptation", noted)
     solution = solver.solve(one(unseen), Clock(600.0))

@@ -95,7 +95,7 @@ def test_what_is_known_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.M
 def test_likelihoods_are_those_of_the_answers_read_token_by_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "TOKENS", 70)  # several packs
+    monkeypatch.setattr(judging, "TOKENS_CPU", 70)  # several packs
     for name, size in (("a", 3), ("b", 2)):
         question = [[(r * size + c) % 10 for c in range(size)] for r in range(2)]
         task = {"train": [{"input": [[1, 2]], "output": [[2, 1]]}], "test": [{"input": question}]}
