@@ -28,6 +28,7 @@ PLACES = {  # hash -> what is there once the page is
     f"#samples?{urlencode(SAMPLES)}": ".pair canvas",
     "#run": ".card",
     "#solve": ".board canvas",
+    "#watch": "text=No solve is open",
 }
 
 
