@@ -238,9 +238,8 @@ class Adaptation:
 
     def state(self) -> dict[str, Tensor]:
         """Everything that resuming needs, except the weights."""
-        tensors = {
-            f"optimizer/{name}": value for name, value in optimizer_tensors(self.optimizers.all).items()
-        }
+        moments = optimizer_tensors(self.optimizers.all)
+        tensors = {f"optimizer/{name}": value for name, value in moments.items()}
         for start, group in self._all_slots().items():
             tensors |= {f"{start}/{name}": value for name, value in group.state().items()}
         tensors |= {f"form/{name}": value for name, value in self.form.state().items()}

@@ -335,9 +335,8 @@ def labels_of(groups: Sequence[Sequence[StreamSummary]]) -> list[str]:
 
 def hollow_labels(groups: Sequence[Sequence[StreamSummary]]) -> list[str]:
     """The names of groups without a single model in the end."""
-    return [
-        label for label, runs in zip(labels_of(groups), groups, strict=True) if runs[0]["method"] == "oracle"
-    ]
+    named = zip(labels_of(groups), groups, strict=True)
+    return [label for label, runs in named if runs[0]["method"] == "oracle"]
 
 
 def tradeoff(groups: Sequence[Sequence[StreamSummary]]) -> Series:

@@ -528,9 +528,8 @@ class StreamJob(Job):
 def _base_questions(config: DataConfig, count: int) -> DataConfig:
     """A fixed choice of the puzzles that the base was evaluated on."""
     asked = replace(config, train=(), auxiliary=(), synthetic=(), tasks=())
-    ids = sorted(
-        task.id for task in load_tasks(asked).evaluate if not config.tasks or task.id in config.tasks
-    )
+    tasks = load_tasks(asked).evaluate
+    ids = sorted(task.id for task in tasks if not config.tasks or task.id in config.tasks)
     if not ids:
         raise CharmError("the base run evaluated no puzzle, so forgetting cannot be measured")
     order = np.random.Generator(np.random.Philox(keyed.key_of("base puzzles"))).permutation(len(ids))

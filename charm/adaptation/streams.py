@@ -61,9 +61,8 @@ def load_stream(
             names = ", ".join((*STREAMS, *SOURCE_NAMES))
             raise CharmError(f"there is no stream {name}: neither a file nor a folder, nor one of {names}")
         tasks, skipped = read_tasks([Path(name)])
-    skipped |= {
-        task.id: "the base model already knows a task of this id" for task in tasks if task.id in known
-    }
+    known_ids = [task.id for task in tasks if task.id in known]
+    skipped |= dict.fromkeys(known_ids, "the base model already knows a task of this id")
     fresh = sorted((task for task in tasks if task.id not in known), key=lambda task: task.id)
     order = np.random.Generator(np.random.Philox(key_of("stream", seed))).permutation(len(fresh))
     chosen = tuple(fresh[number] for number in order.tolist())[: limit or None]

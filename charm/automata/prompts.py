@@ -71,13 +71,11 @@ def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) 
 
 def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[str, Any]:
     shown = slice(HELD_OUT, HELD_OUT + demonstrations)
-    pairs = zip(
-        benchmark.inputs(one.rule, shown), benchmark.outputs(one.rule, one.horizon, shown), strict=True
-    )
+    inputs, outputs = benchmark.inputs(one.rule, shown), benchmark.outputs(one.rule, one.horizon, shown)
     tests = [_rows(grid) for grid in benchmark.inputs(one.rule, slice(HELD_OUT))]
     blocks = [
         f"Example {n}, input:\n{_text(start)}\nExample {n}, output:\n{_text(end)}"
-        for n, (start, end) in enumerate(pairs, start=1)
+        for n, (start, end) in enumerate(zip(inputs, outputs, strict=True), start=1)
     ]
     prompt = TEXT.format(
         side=benchmark.config.side,

@@ -97,9 +97,8 @@ def measure_training(
 ) -> TrainingSpeed:
     """Times a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
     config = preset(name)
-    data = replace(
-        config.data, auxiliary=(), synthetic=(), views=min(VIEWS, config.data.views), canvas=canvas
-    )
+    views = min(VIEWS, config.data.views)
+    data = replace(config.data, auxiliary=(), synthetic=(), views=views, canvas=canvas)
     config = replace(config, data=data, batch=batch, accumulate=1)
     return measure_job(
         name, canvas, config, partial(arc_job, config, place, lambda text: None), place, seconds
@@ -188,9 +187,8 @@ def product_tflops(device: torch.device, dtype: str, wait: Callable[[], None]) -
     """The rate of a large square matrix product of random numbers, TFLOP/s: a ceiling for everything else."""
     size = 8192 if device.type != "cpu" else 1024
     generator = torch.Generator(device).manual_seed(0)
-    a, b = (
-        torch.randn(size, size, device=device, generator=generator).to(getattr(torch, dtype)) for _ in "ab"
-    )
+    drawn = [torch.randn(size, size, device=device, generator=generator) for _ in "ab"]
+    a, b = (one.to(getattr(torch, dtype)) for one in drawn)
     return 2 * size**3 / seconds_each(lambda: torch.mm(a, b), 0.3, wait) / 1e12
 
 

@@ -125,9 +125,8 @@ def check(
         verdict = "passes" if report.passed else "is refused"
         show(f"{task} {verdict}{' (quick, not recorded)' if quick else ''}", console=console)
     refused = [task for task, found in outcome.items() if not found["passed"]]
-    output(
-        json, outcome, *([f"{len(outcome) - len(refused)} of {len(outcome)} packages pass"] if all else [])
-    )
+    passing = f"{len(outcome) - len(refused)} of {len(outcome)} packages pass"
+    output(json, outcome, *([passing] if all else []))
     if refused:
         sys.exit(1)
 

@@ -206,9 +206,7 @@ def captioned_pairs(task: Task) -> list[list[tuple[str, Pair]]]:
 
 
 def _caption(name: str, pair: Pair) -> str:
-    sizes = [
-        "?" if grid is None else f"{grid.shape[0]}x{grid.shape[1]}" for grid in (pair.input, pair.output)
-    ]
+    sizes = ["?" if one is None else f"{one.shape[0]}x{one.shape[1]}" for one in (pair.input, pair.output)]
     return f"{name}: {sizes[0]} → {sizes[1]}"
 
 

@@ -80,9 +80,8 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: Order 
     question = np.concatenate([table.question_K for table in tables])
     hashes = np.concatenate([table.hash_K for table in tables])
     shape = np.concatenate([table.shape_K2 for table in tables])
-    origin = np.stack(
-        [np.repeat(np.arange(len(sizes)), sizes), np.concatenate([*map(np.arange, sizes)])], axis=1
-    )
+    ballot, within = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([*map(np.arange, sizes)])
+    origin = np.stack([ballot, within], axis=1)
     first, pooled = distinct(question, hashes)
     pooled_of = np.split(pooled, np.cumsum(sizes)[:-1])
     question, hashes, shape, origin = question[first], hashes[first], shape[first], origin[first]

@@ -68,9 +68,8 @@ class NorMuon(Optimizer):
         dtype: torch.dtype = torch.bfloat16,
     ) -> None:
         self.dtype = dtype
-        super().__init__(
-            params, {"lr": lr, "momentum": momentum, "beta2": beta2, "weight_decay": weight_decay}
-        )
+        defaults = {"lr": lr, "momentum": momentum, "beta2": beta2, "weight_decay": weight_decay}
+        super().__init__(params, defaults)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
@@ -90,9 +89,8 @@ class NorMuon(Optimizer):
                 state["momentum"] = torch.zeros_like(parameter)
                 state["square"] = parameter.new_zeros((outputs, 1) if outputs >= inputs else (1, inputs))
         gradients = torch.stack([parameter.grad for parameter in parameters if parameter.grad is not None])
-        momentum = torch.stack([state["momentum"] for state in states]).lerp_(
-            gradients, 1 - group["momentum"]
-        )
+        momentum = torch.stack([state["momentum"] for state in states])
+        momentum.lerp_(gradients, 1 - group["momentum"])
         square = torch.stack([state["square"] for state in states])
         update = polar(gradients.lerp_(momentum, group["momentum"]), self.dtype)
         update = even_out(update, square, group["beta2"])

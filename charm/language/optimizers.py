@@ -34,9 +34,7 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
     small = [memory.convolution.weight for memory in memories]
     small += [memory.router.weight for memory in memories if memory.variant == "mixture"]
     apart = {id(parameter) for parameter in (*tables, *small)}
-    maps = [
-        parameter for memory in memories for parameter in memory.parameters() if id(parameter) not in apart
-    ]
+    maps = [p for memory in memories for p in memory.parameters() if id(p) not in apart]
 
     def muon(parameters: list[nn.Parameter], lr: float) -> dict[str, Any]:
         return {"params": parameters, "lr": lr * by_batch, "weight_decay": rates.weight_decay, "beta2": 0.9}

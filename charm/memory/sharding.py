@@ -53,10 +53,8 @@ def shard_rows(tables: Iterable[Rows], rank: int, world: int) -> None:
 
 def sharded_tables(module: nn.Module) -> dict[str, Rows]:
     """The tables inside a module that are sharded by `shard_rows`, by the names of their weights."""
-    parts = module.named_modules()
-    return {
-        f"{name}.weight": part for name, part in parts if isinstance(part, Rows) and part.shard is not None
-    }
+    tables = ((name, part) for name, part in module.named_modules() if isinstance(part, Rows))
+    return {f"{name}.weight": part for name, part in tables if part.shard is not None}
 
 
 @torch.no_grad()

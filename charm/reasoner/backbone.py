@@ -119,9 +119,8 @@ class Reasoner(nn.Module):
             raise CharmError(
                 f"a canvas of side {side} must have {side * side} cells, got {tokens_BT.shape[1]}"
             )
-        turn = rotation(
-            side, config.prefix, config.rope, config.rope_base, config.head_width, tokens_BT.device
-        )
+        shape = (config.prefix, config.rope, config.rope_base, config.head_width)
+        turn = rotation(side, *shape, tokens_BT.device)
         apply: list[Apply] = [plain(block, turn) for block in self.blocks]
         if self.uses_fused_kernels():
             from charm.reasoner.kernels import fused  # here alone: Triton is not everywhere

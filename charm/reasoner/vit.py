@@ -86,9 +86,8 @@ class Vit(nn.Module):
         width = config.width
         self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, width), 1.0, generator))
         self.patch = Affine(PATCH**2 * width, width, generator)
-        self.positions = nn.Parameter(
-            truncated_normal_(torch.empty(PATCHES**2, width), POSITION_STD, generator)
-        )
+        places = torch.empty(PATCHES**2, width)
+        self.positions = nn.Parameter(truncated_normal_(places, POSITION_STD, generator))
         self.blocks = nn.ModuleList(VitLayer(config, generator) for _ in range(config.layers))
         self.repeats = None
         if config.recurrences > 1:

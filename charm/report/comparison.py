@@ -53,9 +53,7 @@ def write_comparison(
         *_task_list(names, tasks),
         *_parameters(runs, names),
     ]
-    shown = [
-        {"name": name, "steps": headline["steps"]} for name, headline in zip(names, headlines, strict=True)
-    ]
+    shown = [{"name": name, "steps": one["steps"]} for name, one in zip(names, headlines, strict=True)]
     payload = {**drawing(), "runs": shown, "tasks": tasks}
     return write_page(out, document(title_of(names), body, COMPARISON, payload))
 

@@ -172,9 +172,8 @@ def _score_card(title: str, metrics: Mapping[str, float]) -> str:
 def protocol_text(protocol: Protocol) -> str:
     """A protocol's name in the paper, or "custom", and its settings in words."""
     exact = [name for name, one in PROTOCOLS.items() if one == protocol]
-    at_other_depths = [
-        name for name, one in PROTOCOLS.items() if replace(one, loops=protocol.loops) == protocol
-    ]
+    loops_too = {name: replace(one, loops=protocol.loops) for name, one in PROTOCOLS.items()}
+    at_other_depths = [name for name, one in loops_too.items() if one == protocol]
     name = [*exact, *at_other_depths, "custom"][0]
     windows = {
         "current": "the newest checkpoint",
@@ -266,9 +265,8 @@ def _blank_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Q
     steps = [step for step, depths in passes(votes).items() if loops <= set(depths)]
     if not steps:
         return None
-    ranking = evaluate_votes(
-        votes, replace(protocol, window="current"), config.data, steps, run_of(run)
-    ).ranking
+    protocol = replace(protocol, window="current")
+    ranking = evaluate_votes(votes, protocol, config.data, steps, run_of(run)).ranking
     best = {question: ranking.top(number, 1) for number, question in enumerate(ranking.questions)}
     return {question: top[0].grid for question, top in best.items() if top and top[0].grid.size}
 

@@ -152,9 +152,8 @@ def is_finished(
 ) -> bool:
     """Whether every rank's votes at these depths are complete and, where given, use this many views (0: all), these
     questions and a model of this run."""
-    return all(
-        _is_finished(pass_folder(votes_folder, step, loops), views, questions, run) for loops in depths
-    )
+    folders = (pass_folder(votes_folder, step, loops) for loops in depths)
+    return all(_is_finished(folder, views, questions, run) for folder in folders)
 
 
 def _is_finished(
@@ -260,9 +259,8 @@ def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> b
         columns[name].dtype != dtype or columns[name].ndim != ndim for name, (dtype, ndim) in COLUMNS.items()
     ):
         return False
-    question, shape, cells, candidate = (
-        columns[name] for name in ("question", "shape", "cells", "candidate")
-    )
+    names = ("question", "shape", "cells", "candidate")
+    question, shape, cells, candidate = (columns[name] for name in names)
     candidates = len(question)
     return (
         len(columns["hash"]) == candidates

@@ -38,9 +38,8 @@ def facts_text(task: str) -> str:
         before, after = pair.grids()
         lines.append(f"{name}: {' -> '.join('x'.join(map(str, grid.shape)) for grid in pair.grids())}")
         lines.append(grids_text({"": before, " ": after}))
-        lines += [
-            f"  {side} {text}" for side, grid in (("in ", before), ("out", after)) for text in _grid(grid)
-        ]
+        sides = (("in ", before), ("out", after))
+        lines += [f"  {side} {text}" for side, grid in sides for text in _grid(grid)]
         lines += [f"  {text}" for text in _relation(before, after)]
         lines.append("")
     lines.append("over all pairs:")

@@ -264,9 +264,8 @@ def build_rearc2(
 
 def describe(error: BaseException, path: Path) -> str:
     """An exception in one line, with the last line of `path` in its traceback."""
-    lines = [
-        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     if isinstance(error, SyntaxError):
         lines = [error.lineno]
     where = f", line {lines[-1]}" if lines else ""

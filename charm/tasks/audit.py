@@ -99,9 +99,8 @@ def audit(sources: Sequence[Source]) -> AuditReport:
         namesakes[entry.task.id].append(number)
         for key in dict.fromkeys(entry.keys):
             holders[key].append(number)
-    candidates = {
-        both for group in (*holders.values(), *namesakes.values()) for both in combinations(group, 2)
-    }
+    groups = (*holders.values(), *namesakes.values())
+    candidates = {both for group in groups for both in combinations(group, 2)}
     matches = tuple(_match(entries[a], entries[b]) for a, b in sorted(candidates))
 
     matrix = {both: dict.fromkeys(COUNTS, 0) for both in combinations_with_replacement(names, 2)}
@@ -156,9 +155,7 @@ def audit_tables(report: AuditReport) -> list[Table]:
         if match.heading == "same id, identical":
             continue
         both = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
-        pairs = ", ".join(
-            f"{pair.first} {'=' if pair.identical else '~'} {pair.second}" for pair in match.pairs
-        )
+        pairs = ", ".join(f"{one.first} {'=' if one.identical else '~'} {one.second}" for one in match.pairs)
         rows.append([*both, match.kind, pairs, str(match.view or "")])
     columns = ["task", "task", "relation", "pairs in common", "view"]
     if rows:
