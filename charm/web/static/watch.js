@@ -41,7 +41,7 @@ async function watchPage(root, query) {
 
 function watchedTable(tasks, solve, chosen) {
   const table = element("table"), head = element("tr");
-  for (const title of ["task", "state", "updates", "views", "votes for the first candidates"]) head.append(element("th", title));
+  for (const title of ["task", "state", "updates", "views", "first candidate"]) head.append(element("th", title));
   table.append(head);
   for (const task of tasks) {
     const row = element("tr"), name = element("td"), link = element("a", task.id);
