@@ -148,9 +148,8 @@ def summarize(folder: Path) -> StreamSummary:
         summary[f"final {k}"] = None
     summary["base before"] = _metric(rechecks[:1], "base", "pass@2")
     summary["base after"] = None
-    summary["retained"] = [
-        [one["stage"], one["stream"]["pass@2"]] for one in rechecks if "pass@2" in one["stream"]
-    ]
+    asked = [one for one in rechecks if "pass@2" in one["stream"]]
+    summary["retained"] = [[one["stage"], one["stream"]["pass@2"]] for one in asked]
     summary |= dict.fromkeys([*MEASURES, *(f"base {name}" for name in MEASURES)])
     if options["method"] == "oracle":
         # No single model: each task's own counts for the tasks so far, and the others are wrong.

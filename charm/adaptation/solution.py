@@ -76,9 +76,8 @@ def improved(old: Solution | None, new: Solution) -> Solution:
     if old is None:
         return new
     better, other = (new, old) if (new.updates, new.views) > (old.updates, old.views) else (old, new)
-    answers = {
-        question: ranked or other.answers.get(question, []) for question, ranked in better.answers.items()
-    }
+    others = other.answers
+    answers = {question: ranked or others.get(question, []) for question, ranked in better.answers.items()}
     return replace(better, answers=answers, diverged=new.diverged)
 
 

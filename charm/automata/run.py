@@ -160,16 +160,14 @@ def grouped_scores(
     for part, trained in (("seen", True), ("unseen", False)):
         here = [one for one in combinations if one.trained == trained]
         groups = {"all": here}
-        groups |= {
-            f"T={t}": [one for one in here if one.horizon == t] for t in sorted({c.horizon for c in here})
-        }
+        horizons = sorted({one.horizon for one in here})
+        groups |= {f"T={t}": [one for one in here if one.horizon == t] for t in horizons}
         groups |= {family: [one for one in here if one.rule.family == family] for family in FAMILIES}
         found[part] = {}
         for name, members in groups.items():
             ids = {one.id for one in members}
-            scores = score(
-                ranking, {question: grid for question, grid in answers.items() if question.task_id in ids}
-            )
+            truths = {question: grid for question, grid in answers.items() if question.task_id in ids}
+            scores = score(ranking, truths)
             if scores.puzzles:
                 passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
                 right = [share for question, share in cells.items() if question.task_id in ids]

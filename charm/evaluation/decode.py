@@ -49,9 +49,8 @@ def collect(
     dihedral_N, colors_NC = (torch.from_numpy(part).to(device) for part in decode(view_N.cpu().numpy()))
     tokens_NSS = tokens_NT.to(torch.uint8).view(count, side, side)
     height_N, width_N = crop_batch(tokens_NSS)
-    grids_Nss, height_N, width_N = invert_views(
-        tokens_NSS - FIRST_COLOR, height_N, width_N, dihedral_N, colors_NC
-    )
+    grids_NSS = tokens_NSS - FIRST_COLOR
+    grids_Nss, height_N, width_N = invert_views(grids_NSS, height_N, width_N, dihedral_N, colors_NC)
 
     question = question_N.cpu().numpy().astype(np.int32)
     hashes = hash_grids(grids_Nss).cpu().numpy().view(np.uint64)

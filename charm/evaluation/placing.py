@@ -125,9 +125,8 @@ def lifted(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
     canvas_NT = torch.where(counts_NCT.any(1), color_NT + FIRST_COLOR, 0).to(torch.uint8)
 
     here_NS = at_S - where.top_N[:, None], at_S - where.left_N[:, None]
-    covered = [
-        (at >= 0) & (at < side_N[:, None]) for at, side_N in zip(here_NS, (height_N, width_N), strict=True)
-    ]
+    sides = zip(here_NS, (height_N, width_N), strict=True)
+    covered = [(at_NS >= 0) & (at_NS < side_N[:, None]) for at_NS, side_N in sides]
     return canvas_NT, (covered[0][:, :, None] & covered[1][:, None]).flatten(1)
 
 

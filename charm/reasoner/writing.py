@@ -135,9 +135,8 @@ class _Past:
         self.kept[0, index, :, :, self.length - 1] = k[:, 0]
         self.kept[1, index, :, :, self.length - 1] = v[:, 0]
         keys, values = self.kept[:, index, :, :, : self.mask.shape[-1]]
-        return F.scaled_dot_product_attention(q.transpose(1, 2), keys, values, attn_mask=self.mask).transpose(
-            1, 2
-        )
+        q = q.transpose(1, 2)
+        return F.scaled_dot_product_attention(q, keys, values, attn_mask=self.mask).transpose(1, 2)
 
     def _hiding(self, sees: Tensor) -> Tensor:
         """What attention adds to its scores, made once for all layers."""

@@ -85,11 +85,8 @@ def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
 
 def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> list[str]:
     """Tasks that one run solves and for which the other never proposes the right answer."""
-    return [
-        task["id"]
-        for task in tasks
-        if task["outcomes"][solver] == "solved" and task["outcomes"][other] in NEVER
-    ]
+    asked = [(task["id"], task["outcomes"]) for task in tasks]
+    return [one for one, found in asked if found[solver] == "solved" and found[other] in NEVER]
 
 
 def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str]:

@@ -64,10 +64,8 @@ def make_films(
     model = CharmModel.from_pretrained(folder_of(run, steps[-1]), device)
     dataset = load_dataset(replace(config.data, data=data or config.data.data), model.instances)
     depth = config.evaluate_loops[0]
-    return {
-        question: refinement_film(model, dataset, question, depth, device)
-        for question in choose(scores, count)
-    }
+    chosen = choose(scores, count)
+    return {one: refinement_film(model, dataset, one, depth, device) for one in chosen}
 
 
 def choose(scores: Scores, count: int) -> list[Question]:

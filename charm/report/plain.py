@@ -35,9 +35,8 @@ def write_plain_page(runs: Sequence[Path], out: Path, options: PageOptions) -> P
     if count := domain.get("account"):
         wanted = ("backbone", "task memory", "everything")
         counts = [dict(count(run).lines()) for run in runs]
-        rows = [
-            [name, *(f"{found[one]:,}" for one in wanted)] for name, found in zip(names, counts, strict=True)
-        ]
+        counted = zip(names, counts, strict=True)
+        rows = [[name, *(f"{found[one]:,}" for one in wanted)] for name, found in counted]
         body += ["<h2>Parameters</h2>", table(["run", *wanted], rows)]
     return write_page(out, document(title_of(names), [*body, *_settings(runs, names)]))
 

@@ -154,9 +154,8 @@ def _fill(
     """Make `pairs` pairs per task in worker processes. Only this process writes: a task's file, then the manifest."""
     plan = manifest.plan
     with process_pool(min(workers, len(wanted))) as pool, bar(plan.provider, len(wanted), stays=True) as line:
-        jobs = {
-            pool.submit(collect, make, task, pairs, plan.time_limit): task for task, pairs in wanted.items()
-        }
+        limit = plan.time_limit
+        jobs = {pool.submit(collect, make, task, pairs, limit): task for task, pairs in wanted.items()}
         try:
             for done, job in enumerate(as_completed(jobs), 1):
                 task = jobs[job]

@@ -41,9 +41,8 @@ def generated_pairs(
 def sheet(task: str, generated: Mapping[str, Pair], rule: str) -> Panel:
     """The picture: title, official pairs, a line of text, generated pairs."""
     official = official_pairs(task)
-    longest = max(
-        max(grid.shape) for pairs in (official, generated) for p in pairs.values() for grid in p.grids()
-    )
+    shown = [*official.values(), *generated.values()]
+    longest = max(max(grid.shape) for pair in shown for grid in pair.grids())
     cell = min(18, max(6, 150 // longest))
     panel = Panel(WIDTH, 0)
     y = MARGIN

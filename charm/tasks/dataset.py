@@ -237,9 +237,7 @@ def load_task_set(config: DataConfig) -> TaskSet:
 
 def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
     """The test outputs of tasks, None where they are not known. For scoring only."""
-    return {
-        Question(task.id, number): answer for task in tasks for number, answer in enumerate(task.answers())
-    }
+    return {Question(task.id, n): answer for task in tasks for n, answer in enumerate(task.answers())}
 
 
 def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
