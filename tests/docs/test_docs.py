@@ -72,7 +72,7 @@ SMALL = {
     "charm train lm-": GPT,
     "charm train base": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 --data.partial "
     "--reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
-    "--data.tasks 25ff71a9 3c9b0459 --data.auxiliary",
+    "--data.tasks 25ff71a9 3c9b0459 --data.auxiliary --data.synthetic rearc",
     "charm solve arc1/evaluation": "--steps 2 --views 2 --batch 4 --device cpu --choose 2",
     "charm train writer": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 "
     "--reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
