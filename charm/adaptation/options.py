@@ -41,11 +41,9 @@ class WriterRecipe:
     tokens: int = 0
     """Tokens in each update; 0 chooses by the device and the number of tasks."""
     stop: Literal["never", "exact", "held-out"] = "never"
-    """When the learning rates begin to fall early: once all demonstrations have been exact for a while; or once a
-    demonstration of each task with three or more, left out until then, is no longer predicted better."""
+    """Let rates fall early: once demonstrations stay exact, or once a held-out one of each task stops improving."""
     unsure: float = 0.0
-    """After the first votes, only test inputs vote on whose best candidate leads by less than this share of the votes;
-    0: all do."""
+    """Only test inputs whose best candidate leads by less than this share of the votes vote again; 0: all do."""
     ema: float = 0.0
     """Decay of the moving average of weights that votes; 0 turns averaging off."""
     dropout: float = -1.0
