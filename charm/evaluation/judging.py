@@ -26,7 +26,7 @@ from charm.tasks.task import Pair
 from charm.tasks.view import decode
 
 TOKENS = 65_536  # read at once
-TOKENS_CPU = 4096  # more take gigabytes and are no faster
+TOKENS_CPU = 4096  # more take up to a gigabyte and are no faster
 JUDGES = 16  # views that judge, at most
 
 # Log-probability by question, hash of the candidate and row of the judge.
