@@ -83,8 +83,8 @@ def table() -> list[str]:
     """The cost model as lines of Markdown."""
     lines = [
         "| devices | "
-        + " | ".join(f"held, {rows:.0e} rows".replace("e+0", "e") for rows in ROWS)
-        + " | sent, divided | sent, whole | time, divided |",
+        + " | ".join(f"stored, {rows:.0e} rows".replace("e+0", "e") for rows in ROWS)
+        + " | sent, sharded | sent, whole | time, sharded |",
         "|" + "---|" * (len(ROWS) + 4),
     ]
     for world in WORLDS:
