@@ -179,8 +179,10 @@ def evaluate_votes(
     newest = max(ballot.step for ballot in ballots)
     voted = tuple(sorted({ballot.step for ballot in ballots}))
     scores = score(ranking, answer_key(data))
-    ids = {name: {task.id for task in load_source(name, data.data).tasks} for name in data.evaluate}
-    by_source = {name: part for name in ids if (part := scores.of(ids[name])).puzzles}
+    by_source = {}
+    if len(data.evaluate) > 1:
+        ids = {name: {task.id for task in load_source(name, data.data).tasks} for name in data.evaluate}
+        by_source = {name: part for name in ids if (part := scores.of(ids[name])).puzzles}
     return Evaluation(protocol, newest, ranking, scores, voted, by_source if len(by_source) > 1 else {})
 
 

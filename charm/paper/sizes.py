@@ -181,27 +181,20 @@ def rearc_small(full: TrainConfig) -> TrainConfig:
 
     Of the examples 41 % are synthetic and half of evaluated tasks where the paper has 100 views and 2 repeats.
     """
-    base = speedrun_public()
-    data = full.data
+    small, data = public_small(full), full.data
     return replace(
-        base,
+        small,
         data=replace(
-            base.data,
-            train=data.train,
-            evaluate=data.evaluate,
+            small.data,
             tasks=small_tasks() + small_tasks("evaluation"),
-            synthetic=data.synthetic,
-            synthetic_views=data.synthetic_views,
             synthetic_view_count=max(1, round(0.64 * data.synthetic_view_count)),
             partial=True,
             views=64,
             evaluate_repeats=8 * data.evaluate_repeats,
         ),
-        memory=narrowed(full.memory, SMALL_WIDTH, 0.5),
-        optimizer=replace(base.optimizer, dense=full.optimizer.dense, ema=0.99),
+        optimizer=replace(small.optimizer, ema=0.99),
         steps=1500,
         checkpoint_every=300,
-        keep_checkpoints=0,
     )
 
 
