@@ -98,10 +98,11 @@ class RunConfig(EngineConfig):
     """A run that trains a reasoner with a task memory: what learns, how, and for how long."""
 
     free: ClassVar[frozenset[str]] = EngineConfig.free | {
-        *("steps", "focus", "accumulate", "graphs", "evaluate_views", "evaluate_loops"),
+        *("steps", "accumulate", "graphs", "evaluate_views", "evaluate_loops"),
         *("data.data", "reasoner.kernels"),
         "data.partial",  # pairs that changed are refused by their hash
     }
+    retired: ClassVar[dict[str, Any]] = {"focus": 0.0}  # a last phase of writers, which gave no gain
 
     reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
     memory: CoSEConfig = field(default_factory=CoSEConfig)
@@ -112,8 +113,6 @@ class RunConfig(EngineConfig):
     """Examples refined per update (slots), over all processes."""
     tokens: int = 32_768
     """Tokens per update of a writer, which has no slots, over all processes."""
-    focus: float = 0.0
-    """Share of a writer's updates, at the end, that use only the evaluated tasks' demonstrations."""
     accumulate: int = 1
     """Number of micro-batches per update, to save memory."""
     halt_weight: float = 0.5
@@ -140,10 +139,6 @@ class RunConfig(EngineConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(1, self, "batch", "accumulate")
-        if not 0 <= self.focus <= 1 or (self.focus and self.reasoner.kind != "writer"):
-            raise CharmError(
-                f"focus must be between 0 and 1, and 0 unless the reasoner is a writer; got {self.focus}"
-            )
         if self.batch % self.accumulate:
             raise CharmError(f"a batch of {self.batch} cannot be split into {self.accumulate} equal parts")
         if self.evaluate_every and self.evaluate_every % self.checkpoint_every:

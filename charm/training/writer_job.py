@@ -45,7 +45,7 @@ class WriterJob(ReasonerJob):
             self.loss = self.writer.loss
 
     def update(self, step: int) -> dict[str, Tensor]:
-        self.packs.prepare(step >= round(self.config.steps * (1 - self.config.focus)))
+        self.packs.prepare()
         self.optimizers.set_rates(step)
         self.seed_dropout(step)
         if self.graphs is None:

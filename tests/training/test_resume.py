@@ -11,6 +11,7 @@ import torch
 from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.files import read_sealed, write_sealed
 from charm.runs import checkpoint
 from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import load_dataset
@@ -96,3 +97,16 @@ def test_what_is_computed_may_not_change_when_a_run_resumes(config: TrainConfig,
             train(changed, run, HERE, resume=True, say=quiet)
     free = replace(config, steps=6, checkpoint_every=2, keep_checkpoints=1, accumulate=2, log_every=1)
     assert train(free, run, HERE, resume=True, say=quiet).step == 6
+
+
+def test_a_run_of_an_earlier_version_resumes_unless_it_used_what_is_gone(
+    config: TrainConfig, tmp_path: Path
+) -> None:
+    run = tmp_path / "run"
+    train(replace(config, steps=4), run, HERE, say=quiet)
+    written = read_sealed(run / "config.json")
+    write_sealed(run / "config.json", written | {"focus": 0.4})
+    with pytest.raises(CharmError, match=r"config\.json: TrainConfig has no field 'focus'$"):
+        train(config, run, HERE, resume=True, say=quiet)
+    write_sealed(run / "config.json", written | {"focus": 0.0})
+    assert train(config, run, HERE, resume=True, say=quiet).step == 12

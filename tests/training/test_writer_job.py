@@ -53,10 +53,10 @@ def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
 
 
 def test_a_resumed_writer_ends_with_the_same_bits(tmp_path: Path) -> None:
-    config = writer_config(tmp_path, focus=0.3)
+    config = writer_config(tmp_path)
     with place("cpu") as here:
         train(config, tmp_path / "whole", here, say=lambda text: None)
-        train(replace(config, steps=3, focus=0.0), tmp_path / "parts", here, say=lambda text: None)
+        train(replace(config, steps=3), tmp_path / "parts", here, say=lambda text: None)
         train(config, tmp_path / "parts", here, resume=True, say=lambda text: None)
     whole, parts = weights(tmp_path / "whole", 6), weights(tmp_path / "parts", 6)
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
@@ -107,8 +107,6 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     with place("cpu") as here:
         with pytest.raises(CharmError, match="accumulate must be 1"):
             arc_job(writer_config(tmp_path / "a", accumulate=2), here)
-        with pytest.raises(CharmError, match="focus must be between 0 and 1"):
-            writer_config(tmp_path / "c", focus=1.5)
         with pytest.raises(CharmError, match="longest pair"):
             arc_job(writer_config(tmp_path / "b", tokens=20), here)
 
