@@ -7,11 +7,14 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
-import tempfile
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
+from types import FrameType
 from typing import Any, BinaryIO
 
 from charm.errors import CharmError
@@ -25,8 +28,7 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
 
     After a kill at any moment, readers see the old file or the new one, never a part. Folders are created as needed.
     """
-    # Others can see from the name whether its maker is still running.
-    temporary = path.with_name(f"{path.name}.{socket.gethostname()}-{os.getpid()}.tmp")
+    temporary = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as file:
@@ -44,10 +46,16 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
             temporary.unlink(missing_ok=True)
 
 
+def _temporary(path: Path) -> Path:
+    """The name under which a file or folder is written. It shows others whether its maker is still running."""
+    return path.parent / f"{path.name}.{socket.gethostname()}-{os.getpid()}.tmp"
+
+
 def sweep(folder: Path, pattern: str = "**/*") -> None:
-    """Remove temporary files that killed processes left behind when they were writing files of this folder."""
-    for path in folder.glob(f"{pattern}.tmp"):
+    """Remove what killed processes left behind when they were writing files or folders of this folder."""
+    for path in list(folder.glob(f"{pattern}.tmp")):
         if _is_orphan(path.name):
+            shutil.rmtree(path, ignore_errors=True)
             with suppress(OSError):
                 path.unlink()
 
@@ -120,17 +128,41 @@ def _digest(record: Mapping[str, Any]) -> str:
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `target` if the block succeeds; an empty folder may be there already."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(dir=target.parent))
+    """A temporary folder that becomes `target` if the block succeeds; an empty folder may be there already.
+
+    Neither Ctrl-C nor SIGTERM leaves it behind. What a killed process left, the next one removes.
+    """
+    scratch = _temporary(target)
+    with terminates_as_interrupt():
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            sweep(target.parent, f"{escape(target.name)}.*")
+            shutil.rmtree(scratch, ignore_errors=True)  # of a killed process that had the number of this one
+            scratch.mkdir()
+            yield scratch
+            if target.exists():
+                target.rmdir()
+            scratch.rename(target)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def terminates_as_interrupt() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does, unless it is handled already."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_DFL or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield scratch
-        scratch.chmod(0o755)  # temporary folders are readable only by their owner
-        if target.exists():
-            target.rmdir()
-        scratch.rename(target)
+        yield
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from charm.errors import CharmError
+from charm.files import terminates_as_interrupt
 from charm.paper.shelf import Result, Shelf
 from charm.paper.variants import Variant
 from charm.paper.work import STOPPED
@@ -64,7 +62,7 @@ def run_here(
     devices = gpus() if device in ("auto", "cuda") else []
     waiting, failed = list(jobs), []
     running: dict[subprocess.Popen[bytes], tuple[MissingRun, str]] = {}
-    with _terminates_as_interrupt():
+    with terminates_as_interrupt():
         try:
             while waiting or running:
                 while len(running) < at_once and (job := _next(waiting, shelf)):
@@ -182,20 +180,6 @@ def _stop(running: Mapping[subprocess.Popen[bytes], object]) -> None:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
-
-
-@contextmanager
-def _terminates_as_interrupt() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 # A cluster

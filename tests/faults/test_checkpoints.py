@@ -151,6 +151,9 @@ def test_temporary_files_of_killed_processes_are_removed(tmp_path: Path) -> None
     other = tmp_path / f"rank_0.npz.{host}x-{dead}.tmp"  # of another machine, on a shared disk
     for path in (gone, alive, other):
         path.write_text("half")
+    folder = tmp_path / f"export.{host}-{dead}.tmp"
+    folder.mkdir()
+    (folder / gone.name).write_text("half")
     sweep(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted((alive, other))
     write_atomically(tmp_path / "whole", "text")
