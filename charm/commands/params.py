@@ -90,23 +90,23 @@ def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:
 
 
 def _paper(json: bool, data: Path | None) -> None:
-    from charm.paper.counts import DATASETS, STREAMS, Tally, check_paper, drawn_sizes, paper_tables
+    from charm.paper.counts import DATASETS, STREAMS, check_paper, drawn_sizes, paper_tables, tally
     from charm.progress import track
 
     names = (*DATASETS, *STREAMS)
     sizes, missing = drawn_sizes(track(names, "drawing views (about 20 s)", len(names)), data)
     checks = check_paper(sizes)
     failed = [check for check in checks if not check.passed]
-    tally = Tally.of(checks)
-    summary = {"counts": tally.checked, "agree": tally.agree, "given": tally.given, "failed": len(failed)}
+    summary = {**tally(checks), "failed": len(failed)}
     off = max((abs(check.difference) for check in checks if check.difference is not None), default=0.0)
     output(
         json,
         {**summary, "left_out": missing, "checks": [check.to_json() for check in checks]},
         *paper_tables(checks),
         *(f"With our views, {line}" for line in missing),
-        f"{tally.agree} of {tally.checked} counts agree with the paper's printed digits; {tally.given} more are its "
-        f"numbers of rows, which the others are computed from. With our own views all differ by at most {off:.3%}.",
+        "{agree} of {counts} counts agree with the paper's printed digits; {given} more are its numbers of rows, which "
+        "the others are computed from. ".format_map(summary)
+        + f"With our own views all differ by at most {off:.3%}.",
     )
     if failed:
         first = failed[0]

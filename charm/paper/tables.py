@@ -35,9 +35,22 @@ class Row:
     """Cost in words, if there is nothing to train."""
 
 
-COUNTS = Ours("parameters", "{agree:.0f} of {counts:.0f} counts agree in every printed digit")
-PARAMETERS = "charm params --paper"
-SECONDS = "seconds"
+def _measured(label: str, record: str, text: str, claims: tuple[str, ...] = (), **fields: str) -> Row:
+    """A row with one record of ours."""
+    return Row(label, (Ours(record, text, claims),), **fields)
+
+
+def _counted(label: str, paper: str) -> Row:
+    """A table of parameter counts."""
+    text = "{agree:.0f} of {counts:.0f} counts agree in every printed digit"
+    return _measured(label, "parameters", text, command="charm params --paper", cost="seconds", paper=paper)
+
+
+DIAGRAMS = ("fig:architecture-comparison", "fig:cose-detail")
+HALTING = (
+    *("train-frozen", "train-reset", "train-joint", "eval-frozen", "eval-reset", "eval-joint"),
+    *("comp", "full"),
+)
 CAR_SEEN = "seen: table {table seen:.1f}, composition {composition seen:.1f}, CoSE {CoSE seen:.1f}"
 CAR_UNSEEN = "unseen: table {table unseen:.1f}, composition {composition unseen:.1f}, CoSE {CoSE unseen:.1f}"
 ORACLES = "oracle: {CoSE oracle:.1f}, {table oracle:.1f}"
@@ -61,39 +74,26 @@ METHOD_CLAIMS = (
 )
 SECTIONS: dict[str, tuple[Row, ...]] = {
     "Systems and task memory on ARC": (
-        Row("tab:overall-arc-performance", ours=OVERALL_OURS),
-        Row("fig:overall-arc-performance", paper="the same numbers as bars", ours=OVERALL_OURS),
+        Row("tab:overall-arc-performance", OVERALL_OURS),
+        Row("fig:overall-arc-performance", OVERALL_OURS, paper="the same numbers as bars"),
         Row("tab:component-grid"),
         Row("tab:arc-repeat-ablation"),
         Row("tab:full-cose-ablation"),
         Row("tab:full-cose-ablation-no-rearc"),
         Row("fig:embedding-pareto", paper="the numbers of tab:full-cose-ablation"),
-        Row("tab:cppool"),
-        Row("tab:lowrank-ablations"),
-        Row("tab:compo-ablations"),
-        Row(
+        *map(Row, ("tab:cppool", "tab:lowrank-ablations", "tab:compo-ablations")),
+        _measured(
             "tab:cose-arc1training-ablations",
-            ours=(Ours("speedrun", "ungated {pass@2:.1f}, a model of 3.7M parameters after 11 minutes"),),
+            "speedrun",
+            "ungated {pass@2:.1f}, a model of 3.7M parameters after 11 minutes",
         ),
-        Row(
-            "fig:architecture-comparison",
-            command="see memory.md",
-            cost="none",
-            paper="a diagram",
-            instead="nothing to run",
-        ),
-        Row(
-            "fig:cose-detail",
-            command="see memory.md",
-            cost="none",
-            paper="a diagram",
-            instead="nothing to run",
+        *(
+            Row(label, (), "nothing to run", paper="a diagram", command="see memory.md", cost="none")
+            for label in DIAGRAMS
         ),
     ),
     "Data, optimizer, evaluation": (
-        Row("tab:arc1-rearc-data-ablations"),
-        Row("tab:arc2-rearc-data-ablations"),
-        Row("tab:data-ratio"),
+        *map(Row, ("tab:arc1-rearc-data-ablations", "tab:arc2-rearc-data-ablations", "tab:data-ratio")),
         Row(
             "tab:rearc2-corrections",
             command="charm rearc2 check",
@@ -122,72 +122,53 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
     "Cellular automata": (
         Row(
             "tab:car-single-horizon",
-            ours=(
+            (
                 Ours("car_small", f"{CAR_SEEN}; {CAR_UNSEEN}", SEEN_CLAIMS + UNSEEN_CLAIMS),
                 Ours("car_cpu", f"{CAR_SEEN}; {CAR_UNSEEN}", SEEN_CLAIMS + UNSEEN_CLAIMS),
             ),
         ),
-        Row(
+        _measured(
             "fig:car-late-emergence",
+            "car_small",
+            "no delay at this size: in the end composition {composition unseen:.1f}, CoSE {CoSE unseen:.1f}",
+            UNSEEN_CLAIMS[:1],
             paper="unseen above 1 % at 40k updates with composition, at 240k with CoSE",
-            ours=(
-                Ours(
-                    "car_small",
-                    "no delay at this size: in the end composition {composition unseen:.1f}, CoSE {CoSE unseen:.1f}",
-                    UNSEEN_CLAIMS[:1],
-                ),
-            ),
         ),
-        Row(
+        _measured(
             "tab:car-unseen-horizon",
-            ours=(
-                Ours(
-                    "car_small",
-                    "composition: T=1 {composition unseen T=1:.1f}, T=2 {composition unseen T=2:.1f}; "
-                    "CoSE: {CoSE unseen T=1:.1f}, {CoSE unseen T=2:.1f}",
-                    tuple(f"composition unseen T={t} > CoSE unseen T={t}" for t in (1, 2)),
-                ),
-            ),
+            "car_small",
+            "composition: T=1 {composition unseen T=1:.1f}, T=2 {composition unseen T=2:.1f}; "
+            "CoSE: {CoSE unseen T=1:.1f}, {CoSE unseen T=2:.1f}",
+            tuple(f"composition unseen T={t} > CoSE unseen T={t}" for t in (1, 2)),
         ),
         Row("tab:car-all-horizons"),
-        Row(
-            "tab:car-gpt",
-            ours=(Ours("car_small", "seen, CoSE: T=1 {CoSE seen T=1:.1f}, T=2 {CoSE seen T=2:.1f}"),),
-        ),
+        _measured("tab:car-gpt", "car_small", "seen, CoSE: T=1 {CoSE seen T=1:.1f}, T=2 {CoSE seen T=2:.1f}"),
     ),
     "Language": (
-        Row(
+        _measured(
             "tab:nanochat-d12",
-            ours=(
-                Ours(
-                    "language_gpu",
-                    "x5: Engram {Engram x5:.4f}, CoSE {CoSE x5:.4f}; x20: {Engram x20:.4f}, {CoSE x20:.4f}; "
-                    "stock {stock:.4f}",
-                    TEXT_CLAIMS + ENGRAM_CLAIMS,
-                ),
-            ),
+            "language_gpu",
+            "x5: Engram {Engram x5:.4f}, CoSE {CoSE x5:.4f}; x20: {Engram x20:.4f}, {CoSE x20:.4f}; "
+            "stock {stock:.4f}",
+            TEXT_CLAIMS + ENGRAM_CLAIMS,
         ),
-        Row("tab:nanochat-d12-width"),
-        Row("tab:nanochat-d20"),
-        Row(
+        *map(Row, ("tab:nanochat-d12-width", "tab:nanochat-d20")),
+        _measured(
             "tab:nanochat-token-budget",
-            ours=(
-                Ours(
-                    "language_gpu",
-                    "CoSE minus Engram: {difference x5:.4f} at x5, {difference x20:.4f} at x20",
-                    TEXT_CLAIMS,
-                ),
-            ),
+            "language_gpu",
+            "CoSE minus Engram: {difference x5:.4f} at x5, {difference x20:.4f} at x20",
+            TEXT_CLAIMS,
         ),
-        Row(
+        _measured(
             "fig:lm-memory-scaling",
+            "language_gpu",
+            "five points, three seeds each",
+            TEXT_CLAIMS + ENGRAM_CLAIMS,
             paper="their numbers",
-            ours=(Ours("language_gpu", "five points, three seeds each", TEXT_CLAIMS + ENGRAM_CLAIMS),),
         ),
         Row(
             "fig:cose-generalization",
-            paper="their numbers",
-            ours=(
+            (
                 Ours(
                     "language_gpu",
                     "a: x5 Engram {Engram x5:.4f}, CoSE {CoSE x5:.4f}; x20 {Engram x20:.4f}, {CoSE x20:.4f}",
@@ -195,124 +176,83 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
                 ),
                 Ours("car_small", f"b: {CAR_SEEN}; {CAR_UNSEEN}", SEEN_CLAIMS + UNSEEN_CLAIMS),
             ),
+            paper="their numbers",
         ),
     ),
     "Unseen tasks and continual learning": (
-        Row(
+        _measured(
             "tab:cose-cl-zero",
-            ours=(
-                Ours(
-                    "continual_gpu",
-                    "before learning: CoSE {CoSE zero-shot:.1f}, table {table zero-shot:.1f}; base {CoSE base:.1f}",
-                ),
-            ),
+            "continual_gpu",
+            "before learning: CoSE {CoSE zero-shot:.1f}, table {table zero-shot:.1f}; base {CoSE base:.1f}",
         ),
         Row(
             "tab:cose-cl-core",
-            ours=(
+            (
                 Ours("continual_gpu", f"{MEMORY_ONLY}; {ORACLES}", STREAM_CLAIMS),
                 Ours("continual_cpu", f"{MEMORY_ONLY}; {ORACLES}", STREAM_CLAIMS),
             ),
         ),
-        Row("fig:cose-cl", paper="their numbers", ours=(Ours("continual_gpu", MEMORY_ONLY, STREAM_CLAIMS),)),
-        Row(
+        _measured("fig:cose-cl", "continual_gpu", MEMORY_ONLY, STREAM_CLAIMS, paper="their numbers"),
+        _measured(
             "fig:cl-param-efficiency-eval",
+            "continual_gpu",
+            "one stream stands for both: memory-only CoSE {CoSE memory-only:.1f} with {CoSE memory-only "
+            "parameters:,.0f} parameters for each task, table {table memory-only:.1f} with {table memory-only "
+            "parameters:,.0f}",
+            STREAM_CLAIMS,
             paper="memory-only: CoSE 12.19 ± 0.90, table 4.47 ± 0.57",
-            ours=(
-                Ours(
-                    "continual_gpu",
-                    "one stream stands for both: memory-only CoSE {CoSE memory-only:.1f} with {CoSE memory-only "
-                    "parameters:,.0f} parameters for each task, table {table memory-only:.1f} with {table memory-only "
-                    "parameters:,.0f}",
-                    STREAM_CLAIMS,
-                ),
-            ),
         ),
-        Row(
+        _measured(
             "tab:cose-cl-joint",
-            ours=(
-                Ours(
-                    "continual_gpu",
-                    "CoSE {joint:.1f}, above memory-only {CoSE memory-only:.1f}",
-                    ("CoSE memory-only > joint",),
-                ),
-            ),
+            "continual_gpu",
+            "CoSE {joint:.1f}, above memory-only {CoSE memory-only:.1f}",
+            ("CoSE memory-only > joint",),
         ),
-        Row(
+        _measured(
             "tab:cose-cl-baselines",
-            ours=(
-                Ours(
-                    "continual_gpu",
-                    "memory-only {CoSE memory-only:.1f}, base stays {memory-only base after:.1f}; "
-                    "L2-SP {l2sp composition:.1f}; rehearsal {rehearsal composition:.1f}; EWC {ewc composition:.1f}; "
-                    "naive {naive composition:.1f}, base after {naive composition base after:.1f}; "
-                    "naive, full {naive full:.1f}, base after {naive full base after:.1f}",
-                    METHOD_CLAIMS,
-                ),
-            ),
+            "continual_gpu",
+            "memory-only {CoSE memory-only:.1f}, base stays {memory-only base after:.1f}; "
+            "L2-SP {l2sp composition:.1f}; rehearsal {rehearsal composition:.1f}; EWC {ewc composition:.1f}; "
+            "naive {naive composition:.1f}, base after {naive composition base after:.1f}; "
+            "naive, full {naive full:.1f}, base after {naive full base after:.1f}",
+            METHOD_CLAIMS,
         ),
-        Row(
+        _measured(
             "fig:cl-baseline-param-efficiency",
+            "continual_gpu",
+            "those of tab:cose-cl-baselines",
+            METHOD_CLAIMS,
             paper="their numbers",
-            ours=(Ours("continual_gpu", "those of tab:cose-cl-baselines", METHOD_CLAIMS),),
         ),
-        Row(
+        _measured(
             "fig:cl-stream-dynamics",
+            "continual_gpu",
+            "the same pattern, [drawn](continual.png)",
+            METHOD_CLAIMS[:4],
             paper="memory-only and L2-SP rise along the stream, the others forget",
-            ours=(Ours("continual_gpu", "the same pattern, [drawn](continual.png)", METHOD_CLAIMS[:4]),),
         ),
-        Row(
+        _measured(
             "tab:cose-cl-token-loss",
-            ours=(
-                Ours(
-                    "continual_gpu",
-                    "without halting loss: memory-only {CoSE memory-only token loss:.3f}, oracle "
-                    "{CoSE oracle token loss:.3f}",
-                    ("CoSE oracle token loss < CoSE memory-only token loss",),
-                ),
-            ),
+            "continual_gpu",
+            "without halting loss: memory-only {CoSE memory-only token loss:.3f}, oracle "
+            "{CoSE oracle token loss:.3f}",
+            ("CoSE oracle token loss < CoSE memory-only token loss",),
         ),
-        Row("tab:cose-cl-halt-train-frozen"),
-        Row("tab:cose-cl-halt-train-reset"),
-        Row("tab:cose-cl-halt-train-joint"),
-        Row("tab:cose-cl-halt-eval-frozen"),
-        Row("tab:cose-cl-halt-eval-reset"),
-        Row("tab:cose-cl-halt-eval-joint"),
-        Row("tab:cose-cl-halt-comp"),
-        Row("tab:cose-cl-halt-full"),
+        *(Row(f"tab:cose-cl-halt-{name}") for name in HALTING),
     ),
     "Parameters and compute": (
-        Row(
-            "tab:embedding-params",
-            command=PARAMETERS,
-            cost=SECONDS,
-            paper="CHARM 43.5M, its memory 29.9M, URM 462.0M",
-            ours=(COUNTS,),
-        ),
-        Row(
-            "tab:param-decomp-arc1",
-            command=PARAMETERS,
-            cost=SECONDS,
-            paper="43,542,561 with gate",
-            ours=(COUNTS,),
-        ),
-        Row("tab:param-arc1-exact", command=PARAMETERS, cost=SECONDS, paper="eight designs", ours=(COUNTS,)),
-        Row("tab:param-arc2-exact", command=PARAMETERS, cost=SECONDS, paper="three designs", ours=(COUNTS,)),
-        Row(
-            "tab:cose-cl-params",
-            command=PARAMETERS,
-            cost=SECONDS,
-            paper="CoSE (r=32) 31.76k for each task",
-            ours=(COUNTS,),
-        ),
-        Row(
+        _counted("tab:embedding-params", "CHARM 43.5M, its memory 29.9M, URM 462.0M"),
+        _counted("tab:param-decomp-arc1", "43,542,561 with gate"),
+        _counted("tab:param-arc1-exact", "eight designs"),
+        _counted("tab:param-arc2-exact", "three designs"),
+        _counted("tab:cose-cl-params", "CoSE (r=32) 31.76k for each task"),
+        _measured(
             "tab:single-node-compute",
+            "speed_arc1",
+            "{seconds a step:.2f} s on one GPU, {training samples/s:.0f} samples/s",
             command="charm bench arc1",
-            cost=SECONDS,
+            cost="seconds",
             paper="one step of 768: 0.390 s on 8 H100, 3.12 GPU-seconds; 0.260 s on 8 B200",
-            ours=(
-                Ours("speed_arc1", "{seconds a step:.2f} s on one GPU, {training samples/s:.0f} samples/s"),
-            ),
         ),
         Row(
             "tab:alcf-compute-scaling",
