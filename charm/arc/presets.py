@@ -20,6 +20,8 @@ from charm.tasks.keys import MemoryConfig
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 ADAMW = OptimizerConfig(dense="adamw", factors="adamw")
 ADAM_ATAN2 = OptimizerConfig(dense="adam-atan2", factors="adamw")  # HRM's, TRM's and URM's own
+TRAINING_TASKS = DataConfig(train=(), evaluate=("arc1/training",), auxiliary=(), evaluate_repeats=1)
+ARC2 = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
 ALL_DEPTHS = (16, 24)  # every protocol can then be ranked from the votes: one pass of 24 steps serves both
 
 
@@ -41,14 +43,13 @@ def arc2() -> TrainConfig:
 
 def arc2_rearc() -> TrainConfig:
     """The paper's ARC-AGI-2 system without Re-ARC2: Re-ARC is its only synthetic data."""
-    data = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",), synthetic=("rearc",))
-    return TrainConfig(data=data, steps=1_000_000, evaluate_loops=ALL_DEPTHS)
+    return TrainConfig(data=replace(ARC2, synthetic=("rearc",)), steps=1_000_000, evaluate_loops=ALL_DEPTHS)
 
 
 def arc1_train() -> TrainConfig:
     """Ablations: train on the training tasks' demonstrations, answer their test inputs; TRM backbone, 170k."""
     return TrainConfig(
-        data=DataConfig(train=(), evaluate=("arc1/training",), auxiliary=(), evaluate_repeats=1),
+        data=TRAINING_TASKS,
         reasoner=trm(),
         memory=MemoryConfig(gate=True, dihedral="slots"),
         optimizer=ADAMW,
@@ -80,8 +81,7 @@ def hrm_arc1() -> TrainConfig:
 
 def on_arc2(base: Callable[[], TrainConfig]) -> TrainConfig:
     """A system on ARC-AGI-2 and ConceptARC, no synthetic data, as long as the paper's own."""
-    data = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
-    return replace(base(), data=data, steps=1_000_000)
+    return replace(base(), data=ARC2, steps=1_000_000)
 
 
 def varc_arc1() -> TrainConfig:
@@ -188,55 +188,10 @@ HORIZONS = {
 }
 
 
-def quickstart() -> TrainConfig:
-    """A tiny CHARM on small real tasks: minutes on a CPU."""
-    return TrainConfig(
-        data=DataConfig(
-            train=(),
-            evaluate=("arc1/training",),
-            auxiliary=(),
-            tasks=QUICKSTART_TASKS,
-            views=16,
-            evaluate_repeats=1,
-            canvas="fit",
-        ),
-        # Few recurrences, all with gradients, and few refinement steps: fresh examples count most here.
-        reasoner=ReasonerConfig(
-            width=64,
-            heads=4,
-            layers=1,
-            recurrences=2,
-            horizon=2,
-            prefix=1,
-            inner_multiple=32,
-            rope="2d",
-            rope_base=100.0,  # an axis has four frequencies: base 10000 would leave two idle on 11 cells
-            refinement_steps=2,
-            compute_dtype="float32",
-        ),
-        memory=MemoryConfig(rank=16),
-        optimizer=replace(SHORT_RUN, lr=5e-3, factor_lr=3e-3, row_lr=3e-3, warmup=30, cooldown=0.3, ema=0.98),
-        steps=1125,
-        batch=64,
-        checkpoint_every=375,
-        evaluate_every=0,
-        evaluate_views=16,
-        evaluate_loops=(2,),
-        log_every=10,
-    )
-
-
 def speedrun() -> TrainConfig:
     """Eleven minutes on one H200: learn the training tasks from their demonstrations; see docs/speedrun.md."""
     return TrainConfig(
-        data=DataConfig(
-            train=(),
-            evaluate=("arc1/training",),
-            auxiliary=(),
-            views=256,
-            evaluate_repeats=1,
-            canvas="fit",
-        ),
+        data=replace(TRAINING_TASKS, views=256, canvas="fit"),
         # Few recurrences and refinement steps: at this length the number of examples counts most.
         reasoner=ReasonerConfig(
             width=256,
@@ -257,6 +212,33 @@ def speedrun() -> TrainConfig:
         evaluate_every=0,
         evaluate_views=64,
         evaluate_loops=(4,),
+    )
+
+
+def quickstart() -> TrainConfig:
+    """A tiny CHARM on small real tasks: minutes on a CPU."""
+    base = speedrun()
+    return replace(
+        base,
+        data=replace(base.data, tasks=QUICKSTART_TASKS, views=16),
+        # All recurrences with gradients. An axis has four frequencies: a `rope_base` of 10000 would leave two idle.
+        reasoner=replace(
+            base.reasoner,
+            width=64,
+            layers=1,
+            recurrences=2,
+            prefix=1,
+            inner_multiple=32,
+            refinement_steps=2,
+            compute_dtype="float32",
+        ),
+        optimizer=replace(SHORT_RUN, lr=5e-3, factor_lr=3e-3, row_lr=3e-3, warmup=30, cooldown=0.3, ema=0.98),
+        steps=1125,
+        batch=64,
+        checkpoint_every=375,
+        evaluate_views=16,
+        evaluate_loops=(2,),
+        log_every=10,
     )
 
 
@@ -353,47 +335,37 @@ def _sweeps() -> dict[str, Callable[[], TrainConfig]]:
     runs: dict[str, Callable[[], TrainConfig]] = {}
     for depth, (steps, uniques) in ISO_FLOP.items():
         for unique in uniques:
-            shape = (unique, depth // unique, depth // 2, steps)
-            runs[f"isoflop-L{depth}-U{unique}"] = partial(scaling, *shape)
+            run = partial(scaling, unique, depth // unique, depth // 2, steps)
+            runs[f"isoflop-L{depth}-U{unique}"] = run
     for unique, (steps, horizons) in HORIZONS.items():
         for layers in horizons:
-            shape = (unique, 24 // unique, layers, steps)
-            runs[f"horizon-U{unique}-H{layers}"] = partial(scaling, *shape)
+            run = partial(scaling, unique, 24 // unique, layers, steps)
+            runs[f"horizon-U{unique}-H{layers}"] = run
     return runs
 
 
+# A preset has the name of its function, with dashes.
+_FUNCTIONS = (
+    *(arc1, arc2, arc2_rearc, arc1_train, urm_arc1, trm_arc1, hrm_arc1, varc_arc1, loopvit_arc1),
+    *(loopvit_small_arc1, quickstart, speedrun, speedrun_public, writer, base),
+)
 PRESETS: dict[str, Callable[[], TrainConfig]] = {
-    "arc1": arc1,
-    "arc2": arc2,
-    "arc2-rearc": arc2_rearc,
-    "arc1-train": arc1_train,
-    "urm-arc1": urm_arc1,
-    "trm-arc1": trm_arc1,
-    "hrm-arc1": hrm_arc1,
+    **{function.__name__.replace("_", "-"): function for function in _FUNCTIONS},
     "urm-arc2": partial(on_arc2, urm_arc1),
     "trm-arc2": partial(on_arc2, trm_arc1),
     "hrm-arc2": partial(on_arc2, hrm_arc1),
-    "varc-arc1": varc_arc1,
-    "loopvit-arc1": loopvit_arc1,
-    "loopvit-small-arc1": loopvit_small_arc1,
-    "quickstart": quickstart,
-    "speedrun": speedrun,
-    "speedrun-public": speedrun_public,
-    "writer": writer,
-    "base": base,
     **{name: partial(cl_base, **memory) for name, memory in CL_BASES.items()},
     **_sweeps(),
 }
 
 
 def preset(name: str) -> TrainConfig:
-    if name not in PRESETS:
-        shown = [one for one in PRESETS if not one.startswith(("isoflop-", "horizon-"))]
-        close = get_close_matches(name, PRESETS, 1)
-        if close:
-            raise CharmError(f"there is no preset {name}; did you mean {close[0]}?")
-        raise CharmError(
-            f"there is no preset {name}; the names are {', '.join(shown)}, "
-            f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}"
-        )
-    return PRESETS[name]()
+    if name in PRESETS:
+        return PRESETS[name]()
+    if close := get_close_matches(name, PRESETS, 1):
+        raise CharmError(f"there is no preset {name}; did you mean {close[0]}?")
+    shown = [one for one in PRESETS if not one.startswith(("isoflop-", "horizon-"))]
+    raise CharmError(
+        f"there is no preset {name}; the names are {', '.join(shown)}, "
+        f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}"
+    )
