@@ -45,10 +45,9 @@ from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import answers_of
 from charm.tasks.instances import Instances
 from charm.tasks.keys import INDEX_FILE
-from charm.tasks.questions import Question
 from charm.tasks.sequences import LONGEST
 from charm.tasks.sources import load_source
-from charm.tasks.task import Grid, Task
+from charm.tasks.task import Grid, Question, Task
 
 WARM_UP = 0.1  # of the updates
 PILOT = 10.0  # seconds in which the speed of updates is measured; the first half does not count

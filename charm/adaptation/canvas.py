@@ -43,8 +43,7 @@ from charm.runs.settings import solving_config
 from charm.runs.votes import Votes
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
-from charm.tasks.questions import Question
-from charm.tasks.task import Task
+from charm.tasks.task import Question, Task
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 FEW_UPDATES = 100  # are too few: smaller batches then

@@ -18,8 +18,7 @@ from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.tasks.questions import Question, questions_of
-from charm.tasks.task import Task, digits
+from charm.tasks.task import Question, Task, digits, questions_of
 
 SHOWN = 20  # candidates of a test input in each round, at most
 

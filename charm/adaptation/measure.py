@@ -17,8 +17,7 @@ from charm.evaluation.scoring import score_grids
 from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, Submission
 from charm.tables import Table
 from charm.tasks.dataset import answers_of
-from charm.tasks.questions import Question, questions_of
-from charm.tasks.task import Grid, Task
+from charm.tasks.task import Grid, Question, Task, questions_of
 
 SHOWN = (1, 2, 1000)
 Z = 1.96  # of a 95 % interval

@@ -22,8 +22,7 @@ from charm.errors import CharmError
 from charm.evaluation.submission import Submission, attempts, write_submission
 from charm.files import sweep, write_atomically
 from charm.runs.checkpoint import newest_checkpoint
-from charm.tasks.questions import questions_of
-from charm.tasks.task import Task, task_to_json
+from charm.tasks.task import Task, questions_of, task_to_json
 
 
 class SubmissionInProgress:

@@ -16,8 +16,8 @@ from charm.evaluation.run import as_asked
 from charm.model import CharmModel
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
-from charm.tasks.questions import Question
 from charm.tasks.svg import block, row
+from charm.tasks.task import Question
 
 VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
 VOTE_MARGIN = 1.5  # times what the first votes let expect

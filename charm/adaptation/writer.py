@@ -36,11 +36,10 @@ from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.keys import ArcKey
-from charm.tasks.questions import Question
 from charm.tasks.sampling import SWAPS
 from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
-from charm.tasks.task import Task
+from charm.tasks.task import Question, Task
 from charm.tasks.view import decode
 from charm.training.engine import compiles
 from charm.training.graphs import UpdateGraphs

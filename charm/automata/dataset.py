@@ -25,9 +25,8 @@ from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import DataConfig, Dataset
 from charm.tasks.instances import Instances
-from charm.tasks.questions import Question
 from charm.tasks.sampling import IndexBlock, Mixture
-from charm.tasks.task import COLORS, Grid
+from charm.tasks.task import COLORS, Grid, Question
 from charm.tasks.view import DIHEDRALS, encode
 
 # A state means the same in every view, so colours never change.

@@ -38,8 +38,7 @@ from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.runs.settings import RunConfig
 from charm.tables import Table
 from charm.tasks.dataset import Dataset
-from charm.tasks.questions import Question
-from charm.tasks.task import Grid
+from charm.tasks.task import Grid, Question
 from charm.training.engine import Engine, train
 from charm.training.job import ReasonerJob
 

@@ -20,8 +20,7 @@ from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import rank
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
-from charm.tasks.questions import Question
-from charm.tasks.task import Grid
+from charm.tasks.task import Grid, Question
 
 
 class Prediction(NamedTuple):

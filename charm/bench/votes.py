@@ -31,7 +31,7 @@ from charm.evaluation.scoring import score
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import Votes, merge
 from charm.tables import Table
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 from charm.tasks.view import VIEWS, decode, turn
 
 PREDICTIONS = 385_460

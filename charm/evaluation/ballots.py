@@ -12,7 +12,7 @@ from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.runs.archive import damaged_passes, pass_folder, passes, read_pass, same_run
 from charm.runs.votes import Votes
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 
 
 @dataclass(frozen=True, eq=False)

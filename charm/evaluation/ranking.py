@@ -20,8 +20,7 @@ from charm.errors import CharmError
 from charm.evaluation.ballots import Ballot
 from charm.evaluation.protocols import Order
 from charm.runs.votes import distinct, probability
-from charm.tasks.questions import Question
-from charm.tasks.task import Grid
+from charm.tasks.task import Grid, Question
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,7 @@ import numpy as np
 
 from charm.evaluation.decode import hash_grid
 from charm.evaluation.ranking import Ranking
-from charm.tasks.questions import Question
-from charm.tasks.task import Grid
+from charm.tasks.task import Grid, Question
 
 KS = (1, 2, 5, 10, 100, 1000)
 SOLVED_AT = 2  # ARC allows two attempts

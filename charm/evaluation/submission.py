@@ -9,7 +9,7 @@ from pathlib import Path
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate, Ranking
 from charm.files import write_atomically
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 
 JsonGrid = list[list[int]]
 Submission = dict[str, list[dict[str, JsonGrid]]]

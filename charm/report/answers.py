@@ -15,8 +15,7 @@ from charm.evaluation.scoring import OUTCOMES, OutputResult
 from charm.report.folder import JsonObject
 from charm.tasks.dataset import DataConfig, answer_key, load_tasks
 from charm.tasks.instances import Instances
-from charm.tasks.questions import Question
-from charm.tasks.task import Grid, digits
+from charm.tasks.task import Grid, Question, digits
 from charm.tasks.view import decode
 
 BUDGET = 14_000_000  # maximum characters of candidates, so that a page of 400 tasks stays under 30 MB

@@ -22,8 +22,7 @@ from charm.runs.settings import read_config
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import FULL_SIDE, crop, is_large
 from charm.tasks.dataset import Dataset, load_dataset
-from charm.tasks.questions import Question
-from charm.tasks.task import COLORS, Grid
+from charm.tasks.task import COLORS, Grid, Question
 from charm.tasks.view import IDENTITY
 
 

@@ -28,9 +28,8 @@ from charm.runs.checkpoint import run_of
 from charm.runs.metrics import curve, read_metrics
 from charm.runs.settings import TrainConfig, read_config
 from charm.tasks.canvas import FIRST_COLOR
-from charm.tasks.questions import Question
 from charm.tasks.svg import grid_svg
-from charm.tasks.task import Grid, digits
+from charm.tasks.task import Grid, Question, digits
 from charm.tasks.view import DIHEDRAL_NAMES
 
 EXAMPLES = 4  # tasks of each kind at the top of the page

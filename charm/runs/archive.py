@@ -21,8 +21,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.runs.checkpoint import run_of
 from charm.runs.votes import Candidates, Votes, merge
-from charm.tasks.questions import Question
-from charm.tasks.task import COLORS, MAX_SIDE
+from charm.tasks.task import COLORS, MAX_SIDE, Question
 
 FORMAT = 3
 SIGMOIDS = 2  # a format that had the column "confidence", float32 probabilities, where "logit" stands now

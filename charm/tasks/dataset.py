@@ -22,10 +22,9 @@ from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, LARGE_SIDE, fitting_side
 from charm.tasks.instances import Instances, RowNumbers
 from charm.tasks.keys import Keys
 from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest, shortage
-from charm.tasks.questions import Question, questions_of
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from charm.tasks.sources import Source, load_source
-from charm.tasks.task import Grid, Pair, Task, check_unique
+from charm.tasks.task import Grid, Pair, Question, Task, check_unique, questions_of
 
 
 @dataclass(frozen=True)

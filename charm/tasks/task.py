@@ -111,6 +111,22 @@ class Task:
         return digest.hexdigest()
 
 
+@dataclass(frozen=True, order=True)
+class Question:
+    """One test input of one task; in arrays it is an index into an ordered tuple."""
+
+    task_id: str
+    test_index: int
+
+    def __str__(self) -> str:
+        return f"{self.task_id} test {self.test_index}"
+
+
+def questions_of(tasks: Iterable[Task]) -> tuple[Question, ...]:
+    """Every test input of the tasks, in the order of the tasks and of their tests."""
+    return tuple(Question(task.id, index) for task in tasks for index in range(len(task.test)))
+
+
 def task_from_json(data: Any, task_id: str, where: str) -> Task:
     """A checked task from ARC's JSON: {"train": [{"input", "output"}], "test": [{"input"[, "output"]}]}."""
     if not isinstance(data, dict):

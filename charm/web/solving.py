@@ -20,8 +20,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
 from charm.report.folder import JsonObject
-from charm.tasks.questions import Question, questions_of
-from charm.tasks.task import Task, digits
+from charm.tasks.task import Question, Task, digits, questions_of
 from charm.web.watching import votes_json
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds

@@ -21,7 +21,7 @@ from charm.commands.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.tasks.keys import MemoryConfig
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 from tests.adaptation.conftest import toy_run
 
 SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}

@@ -13,8 +13,7 @@ from charm.adaptation.solution import Solution
 from charm.adaptation.solve import load_tasks
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
-from charm.tasks.questions import Question
-from charm.tasks.task import digits
+from charm.tasks.task import Question, digits
 
 
 def solution(task: str, updates: int, *votes: int) -> Solution:

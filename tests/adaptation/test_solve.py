@@ -25,8 +25,7 @@ from charm.evaluation.submission import Submission, attempts
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
-from charm.tasks.questions import Question
-from charm.tasks.task import Task
+from charm.tasks.task import Question, Task
 from charm.training.graphs import UpdateGraphs
 from tests.adaptation.conftest import HERE, toy_run
 from tests.toy import write_toy_tasks

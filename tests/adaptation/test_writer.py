@@ -28,10 +28,9 @@ from charm.model import CharmModel
 from charm.reasoner import writing
 from charm.reasoner.writer import Writer
 from charm.runs.votes import Votes
-from charm.tasks.questions import Question, questions_of
 from charm.tasks.sequences import Pack, pack_pairs
 from charm.tasks.sources import Source
-from charm.tasks.task import Task
+from charm.tasks.task import Question, Task, questions_of
 from charm.training import packs
 from tests.adaptation.conftest import HERE
 from tests.evaluation.test_judging import asked_in_all

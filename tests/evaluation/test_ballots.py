@@ -7,7 +7,7 @@ from charm.errors import CharmError
 from charm.evaluation.ballots import first_views, load_ballots
 from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.runs.archive import Header, write_votes
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 
 from . import hand
 

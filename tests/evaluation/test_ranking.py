@@ -18,7 +18,7 @@ from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.evaluation.ranking import Ranking, rank
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import probability
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 
 from . import hand
 from .voters import Voter, voters

@@ -6,8 +6,7 @@ import pytest
 from charm.evaluation.ballots import Ballot
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import KS, score
-from charm.tasks.questions import Question, questions_of
-from charm.tasks.task import Pair, Task
+from charm.tasks.task import Pair, Question, Task, questions_of
 from charm.tasks.view import VIEWS, View
 
 from . import hand

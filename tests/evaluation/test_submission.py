@@ -9,7 +9,7 @@ import pytest
 from charm.errors import CharmError
 from charm.evaluation.scoring import score
 from charm.evaluation.submission import ATTEMPTS, make_submission, write_submission
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 
 from .test_scoring import ANSWERS, ORDERS, ranking_of
 

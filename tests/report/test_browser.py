@@ -26,7 +26,7 @@ from charm.tasks.augment import draw_views
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.dataset import DataConfig, answer_key, load_dataset, load_tasks
 from charm.tasks.instances import Instances
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 from charm.tasks.view import View
 from tests.browser import open_file, overflow
 from tests.evaluation.hand import grid, predict

@@ -14,7 +14,7 @@ from charm.report.html import names_of
 from charm.report.page import write_report
 from charm.report.pages import write_pages
 from charm.runs.archive import Header, write_votes
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 from charm.tasks.view import View
 from tests.evaluation.hand import grid, predict
 from tests.report.test_page import (

@@ -41,8 +41,7 @@ from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import DataConfig, answer_key, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
-from charm.tasks.questions import Question
-from charm.tasks.task import digits
+from charm.tasks.task import Question, digits
 from charm.tasks.view import View
 from tests.evaluation.hand import grid, predict
 from tests.evaluation.voters import voters

@@ -11,7 +11,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.runs.archive import Header, is_finished, passes, read_pass, read_votes, write_votes
 from charm.runs.votes import probability
-from charm.tasks.questions import Question
+from charm.tasks.task import Question
 from tests.evaluation import hand
 from tests.evaluation.test_votes import random_predictions
 

@@ -19,9 +19,8 @@ from charm.adaptation.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import attempts
-from charm.tasks.questions import Question
 from charm.tasks.sources import load_source
-from charm.tasks.task import Task
+from charm.tasks.task import Question, Task
 from charm.web.api import JsonObject
 from charm.web.solving import Solving
 from charm.web.watching import courses
