@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from charm.commands.output import output
+from charm.commands.shared import output
 from charm.progress import bar, say, track
 from charm.tables import Table
 

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charm.commands.flags import Device, Json, Run, RunData, flag
-from charm.commands.output import output
+from charm.commands.shared import Device, Json, Run, RunData, flag, output
 
 
 def adapt(

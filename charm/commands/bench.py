@@ -8,9 +8,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from charm.commands.flags import Device, Json
-from charm.commands.output import output
 from charm.commands.presets import parse_options
+from charm.commands.shared import Device, Json, output
 from charm.errors import CharmError
 
 

@@ -7,9 +7,8 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional
 
-from charm.commands.flags import Data, Device, Json, RunData, Switch, flag
-from charm.commands.output import output
 from charm.commands.parsing import Commands
+from charm.commands.shared import Data, Device, Json, RunData, Switch, flag, output
 
 app = Commands()
 

@@ -8,9 +8,8 @@ from typing import Annotated
 
 from tyro.conf import Positional
 
-from charm.commands.flags import Data, Json, Switch, Wheel, Workers, flag
-from charm.commands.output import output
 from charm.commands.parsing import Commands
+from charm.commands.shared import Data, Json, Switch, Wheel, Workers, flag, output
 
 app = Commands()
 

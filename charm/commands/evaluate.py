@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from charm.commands.flags import Device, Json, Run
-from charm.commands.output import output
 from charm.commands.presets import parse_options
+from charm.commands.shared import Device, Json, Run, output
 from charm.errors import CharmError
 
 

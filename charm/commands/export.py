@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from charm.commands.flags import Run, flag
+from charm.commands.shared import Run, flag
 
 
 def export(

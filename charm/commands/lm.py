@@ -7,9 +7,8 @@ from typing import Annotated
 
 from tyro.conf import Positional
 
-from charm.commands.flags import Device, Json, Run, Switch, flag
-from charm.commands.output import output
 from charm.commands.parsing import Commands
+from charm.commands.shared import Device, Json, Run, Switch, flag, output
 
 app = Commands()
 

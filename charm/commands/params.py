@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import Positional
 
-from charm.commands.flags import Data, Json, Switch, flag
-from charm.commands.output import output
+from charm.commands.shared import Data, Json, Switch, flag, output
 
 if TYPE_CHECKING:
     from charm.domains import Counted

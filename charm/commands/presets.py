@@ -11,8 +11,8 @@ import tyro
 from tyro.conf import arg
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
-from charm.commands.flags import flag
 from charm.commands.parsing import one_sentence
+from charm.commands.shared import flag
 from charm.errors import CharmError
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from charm.commands.flags import Json, flag
-from charm.commands.output import output
+from charm.commands.shared import Json, flag, output
 
 
 def quickstart(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from charm.commands.flags import RunData, flag
+from charm.commands.shared import RunData, flag
 
 
 def report(

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from charm.commands.flags import Data, Device, Json, Switch, flag
-from charm.commands.output import output
+from charm.commands.shared import Data, Device, Json, Switch, flag, output
 from charm.errors import CharmError
 
 if TYPE_CHECKING:

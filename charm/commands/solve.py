@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tyro.conf import Positional, arg
 
 from charm.adaptation.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
-from charm.commands.flags import Switch, flag
+from charm.commands.shared import Switch, flag
 
 if TYPE_CHECKING:
     from charm.adaptation.solution import Solution

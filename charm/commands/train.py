@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from charm.commands.flags import NewRun, Preset, Restart, Resume
 from charm.commands.presets import train_preset
+from charm.commands.shared import NewRun, Preset, Restart, Resume
 from charm.errors import CharmError
 
 

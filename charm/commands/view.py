@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tyro.conf import Positional
 
-from charm.commands.flags import Data, Switch, flag
+from charm.commands.shared import Data, Switch, flag
 
 
 def view(

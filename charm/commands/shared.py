@@ -1,14 +1,20 @@
-"""How flags read in `--help`, and the flags that several commands share.
+"""What commands share: flags and how they read in `--help`, and output for programs or people.
 
 A help text is one line of a docstring: tyro would break it where the docstring's line ends.
 """
 
 from __future__ import annotations
 
+import json as jsonlib
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from charm.tables import Table
 
 
 def hint(default: str) -> str:
@@ -38,3 +44,13 @@ Run = Annotated[Positional[Path], flag("RUN")]
 Switch = Annotated[bool, flag()]
 Wheel = Annotated[Path | None, flag("FILE", "fetched with pip", "a reasoning-gym wheel on disk.")]
 Workers = Annotated[int | None, flag("INT", "one per core", "number of processes.")]
+
+
+def output(json: bool, found: Any, *shown: Table | RenderableType) -> None:
+    """Print `found` as JSON, or else the tables and lines in `shown`."""
+    from charm.drawing.terminal import show
+
+    if json:
+        print(jsonlib.dumps(found, indent=2))
+    else:
+        show(*shown)
