@@ -9,6 +9,7 @@ from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Device, Json, RunData, Switch, flag, output
+from charm.paths import data_dir
 
 app = Commands()
 
@@ -44,7 +45,6 @@ def build(
         replace: overwrite a different benchmark in the folder.
     """
     from charm.automata.benchmark import BenchmarkConfig, build_in
-    from charm.paths import data_dir
     from charm.progress import bar
 
     config = BenchmarkConfig(seed, families, rules, examples, side, horizons)
@@ -132,7 +132,6 @@ def export(
     from charm.automata.prompts import ATTEMPTS
     from charm.automata.prompts import export as write_prompts
     from charm.drawing.terminal import show
-    from charm.paths import data_dir
 
     count = write_prompts(out, read_benchmark(data_dir(data) / "car"), puzzles, demonstrations)
     show(f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}')

@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
-from charm.commands.shared import Data, Json, Switch, Wheel, Workers, flag, output
+from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output
 
 app = Commands()
 
@@ -107,9 +107,9 @@ def audit(
 def rearc(
     *,
     pairs: int = 1000,
-    seed: int = 0,
+    seed: Seed = 0,
     workers: Workers = None,
-    tasks: Annotated[tuple[str, ...], flag("ID ...", "all 400")] = (),
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all 400", "only these ids.")] = (),
     wheel: Wheel = None,
     json: Json = False,
     data: Data = None,
@@ -120,8 +120,6 @@ def rearc(
 
     Args:
         pairs: pairs per task.
-        seed: seed that determines every pair.
-        tasks: only these ids.
     """
     from charm.paths import data_dir
     from charm.synthesis.rearc import build_rearc

@@ -9,6 +9,7 @@ from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
 from charm.commands.shared import Device, Json, Run, Switch, flag, output
+from charm.progress import bar, status
 
 app = Commands()
 
@@ -46,7 +47,6 @@ def prepare(
     from charm.language.corpus import LEFT_OUT, gather
     from charm.language.data import default_folder
     from charm.language.data import prepare as write
-    from charm.progress import bar
 
     folder = out or default_folder()
     with bar("gathering text") as line:
@@ -96,7 +96,6 @@ def sample(
     from charm.errors import CharmError
     from charm.language.run import load_model, sample_tokens
     from charm.language.tokenizer import bos_id, load_tokenizer
-    from charm.progress import status
 
     if tokens < 1 or temperature < 0 or top_k < 0:
         raise CharmError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from tyro.conf import Positional
 
 from charm.commands.shared import Data, Json, Switch, flag, output
+from charm.errors import CharmError
 
 if TYPE_CHECKING:
     from charm.domains import Counted
@@ -39,7 +40,6 @@ def params(
         data_rows: use the views that we draw for the preset's data instead of the paper's row counts.
         gate: measure how much of its residual rows a trained run's gate lets through, at every checkpoint.
     """
-    from charm.errors import CharmError
 
     if gate is not None:
         if preset or paper or all or data_rows:
@@ -64,7 +64,6 @@ def params(
 
 def _all(start: str, data_rows: bool, json: bool, data: Path | None) -> None:
     from charm.domains import domain_of_preset
-    from charm.errors import CharmError
     from charm.tables import Table
 
     names = [name for name in domain_of_preset(start).get("presets") if name.startswith(start)]
@@ -78,7 +77,6 @@ def _all(start: str, data_rows: bool, json: bool, data: Path | None) -> None:
 
 def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:
     from charm.domains import domain_of_preset
-    from charm.errors import CharmError
 
     domain = domain_of_preset(name)
     config = domain.configuration(name)

@@ -11,7 +11,11 @@ from typing import Annotated
 from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
-from charm.commands.shared import Data, Json, Switch, Wheel, Workers, flag, output
+from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.paths import data_dir
+from charm.progress import say, status
 
 app = Commands()
 
@@ -25,7 +29,6 @@ def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = Fal
     Args:
         state: print only the ids in this state, one per line.
     """
-    from charm.errors import CharmError
     from charm.synthesis.records import state as state_of
     from charm.synthesis.workbench import listed_ids, package_ids
 
@@ -91,8 +94,6 @@ def check(
     from rich.console import Console
 
     from charm.drawing.terminal import show
-    from charm.errors import CharmError
-    from charm.progress import status
     from charm.synthesis.check import PAIRS, QUICK_PAIRS, check_package
     from charm.synthesis.records import NOT_JUDGED, read_record, record_check
     from charm.synthesis.records import state as state_of
@@ -155,7 +156,6 @@ def regularities(
     """
     from dataclasses import replace
 
-    from charm.errors import CharmError
     from charm.synthesis.check import regularities_of
     from charm.synthesis.records import NOT_JUDGED, read_record, record_check, record_judgement
     from charm.synthesis.records import state as state_of
@@ -188,9 +188,9 @@ def regularities(
 def build(
     *,
     pairs: int = 1000,
-    seed: int = 0,
+    seed: Seed = 0,
     workers: Workers = None,
-    tasks: Annotated[tuple[str, ...], flag("ID ...", "all accepted packages")] = (),
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all accepted packages", "only these ids.")] = (),
     replace: Switch = False,
     json: Json = False,
     data: Data = None,
@@ -201,13 +201,8 @@ def build(
 
     Args:
         pairs: pairs per task.
-        seed: seed that determines every pair.
-        tasks: only these ids.
         replace: overwrite pairs made by other versions of the packages.
     """
-    from charm.errors import CharmError
-    from charm.paths import data_dir
-    from charm.progress import say
     from charm.synthesis.records import accepted_ids
     from charm.synthesis.workbench import build_rearc2, package_ids
 
@@ -233,7 +228,6 @@ def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) 
     Args:
         file: the file to write.
     """
-    from charm.paths import data_dir
     from charm.tasks.pairs_file import read_manifest, write_archive
 
     folder = data_dir(data) / "rearc2"
@@ -250,7 +244,6 @@ def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None
     Args:
         file: a file written by `charm rearc2 pack`.
     """
-    from charm.paths import data_dir
     from charm.tasks.pairs_file import read_archive
 
     folder = data_dir(data) / "rearc2"
@@ -272,7 +265,6 @@ def export(
         folder: a new folder.
         format: "rearc" writes tasks/ID.json as Re-ARC does; "huggingface" writes parquet files and a card.
     """
-    from charm.paths import data_dir
     from charm.synthesis.export import export_pairs
 
     print(f"{folder}: {export_pairs(data_dir(data) / 'rearc2', folder, format)}")
@@ -282,9 +274,9 @@ def export(
 def gallery(
     file: Annotated[Positional[Path], flag("FILE")],
     *,
-    tasks: Annotated[tuple[str, ...], flag("ID ...", "all packages")] = (),
+    tasks: Annotated[tuple[str, ...], flag("ID ...", "all packages", "only these ids.")] = (),
     pairs: int = 6,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> None:
     """Draw one HTML page with every task, its rule and a few generated pairs.
 
@@ -292,11 +284,8 @@ def gallery(
 
     Args:
         file: the page to write.
-        tasks: only these ids.
         pairs: generated pairs to show for each task.
-        seed: seed that determines every pair.
     """
-    from charm.files import write_atomically
     from charm.synthesis.gallery import gallery as page
     from charm.synthesis.preview import generated_pairs
     from charm.synthesis.workbench import package_ids
@@ -315,7 +304,7 @@ def preview(
     html: Annotated[Path | None, flag("FILE")] = None,
     pairs: int = 12,
     first: int = 0,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> None:
     """Draw official pairs above generated ones: PNG for one task, HTML for any number.
 
@@ -327,10 +316,8 @@ def preview(
         html: write a page to this file.
         pairs: generated pairs to show.
         first: number of the first attempt.
-        seed: seed that determines every pair.
     """
     from charm.drawing.grids import panel_png
-    from charm.errors import CharmError
     from charm.synthesis.preview import package_sheet, write_html
     from charm.synthesis.workbench import package_ids
 
@@ -368,7 +355,6 @@ def audit(
     """
     from dataclasses import asdict
 
-    from charm.errors import CharmError
     from charm.synthesis.records import read_record, reading_state, record_reading
     from charm.synthesis.workbench import package_ids
 
@@ -393,7 +379,9 @@ def quarantine(
     *,
     out: Annotated[Path, flag("FILE")] = Path("docs/rearc_quarantine.md"),
     workers: Workers = None,
-    tasks: Annotated[tuple[str, ...], flag("ID ...", "all that `charm data rearc` has built")] = (),
+    tasks: Annotated[
+        tuple[str, ...], flag("ID ...", "all that `charm data rearc` has built", "only these ids.")
+    ] = (),
     wheel: Wheel = None,
     json: Json = False,
     data: Data = None,
@@ -404,10 +392,7 @@ def quarantine(
 
     Args:
         out: the page to write.
-        tasks: only these ids.
     """
-    from charm.files import write_atomically
-    from charm.paths import data_dir
     from charm.synthesis.quarantine import quarantine as find
     from charm.synthesis.quarantine import quarantine_page
     from charm.synthesis.rearc import fetch_package

@@ -13,6 +13,8 @@ from tyro.conf import Positional, arg
 
 from charm.adaptation.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
 from charm.commands.shared import Switch, flag
+from charm.errors import CharmError
+from charm.progress import bar, say
 
 if TYPE_CHECKING:
     from charm.adaptation.solution import Solution
@@ -81,9 +83,7 @@ def solve(
     from charm.adaptation.measure import measured
     from charm.adaptation.progress import SubmissionInProgress
     from charm.adaptation.streams import left_out
-    from charm.errors import CharmError
     from charm.paths import model_at
-    from charm.progress import bar, say
     from charm.runs.checkpoint import newest_checkpoint
 
     if not tasks:
@@ -141,7 +141,6 @@ def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
     from charm.adaptation.measure import scores_table
     from charm.drawing.terminal import show
     from charm.files import write_atomically
-    from charm.progress import say
 
     write_atomically(path, jsonlib.dumps(scores, indent=1))
     table = scores_table(scores)
@@ -149,7 +148,6 @@ def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
 
 
 def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: int) -> None:
-    from charm.progress import say
 
     for task_id, problem in problems.items():
         kept = "its first answers are kept" if task_id in found else "it has no answer"
@@ -187,7 +185,6 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
 
 def seconds_of(text: str) -> float:
     """Seconds in "90", "90s", "5m" or "1.5h"."""
-    from charm.errors import CharmError
 
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", text.strip())
     if not match or float(match[1]) <= 0:
