@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from charm import cli, signals
+from charm import cli, files, signals
 from charm.commands import train
 from charm.devices import Place
 
@@ -149,6 +150,37 @@ def test_a_signal_before_the_loop_ends_the_command_with_a_sentence(number: int, 
     assert process.returncode == 0
     if state == "waiting":
         assert out == "cleaned up\n"
+
+
+FOLDER = """
+import sys, time
+from pathlib import Path
+from charm.files import whole_folder
+
+with whole_folder(Path(sys.argv[1])) as part:
+    (part / "half").write_text("")
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_stopped_process_leaves_no_temporary_folder_and_the_next_removes_a_killed_ones(
+    tmp_path: Path,
+) -> None:
+    other = tmp_path / "new.notes.tmp"
+    other.mkdir()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        process = start(FOLDER, str(tmp_path / "new"))
+        assert len([*tmp_path.iterdir()]) == 2
+        process.send_signal(number)
+        process.communicate(timeout=30)
+        assert process.returncode == -(signal.SIGINT if number == signal.SIGTERM else number)
+        assert len([*tmp_path.iterdir()]) == (2 if number == signal.SIGKILL else 1)
+    (tmp_path / f"new.{socket.gethostname()}-{os.getpid()}.tmp").mkdir()  # numbers are used again
+    with files.whole_folder(tmp_path / "new") as part:
+        (part / "whole").write_text("")
+    assert sorted(tmp_path.iterdir()) == [tmp_path / "new", other]
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["whole"]
 
 
 def test_handlers_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

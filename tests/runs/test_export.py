@@ -1,9 +1,7 @@
 """Exported weights are those of the run, rounded, and every command takes them."""
 
 import json
-import os
 import signal
-import socket
 from pathlib import Path
 
 import pytest
@@ -18,7 +16,6 @@ from charm.paths import model_at, released_model
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.export import export_model
 from charm.tasks.keys import MemoryConfig
-from tests.test_signals import start
 from tests.toy import toy_config, write_toy_tasks
 
 
@@ -60,37 +57,19 @@ def test_the_command_refuses_a_folder_that_exists(
         export_model(run, tmp_path / "small")
 
 
-SLOW = """
-import sys, time
-from charm import cli
-from charm.model import CharmModel
+def test_a_stopped_export_leaves_nothing(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = sorted(tmp_path.iterdir())
 
-def save(self, folder, dtype):
-    (folder / "half").write_text("")
-    print("ready", flush=True)
-    time.sleep(60)
+    def stopped(self: CharmModel, folder: Path, dtype: torch.dtype) -> None:
+        (folder / "half").write_text("")
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        signal.raise_signal(signal.SIGTERM)
 
-CharmModel.save = save
-cli.main(["export", sys.argv[1], "--out", sys.argv[2]])
-"""
-
-
-def test_a_stopped_export_leaves_nothing_and_a_killed_one_is_cleaned_up(run: Path, tmp_path: Path) -> None:
-    home, other = tmp_path / "home", tmp_path / "home" / "small.notes.tmp"
-    home.mkdir()
-    other.mkdir()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
-        process = start(SLOW, str(run), str(home / "small"))
-        assert len([*home.iterdir()]) == 2
-        process.send_signal(number)
-        _, err = process.communicate(timeout=30)
-        if number != signal.SIGKILL:
-            assert (err, process.returncode) == ("charm: interrupted\n", 130)
-            assert [*home.iterdir()] == [other]
-    assert len([*home.iterdir()]) == 2
-    (home / f"small.{socket.gethostname()}-{os.getpid()}.tmp").mkdir()  # numbers are used again
-    export_model(run, home / "small")
-    assert sorted(home.iterdir()) == [home / "small", other]  # another's folder stays
+    monkeypatch.setattr(CharmModel, "save", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        export_model(run, tmp_path / "small")
+    assert sorted(tmp_path.iterdir()) == before
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
