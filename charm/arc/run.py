@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+import torch
+
+from charm.adaptation.loop import private_tables
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.examiner import Voting
@@ -16,6 +20,8 @@ from charm.evaluation.run import evaluate_run, score_checkpoint, scores_table
 from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
 from charm.model import CharmModel
+from charm.paths import model_at
+from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.settings import TrainConfig
 from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
@@ -32,6 +38,8 @@ def arc_job(
     """Data and model as the configuration says, and votes on the tasks under evaluation; `data` are other ones."""
     data = load_dataset(config.data) if data is None else data
     model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), config.seed)
+    if config.start:
+        start_from(model, CharmModel.from_pretrained(newest_checkpoint(model_at(config.start))))
     if config.shard_tables:
         table = model.memory.residual
         if not isinstance(table, RowTable):
@@ -51,7 +59,37 @@ def train(
     data: Dataset | None = None,
 ) -> Engine[ReasonerJob]:
     """A whole run in the folder `out`; see `charm.training.engine.train`."""
-    return engine.train(config, partial(arc_job, config, place, say, data), out, place, resume, say)
+    # A run that continues from its own checkpoint no longer needs the model that it started from.
+    begins = replace(config, start="") if resume and steps_of(out) else config
+    return engine.train(config, partial(arc_job, begins, place, say, data), out, place, resume, say)
+
+
+@torch.no_grad()
+def start_from(model: CharmModel, other: CharmModel) -> None:
+    """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have."""
+    if model.config.memory != other.config.memory or model.config.memory.color_pool:
+        raise CharmError(
+            "start: a run starts only from a model with the same memory, which has no pool of colours"
+        )
+    own, others = model.instances, other.instances
+    puzzles, rows = [], [(0, 0)]  # places in the model's and in the other's tables; row 0 is the blank one
+    for puzzle in own.puzzles:
+        if puzzle in others:
+            puzzles.append((own.number(puzzle), others.number(puzzle)))
+            _, here, there = np.intersect1d(own.codes(puzzle), others.codes(puzzle), return_indices=True)
+            rows += zip(own.rows(puzzle)[here], others.rows(puzzle)[there], strict=True)
+    places = {"memory.base.rows.weight": puzzles, "memory.residual.rows.weight": rows}
+    tables = private_tables(model)
+    weights = other.state_dict()
+    for name, tensor in model.state_dict().items():
+        found = weights.get(name)
+        if name in tables and found is not None and places[name]:
+            here, there = torch.tensor(places[name]).T
+            tensor[here] = found[there]
+        elif found is not None and found.shape == tensor.shape:
+            tensor.copy_(found)
+        elif name not in tables:
+            raise CharmError(f"start: the model to start from has another shape ({name})")
 
 
 @dataclass(frozen=True)

@@ -163,10 +163,12 @@ class TrainConfig(RunConfig):
     """A run on ARC's tasks."""
 
     domain: ClassVar[str] = "arc"
-    free: ClassVar[frozenset[str]] = RunConfig.free | {"shard_tables"}
+    free: ClassVar[frozenset[str]] = RunConfig.free | {"start", "shard_tables"}
 
     memory: MemoryConfig = field(default_factory=MemoryConfig)
     data: DataConfig = field(default_factory=DataConfig)
+    start: str = ""
+    """A run or saved model, or the name of a released one, whose weights this run starts with; empty: random ones."""
     shard_tables: bool = False
     """Under torchrun, shard the instance rows over the processes instead of replicating them."""
 

@@ -120,3 +120,55 @@ def test_the_loss_can_be_traced_for_compilation(tmp_path: Path) -> None:
         plain, _ = job.writer.loss(job.packs.pack, task_ND)
         traced, _ = torch.compile(job.writer.loss, backend="eager")(job.packs.pack, task_ND)
         assert traced.item() == pytest.approx(plain.item(), rel=1e-5)
+
+
+def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
+    """Shared weights and the vectors of tasks that both have are the same to the bit; other tasks start at zero."""
+    first = writer_config(tmp_path)
+    more = write_toy_tasks(tmp_path / "more", 3)
+    data = replace(first.data, evaluate=(str(more),))
+    second = replace(first, data=data, start=str(tmp_path / "first"), steps=3)
+    with place("cpu") as here:
+        train(first, tmp_path / "first", here, say=lambda text: None)
+        started = arc_job(second, here, say=lambda text: None).model
+        other = CharmModel.from_pretrained(folder_of(tmp_path / "first", 6))
+        known = set(other.instances.puzzles)
+        assert known < set(started.instances.puzzles)
+        theirs = other.state_dict()
+        for name, tensor in started.state_dict().items():
+            if name != "memory.base.rows.weight":
+                assert torch.equal(tensor, theirs[name])
+        for puzzle in started.instances.puzzles:
+            row = started.state_dict()["memory.base.rows.weight"][started.instances.number(puzzle)]
+            if puzzle in known:
+                assert torch.equal(row, theirs["memory.base.rows.weight"][other.instances.number(puzzle)])
+            else:
+                assert not row.any()
+        # A resumed run has its own weights: the model that it started from may be gone.
+        train(second, tmp_path / "second", here, say=lambda text: None)
+        (tmp_path / "first").rename(tmp_path / "gone")
+        train(replace(second, steps=6), tmp_path / "second", here, resume=True, say=lambda text: None)
+        with pytest.raises(CharmError, match="neither a saved model nor a run"):
+            arc_job(second, here)
+        wide = replace(second, reasoner=replace(second.reasoner, layers=2), start=str(tmp_path / "gone"))
+        with pytest.raises(CharmError, match="another shape"):
+            arc_job(wide, here)
+
+
+def test_a_canvas_reasoner_starts_with_the_rows_of_the_views_that_both_have(tmp_path: Path) -> None:
+    first = toy_config(write_toy_tasks(tmp_path / "tasks", 2), checkpoint_every=12)
+    second = replace(first, data=replace(first.data, views=9), start=str(tmp_path / "first"))
+    with place("cpu") as here:
+        train(first, tmp_path / "first", here, say=lambda text: None)
+        started = arc_job(second, here, say=lambda text: None).model
+    other = CharmModel.from_pretrained(folder_of(tmp_path / "first", 12))
+    name = "memory.residual.rows.weight"
+    here_rows, there_rows = started.state_dict()[name], other.state_dict()[name]
+    assert len(here_rows) > len(there_rows)
+    assert there_rows.any()
+    for puzzle in other.instances.puzzles:
+        places = dict(zip(started.instances.codes(puzzle), started.instances.rows(puzzle), strict=True))
+        for code, row in zip(other.instances.codes(puzzle), other.instances.rows(puzzle), strict=True):
+            assert torch.equal(here_rows[places[code]], there_rows[row])
+    with place("cpu") as here, pytest.raises(CharmError, match="the same memory"):
+        arc_job(replace(second, memory=MemoryConfig(rank=4)), here)
