@@ -25,7 +25,7 @@ from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.settings import TrainConfig
 from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
-from charm.tasks.keys import ArcKey
+from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training import engine
 from charm.training.engine import Engine
 from charm.training.job import ReasonerJob
@@ -67,7 +67,8 @@ def train(
 @torch.no_grad()
 def start_from(model: CharmModel, other: CharmModel) -> None:
     """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have."""
-    if model.config.memory != other.config.memory or model.config.memory.color_pool:
+    memory = model.config.memory
+    if memory != other.config.memory or (isinstance(memory, MemoryConfig) and memory.color_pool):
         raise CharmError(
             "start: a run starts only from a model with the same memory, which has no pool of colours"
         )
