@@ -79,6 +79,24 @@ function tools(...controls) {
   return made;
 }
 
+// The page of one run or solve: its name, a choice if several are open, and `parts`. While the page is open, `look`
+// updates them every `every` milliseconds.
+async function follow(root, query, { view, kind, names, none, parts, look, every }) {
+  if (!names.length) {
+    root.append(element("p", none));
+    return;
+  }
+  const name = query.get(kind) || names[0], trouble = element("div");
+  const choice = selection(kind, names.map((one) => [one, one]), name,
+    (value) => { location.hash = linkTo(view, { [kind]: value }); });
+  if (names.length > 1) root.append(tools(labelled(kind, choice)));
+  root.append(element("h2", name), trouble, ...parts);
+  while (root.isConnected) {
+    await attempt(trouble, () => look(name));
+    await new Promise((resolve) => setTimeout(resolve, every));
+  }
+}
+
 function randomSeed() { return crypto.getRandomValues(new Uint32Array(1))[0]; }
 
 // Draws rows of base-12 digits, one for each token. The boundary is hatched.

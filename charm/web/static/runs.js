@@ -1,23 +1,11 @@
 "use strict";
 // The current state of a run, polled while the page is open.
 
-const EVERY = 3000;  // milliseconds
-
 async function runPage(root, query) {
-  if (!page.runs.length) {
-    root.append(element("p", "No run is open. To open one, start the server with its folder: charm view RUN"));
-    return;
-  }
-  const run = query.get("run") || page.runs[0];
-  const choice = selection("run", page.runs.map((name) => [name, name]), run,
-    (value) => { location.hash = linkTo("run", { run: value }); });
-  const cards = element("div", "", "cards"), curves = element("div", "", "curves");
-  const trouble = element("div"), links = element("p");
-  if (page.runs.length > 1) root.append(tools(labelled("run", choice)));
-  root.append(element("h2", run), trouble, cards, links, element("h2", "Learning"), curves);
-  remember(root, "run", { run });
+  const cards = element("div", "", "cards"), curves = element("div", "", "curves"), links = element("p");
 
-  async function look() {
+  async function look(run) {
+    remember(root, "run", { run });
     const found = await ask("/api/run", { run });
     cards.replaceChildren(...cardsOf(found));
     const link = element("a", found.voted ? "all tasks with their candidates and votes" : "report of this run");
@@ -30,10 +18,9 @@ async function runPage(root, query) {
       : [element("p", "Nothing logged yet.", "soft")]));
   }
 
-  while (root.isConnected) {
-    await attempt(trouble, look);
-    await new Promise((resolve) => setTimeout(resolve, EVERY));
-  }
+  await follow(root, query, { view: "run", kind: "run", names: page.runs, look, every: 3000,
+    parts: [cards, links, element("h2", "Learning"), curves],
+    none: "No run is open. To open one, start the server with its folder: charm view RUN" });
 }
 
 function cardsOf(found) {

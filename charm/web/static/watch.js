@@ -1,22 +1,11 @@
 "use strict";
 // A solve that was started from the command line: how far its tasks are, and the votes on the chosen one.
 
-const LOOK_AGAIN = 2000;  // milliseconds
-
 async function watchPage(root, query) {
-  if (!page.solves.length) {
-    root.append(element("p", "No solve is open. To open one, start the server with its submission: charm view submission.json"));
-    return;
-  }
-  const solve = query.get("solve") || page.solves[0];
-  const choice = selection("solve", page.solves.map((name) => [name, name]), solve,
-    (value) => { location.hash = linkTo("watch", { solve: value }); });
-  const trouble = element("div"), about = element("p", "", "soft"), listed = element("div", "", "course watched"), shown = element("div");
-  if (page.solves.length > 1) root.append(tools(labelled("solve", choice)));
-  root.append(element("h2", solve), trouble, about, listed, shown);
-
+  const about = element("p", "", "soft"), listed = element("div", "", "course watched"), shown = element("div");
   let before = "", beforeTask = "";
-  async function look() {
+
+  async function look(solve) {
     const found = await ask("/api/watch", { solve });
     const ended = found.tasks.filter((task) => task.state === "done" || task.state === "failed").length;
     const wrote = found.seconds_since === null ? "" : ended === found.tasks.length ? ""
@@ -33,10 +22,8 @@ async function watchPage(root, query) {
     beforeTask = nowTask;
   }
 
-  while (root.isConnected) {
-    await attempt(trouble, look);
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN));
-  }
+  await follow(root, query, { view: "watch", kind: "solve", names: page.solves, parts: [about, listed, shown], look, every: 2000,
+    none: "No solve is open. To open one, start the server with its submission: charm view submission.json" });
 }
 
 function watchedTable(tasks, solve, chosen) {
