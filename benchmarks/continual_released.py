@@ -411,6 +411,8 @@ def main() -> None:
     )
     parser.add_argument("part", choices=("run", "report"))
     parser.add_argument("--size", choices=sorted(SIZES), default="gpu")
+    methods = sorted({trial.method for trial in TRIALS})
+    parser.add_argument("--methods", nargs="+", choices=methods, default=methods)
     parser.add_argument("--orders", type=int, default=1, help="of the stream")
     parser.add_argument("--jobs", type=int, default=1, help="trials side by side")
     parser.add_argument("--device", default="auto")
@@ -422,7 +424,8 @@ def main() -> None:
     out, size = options.out / options.size, SIZES[options.size]
     if options.part == "run":
         began, plan = time.monotonic(), plan_for(size)
-        trials = [replace(trial, order=order) for order in range(options.orders) for trial in TRIALS]
+        chosen = [trial for trial in TRIALS if trial.method in options.methods]
+        trials = [replace(trial, order=order) for order in range(options.orders) for trial in chosen]
         work = partial(attempt, partial(run_trial, plan, options.device, out))
         with process_pool(options.jobs) as children:
             for _ in range(2):  # what ran out of memory beside others is tried again
