@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from charm.tasks.questions import Question
 from torch import Tensor
 
 from benchmarks.continual_released import (
@@ -37,7 +38,6 @@ from charm.evaluation.ranking import Candidate
 from charm.model import CharmModel
 from charm.paper.records import read_record
 from charm.paths import released_model
-from charm.tasks.questions import Question
 from charm.tasks.sequences import LONGEST
 from charm.training.packs import Packs
 from tests.adaptation.conftest import HERE
