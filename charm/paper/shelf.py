@@ -7,6 +7,7 @@ OUT/SIZE/runs/GROUP.NAME/seed_SEED/       the run itself, with its checkpoints; 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from charm.adaptation.run import StreamOptions
 from charm.adaptation.streams import TaskStream
 from charm.automata.benchmark import build, write_benchmark
 from charm.automata.run import CarConfig
-from charm.config import to_json
+from charm.config import from_json, to_json
 from charm.errors import CharmError
 from charm.files import read_sealed, write_sealed
 from charm.language.config import LMConfig
@@ -115,7 +116,10 @@ class Shelf:
         if not path.is_file():
             return None
         found: Result = read_sealed(path)
-        made, wanted = found.get("settings"), identity(variant.at(self.size, seed))
+        config = variant.at(self.size, seed)
+        made, wanted = found.get("settings"), identity(config)
+        with suppress(CharmError):  # fields that are newer than the result had their default value
+            made = identity(from_json(type(config), made))
         if made != wanted:
             names = [name for name in wanted if not isinstance(made, dict) or made.get(name) != wanted[name]]
             raise CharmError(

@@ -108,6 +108,19 @@ def test_a_result_with_other_settings_is_refused(shelf: Shelf) -> None:
         shelf.read(COSE, 0)
 
 
+def test_a_result_from_before_a_setting_existed_counts_if_that_has_its_default(shelf: Shelf) -> None:
+    store(shelf, "train.cose", 0, pass_2=1.0)
+    path = shelf.result_path(COSE, 0)
+    found = read_sealed(path)
+    del found["settings"]["start"], found["settings"]["data"]["fixed_colors"]
+    write_sealed(path, found)
+    assert shelf.read(COSE, 0) is not None
+    del found["settings"]["steps"]  # the run's is not the default
+    write_sealed(path, found)
+    with pytest.raises(CharmError, match=r"other settings \(steps\)"):
+        shelf.read(COSE, 0)
+
+
 def test_finished_runs_are_skipped_and_seeds_come_in_turn(shelf: Shelf) -> None:
     store(shelf, "train.table", 0, pass_2=1.0)
     jobs = missing([(TABLE, range(2)), (COSE, range(3))], shelf)
