@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from charm.tasks.questions import Question
 from torch import Tensor
 
 from benchmarks.continual_released import (
@@ -39,6 +38,7 @@ from charm.model import CharmModel
 from charm.paper.records import read_record
 from charm.paths import released_model
 from charm.tasks.sequences import LONGEST
+from charm.tasks.task import Question
 from charm.training.packs import Packs
 from tests.adaptation.conftest import HERE
 from tests.toy import write_toy_tasks
