@@ -26,10 +26,9 @@ class Ballot:
 
 def first_views(votes: Votes, count: int) -> Votes:
     """The votes of each question's first `count` views, in the order of their memory rows."""
-    pair_V = votes.question_V.astype(np.int64) << 32 | votes.row_V
-    pairs, place_V = np.unique(pair_V, return_inverse=True)
-    question = pairs >> 32
-    view = np.arange(len(pairs)) - np.searchsorted(question, question, side="left")
+    jobs, place_V = np.unique(votes.job_V, return_inverse=True)
+    question = jobs >> 32
+    view = np.arange(len(jobs)) - np.searchsorted(question, question, side="left")
     return votes.select(view[place_V] < count)
 
 

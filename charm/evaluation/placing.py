@@ -1,12 +1,13 @@
-"""Asking on large canvases: where a question lies there, and its answer as a grid in the corner of a plain canvas.
+"""Asking on canvases: where a question lies on a large one, and its answer as a grid in the corner of a plain one.
 
-Dimension letters: N questions under views, S side of the large canvas, T its cells, V tokens.
+Dimension letters: N questions under views, S side of the large canvas, T cells, V tokens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,10 +20,20 @@ from charm.reasoner.refine import refine
 from charm.reasoner.vit import Vit
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens
-from charm.tasks.canvas import FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MARGIN, most_scale
+from charm.tasks.canvas import FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MARGIN, is_large, most_scale
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.task import COLORS
+
+
+class Asked(NamedTuple):
+    """Questions under views, and the vectors of their tasks."""
+
+    bank: PairBank
+    keys: Keys
+    question_N: Tensor
+    row_N: Tensor
+    task_ND: Tensor
 
 
 @dataclass(frozen=True)
@@ -49,35 +60,33 @@ def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: 
     return Placement(*(torch.from_numpy(part).to(row_N.device) for part in (top, left, scale)))
 
 
-def placed_answers(
-    model: CharmModel,
-    bank: PairBank,
-    keys: Keys,
-    question_N: Tensor,
-    row_N: Tensor,
-    task_ND: Tensor,
-    bound_N: Numbers,
-    steps: int,
+def canvas_answers(
+    model: CharmModel, asked: Asked, side: int, bounds: Sequence[int], steps: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
-    """Answers as token canvases uint8 [N, 900] and the log-odds that they are right, after each of `steps` steps.
+    """Answers as plain token canvases uint8 [N, T] and the log-odds that they are right, after each of `steps` steps.
 
-    A step of a vit is a new random placement. A reasoner refines one placement, without enlarging it.
+    A step of a vit is a new random placement, for which it needs the `bounds` of all questions. A reasoner refines one
+    placement, without enlarging it.
     """
+    *pairs, task_ND = asked
+    canvas, large = model.canvas, is_large(side)
 
+    @torch.inference_mode()
     def ask(where: Placement) -> Tensor:
-        asked = (bank, keys, question_N, row_N)
-        at = (where.top_N, where.left_N, LARGE_SIDE)
-        return view_tokens(*asked, *at, outputs=False, scale_N=where.scale_N)[0]
+        scale_N = where.scale_N if large else None
+        return view_tokens(*pairs, where.top_N, where.left_N, side, outputs=False, scale_N=scale_N)[0]
 
-    canvas = model.canvas
     if not isinstance(canvas, Vit):
-        corner_N = torch.full_like(question_N, MARGIN)  # the first position that grids may have
+        # The first position that grids may have.
+        corner_N = torch.full_like(asked.question_N, MARGIN if large else 0)
         where = Placement(corner_N, corner_N, torch.ones_like(corner_N))
         for logits_NTV, halt in refine(canvas, ask(where), task_ND, steps):
-            yield lifted(logits_NTV.argmax(-1), where)[0], halt_logit(halt)
+            best_NT = logits_NTV.argmax(-1)
+            yield lifted(best_NT, where)[0] if large else best_NT.to(torch.uint8), halt_logit(halt)
         return
+    bound_N = np.array(bounds, np.int64)[asked.question_N.cpu()]
     for draw in range(1, steps + 1):
-        where = random_placement(question_N, row_N, bound_N, draw)
+        where = random_placement(asked.question_N, asked.row_N, bound_N, draw)
         for logits_NTV, _ in refine(canvas, ask(where), task_ND, 1):
             found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
             answer_NT, inside_NT = lifted(best_NT, where)

@@ -6,33 +6,27 @@ Dimension letters: N jobs (a question under a view), T cells, V tokens.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
 from charm.evaluation.judging import Judgements, judged
-from charm.evaluation.placing import placed_answers
+from charm.evaluation.placing import Asked, canvas_answers
 from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
 from charm.model import CharmModel
-from charm.reasoner.halting import halt_logit
-from charm.reasoner.refine import refine
 from charm.reasoner.writer import Writer
 from charm.reasoner.writing import to_ask
 from charm.runs.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
 from charm.runs.votes import Votes, merge
-from charm.tasks.batch import PairBank, view_tokens
-from charm.tasks.canvas import is_large
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
-from charm.tasks.keys import Keys
 
 SAVE_SECONDS = 120.0  # of work that a kill may cost
 
@@ -87,11 +81,8 @@ def predict(
     Votes in `earlier` are taken over and not made again. `keep(votes so far, whether they are complete)` is called
     every two minutes and at the end. Once `stop()` is true, the votes made so far are kept and returned.
     """
-
-    def rows() -> Tensor:
-        return torch.from_numpy(_share(request, place)[1])
-
-    with request.model.reading_alone(rows):  # processes have unequally many batches
+    # Processes have unequally many batches.
+    with request.model.reading_alone(lambda: torch.from_numpy(_share(request, place)[1])):
         return _predict(request, place, earlier or {}, keep, advance, stop)
 
 
@@ -109,26 +100,22 @@ def _predict(
     depths = sorted(request.loops)
     question_N, row_N, side_N = _share(request, place)
     votes = {depth: merge([]) for depth in depths} | dict(earlier)
-    done = set(zip(question_N.tolist(), row_N.tolist(), strict=True))
+    job_N = done = question_N << 32 | row_N
     for depth in depths:
-        done &= set(zip(votes[depth].question_V.tolist(), votes[depth].row_V.tolist(), strict=True))
-    asked = range(len(data.questions)) if request.only is None else request.only
-    jobs_N = zip(question_N.tolist(), row_N.tolist(), strict=True)
-    todo = np.array([n for n, job in enumerate(jobs_N) if job not in done and job[0] in asked], np.int64)
-    parts: dict[int, list[Votes]] = {
-        depth: [_only(votes[depth], done)] if len(votes[depth]) else [] for depth in depths
-    }
+        done = np.intersect1d(done, votes[depth].job_V)
+    asked_Q = range(len(data.questions)) if request.only is None else request.only
+    todo = np.flatnonzero(~np.isin(job_N, done) & np.isin(question_N, list(asked_Q)))
+    parts = {depth: [_only(votes[depth], done)] for depth in depths}
 
     def kept(complete: bool) -> dict[int, Votes]:
         for depth in depths:
-            parts[depth] = [merge(parts[depth])]
+            found = merge(parts[depth])
             if complete and writer is not None:
-                parts[depth] = [
-                    judged(model, data, parts[depth][0], request.views, device, request.judgements)
-                ]
-        found = {depth: parts[depth][0] for depth in depths}
-        keep(found, complete)
-        return found
+                found = judged(model, data, found, request.views, device, request.judgements)
+            parts[depth] = [found]
+        newest = {depth: parts[depth][0] for depth in depths}
+        keep(newest, complete)
+        return newest
 
     bank, keys = data.question_bank.to(device), data.keys().to(device)
     codes = data.instances.table()[1].astype(np.int64)
@@ -154,22 +141,19 @@ def _predict(
             with torch.inference_mode():
                 task_ND = model.task(row)
                 task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
+            asked = Asked(bank, keys, question, row, task_ND)
             if writer is not None and lengths is not None:
                 if depths[-1] != 1:
                     raise CharmError(f"a writer answers in one step: loops must be 1, got {depths[-1]}")
                 limit = answer_limit(int(lengths[question_N[chosen]].max()))
-                answers = iter([write_answers(writer, bank, keys, question, row, task_ND, limit)])
-            elif is_large(side):
-                bound_N = np.array(data.question_bounds, np.int64)[question_N[chosen]]
-                answers = placed_answers(model, bank, keys, question, row, task_ND, bound_N, depths[-1])
+                answers = iter([write_answers(writer, asked, limit)])
             else:
-                answers = _answers(model, bank, keys, question, row, task_ND, side, depths[-1])
+                answers = canvas_answers(model, asked, side, data.question_bounds, depths[-1])
             for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
                 if depth in parts:
                     view_N = torch.from_numpy(codes[row_N[chosen]])
                     columns = (answer_NT, sure_N, question, view_N, row)
-                    answer_NT, sure_N, *about = (column[:count] for column in columns)
-                    parts[depth].append(collect(answer_NT, sure_N, about[0], about[1], about[2], depth))
+                    parts[depth].append(collect(*(column[:count] for column in columns), loops=depth))
             finished += count
             advance(finished, len(row_N))
             if stop():
@@ -186,24 +170,6 @@ def _share(request: Request, place: Place) -> tuple[Numbers, Numbers, Numbers]:
     of_N = question_N if isinstance(request.model.reasoner, Writer) else np.arange(len(question_N))
     mine = of_N % place.world == place.rank
     return question_N[mine], row_N[mine], side_N[mine]
-
-
-def _answers(
-    model: CharmModel,
-    bank: PairBank,
-    keys: Keys,
-    question_N: Tensor,
-    row_N: Tensor,
-    task_ND: Tensor,
-    side: int,
-    steps: int,
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Token canvases after each refinement step and how sure the model is of each."""
-    origin_N = torch.zeros_like(question_N)
-    with torch.inference_mode():
-        tokens_NT, _ = view_tokens(bank, keys, question_N, row_N, origin_N, origin_N, side, outputs=False)
-    for logits_NTV, halt in refine(model.canvas, tokens_NT, task_ND, steps):
-        yield logits_NTV.argmax(-1).to(torch.uint8), halt_logit(halt)
 
 
 def predict_votes(
@@ -227,8 +193,8 @@ def predict_votes(
     def keep(votes: dict[int, Votes], complete: bool) -> None:
         for depth in depths:
             write_votes(votes_folder, replace(header, loops=depth, complete=complete), votes[depth])
-        if complete and place.is_main:
-            _forget_other_ranks(votes_folder, header, depths)
+            if complete and place.is_main:
+                _forget_other_ranks(pass_folder(votes_folder, step, depth), place.world)
 
     earlier = {depth: _earlier(votes_folder, replace(header, loops=depth)) for depth in depths}
     predict(request, place, earlier, keep, advance, stop)
@@ -245,19 +211,16 @@ def _earlier(votes_folder: Path, header: Header) -> Votes:
     return merge(found)
 
 
-def _forget_other_ranks(votes_folder: Path, header: Header, depths: Sequence[int]) -> None:
+def _forget_other_ranks(folder: Path, ranks: int) -> None:
     """Remove the files of an earlier attempt by more processes: their votes are in this one's files now."""
-    for depth in depths:
-        for path in pass_folder(votes_folder, header.step, depth).glob("rank_*.npz"):
-            if int(path.stem.removeprefix("rank_")) >= header.ranks:
-                path.unlink()
+    for path in folder.glob("rank_*.npz"):
+        if int(path.stem.removeprefix("rank_")) >= ranks:
+            path.unlink()
 
 
-def _only(votes: Votes, done: set[tuple[int, int]]) -> Votes:
+def _only(votes: Votes, done: Numbers) -> Votes:
     """One vote for each of these jobs; files of attempts by unequally many processes may hold one twice."""
-    job_V = votes.question_V.astype(np.int64) << 32 | votes.row_V
-    wanted = np.array([question << 32 | row for question, row in done], np.int64)
-    jobs, first = np.unique(job_V, return_index=True)
+    jobs, first = np.unique(votes.job_V, return_index=True)
     kept = np.zeros(len(votes), bool)
-    kept[first[np.isin(jobs, wanted)]] = True
+    kept[first[np.isin(jobs, done)]] = True
     return votes.select(kept)

@@ -7,14 +7,14 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from charm.evaluation.placing import Asked
 from charm.reasoner.halting import log_odds
 from charm.reasoner.writer import Writer
 from charm.reasoner.writing import questions, write
-from charm.tasks.batch import TURNS, PairBank
+from charm.tasks.batch import TURNS
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
-from charm.tasks.keys import Keys
 from charm.tasks.sequences import LONGEST_ANSWER, pack_pairs, to_canvas
 
 
@@ -62,16 +62,9 @@ def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int)
 
 
 @torch.inference_mode()
-def write_answers(
-    writer: Writer,
-    bank: PairBank,
-    keys: Keys,
-    question_N: Tensor,
-    row_N: Tensor,
-    task_ND: Tensor,
-    limit: int = LONGEST_ANSWER,
-) -> tuple[Tensor, Tensor]:
+def write_answers(writer: Writer, asked: Asked, limit: int = LONGEST_ANSWER) -> tuple[Tensor, Tensor]:
     """Token canvases uint8 [N, 900] of the answers to questions under views, and each answer's log-odds to be right."""
+    bank, keys, question_N, row_N, task_ND = asked
     swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
     height_N, width_N = bank.shape[question_N][:, :2].unbind(1)
     lines_N, cells_N = (

@@ -6,21 +6,20 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
+from math import isqrt
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from charm.errors import CharmError
-from charm.evaluation.placing import placed_answers
+from charm.evaluation.placing import Asked, canvas_answers
 from charm.evaluation.scoring import OUTCOMES, Scores
 from charm.files import write_atomically
 from charm.model import CharmModel
-from charm.reasoner.refine import refine
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.settings import read_config
-from charm.tasks.batch import view_tokens
-from charm.tasks.canvas import FULL_SIDE, crop, is_large
+from charm.tasks.canvas import crop
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.task import COLORS, Grid, Question
 from charm.tasks.view import IDENTITY
@@ -36,20 +35,13 @@ def refinement_film(
     if question not in data.questions:
         raise CharmError(f"{question} is not a question of this dataset")
     number = data.questions.index(question)
-    side = data.question_sides[number]
-    pair = torch.tensor([number], device=device)
     row = torch.tensor([data.instances.row(question.task_id, IDENTITY)], device=device)
-    corner = torch.zeros_like(pair)
-    bank, keys = data.question_bank.to(device), data.keys().to(device)
-    if is_large(side):
-        bound = np.array([data.question_bounds[number]])
-        found = placed_answers(model, bank, keys, pair, row, model.task(row).detach(), bound, steps)
-        return [crop(answer[0].cpu().numpy().reshape(FULL_SIDE, FULL_SIDE)) for answer, _ in found]
+    bank, keys, which = data.question_bank.to(device), data.keys().to(device), torch.tensor([number])
     with torch.inference_mode():
-        tokens, _ = view_tokens(bank, keys, pair, row, corner, corner, side, outputs=False)
-        task = model.task(row)
-    answers = [logits[0].argmax(-1) for logits, _ in refine(model.canvas, tokens, task, steps)]
-    return [crop(answer.cpu().numpy().astype(np.uint8).reshape(side, side)) for answer in answers]
+        asked = Asked(bank, keys, which.to(device), row, model.task(row))
+    side, bounds = data.question_sides[number], data.question_bounds
+    answers = [answer[0].cpu().numpy() for answer, _ in canvas_answers(model, asked, side, bounds, steps)]
+    return [crop(answer.reshape(isqrt(answer.size), -1)) for answer in answers]
 
 
 def make_films(

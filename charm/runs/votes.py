@@ -60,6 +60,11 @@ class Votes:
     def question_V(self) -> npt.NDArray[np.int32]:
         return self.candidates.question_K[self.candidate_V]
 
+    @property
+    def job_V(self) -> npt.NDArray[np.int64]:
+        """Question and memory row as one number."""
+        return self.question_V.astype(np.int64) << 32 | self.row_V
+
     def select(self, keep_V: npt.NDArray[np.bool_]) -> Votes:
         """Only the votes marked in `keep_V`; candidates without votes are dropped."""
         candidate_V = self.candidate_V[keep_V]

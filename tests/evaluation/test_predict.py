@@ -369,10 +369,10 @@ def _twice(function: Callable[..., Any]) -> Callable[..., Any]:
     """Works twice, then interrupts."""
     calls = count()
 
-    def work(*arguments: Any) -> Any:
+    def work(*arguments: Any, **named: Any) -> Any:
         if next(calls) == 2:
             raise KeyboardInterrupt
-        return function(*arguments)
+        return function(*arguments, **named)
 
     return work
 
