@@ -26,7 +26,7 @@ from charm.tasks.keys import Keys
 from charm.tasks.task import COLORS
 
 
-class Asked(NamedTuple):
+class AskedBatch(NamedTuple):
     """Questions under views, and the vectors of their tasks."""
 
     bank: PairBank
@@ -61,7 +61,7 @@ def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: 
 
 
 def canvas_answers(
-    model: CharmModel, asked: Asked, side: int, bounds: Sequence[int], steps: int
+    model: CharmModel, asked: AskedBatch, side: int, bounds: Sequence[int], steps: int
 ) -> Iterator[tuple[Tensor, Tensor]]:
     """Answers as plain token canvases uint8 [N, T] and the log-odds that they are right, after each of `steps` steps.
 

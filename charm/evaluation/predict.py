@@ -18,7 +18,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
 from charm.evaluation.judging import Judgements, judged
-from charm.evaluation.placing import Asked, canvas_answers
+from charm.evaluation.placing import AskedBatch, canvas_answers
 from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
@@ -141,7 +141,7 @@ def _predict(
             with torch.inference_mode():
                 task_ND = model.task(row)
                 task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
-            asked = Asked(bank, keys, question, row, task_ND)
+            asked = AskedBatch(bank, keys, question, row, task_ND)
             if writer is not None and lengths is not None:
                 if depths[-1] != 1:
                     raise CharmError(f"a writer answers in one step: loops must be 1, got {depths[-1]}")

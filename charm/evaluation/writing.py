@@ -7,7 +7,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charm.evaluation.placing import Asked
+from charm.evaluation.placing import AskedBatch
 from charm.reasoner.halting import log_odds
 from charm.reasoner.writer import Writer
 from charm.reasoner.writing import questions, write
@@ -62,7 +62,7 @@ def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int)
 
 
 @torch.inference_mode()
-def write_answers(writer: Writer, asked: Asked, limit: int = LONGEST_ANSWER) -> tuple[Tensor, Tensor]:
+def write_answers(writer: Writer, asked: AskedBatch, limit: int = LONGEST_ANSWER) -> tuple[Tensor, Tensor]:
     """Token canvases uint8 [N, 900] of the answers to questions under views, and each answer's log-odds to be right."""
     bank, keys, question_N, row_N, task_ND = asked
     swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]

@@ -7,13 +7,14 @@ from html import escape
 from pathlib import Path
 
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.scoring import KS, OUTCOMES
-from charm.report import folder
+from charm.evaluation.scoring import KS
+from charm.report import folder, page
 from charm.report.answers import JsonObject, task_entries, voting_steps
 from charm.report.assets import COMPARISON
-from charm.report.html import UNKNOWN, class_of, document, names_of, percent, table, title_of, write_page
-from charm.report.page import NEVER, drawing, learning, protocol_text, ranked
+from charm.report.html import UNKNOWN, document, names_of, percent, table, title_of, write_page
 
+METRICS = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
+HEADS = ["run", *METRICS, "puzzles", "solved", "step", "voting checkpoints"]
 ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 
 
@@ -26,35 +27,36 @@ def write_comparison(
     the `top` candidates of each run for each question.
     """
     names = names_of(runs)
-    headlines: list[JsonObject] = []
+    protocols: dict[str, None] = {}  # all different ones, in order
+    scores: list[list[str]] = []
+    shown: list[JsonObject] = []
     entries: list[dict[str, JsonObject]] = []  # of each run, by task id
-    for run in runs:  # one at a time, because a full evaluation has millions of votes
-        config, used, evaluation = ranked(run, protocol, data)
-        steps: list[int] = []
-        tasks: list[JsonObject] = []
+    for name, run in zip(
+        names, runs, strict=True
+    ):  # one at a time, because a full evaluation has millions of votes
+        config, used, evaluation = page.ranked(run, protocol, data)
+        steps, found = [], []
+        cells = ["no votes yet", *[UNKNOWN] * (len(HEADS) - 2)]
         if evaluation is not None:
             steps = voting_steps(evaluation.ranking)
-            tasks = task_entries(config.data, evaluation, {}, top, folder.instances(run))
-        headlines.append(
-            {
-                "protocol": protocol_text(used),
-                "steps": steps,
-                "metrics": evaluation.scores.metrics if evaluation else {},
-                "puzzles": evaluation.scores.puzzles if evaluation else 0,
-                "solved": sum(task["outcome"] == "solved" for task in tasks),
-            }
-        )
-        entries.append({task["id"]: task for task in tasks})
+            found = task_entries(config.data, evaluation, {}, top, folder.instances(run))
+            solved = sum(task["outcome"] == "solved" for task in found)
+            cells = [percent(evaluation.scores.metrics, metric) for metric in METRICS]
+            cells += [f"{number:,}" for number in (evaluation.scores.puzzles, solved, steps[0], len(steps))]
+        protocols[page.protocol_text(used)] = None
+        scores.append([name, *cells])
+        shown.append({"name": name, "steps": steps})
+        entries.append({task["id"]: task for task in found})
     tasks = merge(entries)
+    lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles, pass@k/outputs over test outputs."
     body = [
-        *_headline(names, headlines),
-        *learning(runs, names),
+        *(f'<p class="soft">{escape(lead)}</p>', table(HEADS, scores)),
+        *page.learning(runs, names),
         *_versus(names, tasks),
         *_task_list(names, tasks),
         *_parameters(runs, names),
     ]
-    shown = [{"name": name, "steps": one["steps"]} for name, one in zip(names, headlines, strict=True)]
-    payload = {**drawing(), "runs": shown, "tasks": tasks}
+    payload = {**page.drawing(), "runs": shown, "tasks": tasks}
     return write_page(out, document(title_of(names), body, COMPARISON, payload))
 
 
@@ -86,23 +88,7 @@ def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
 def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> list[str]:
     """Tasks that one run solves and for which the other never proposes the right answer."""
     asked = [(task["id"], task["outcomes"]) for task in tasks]
-    return [one for one, found in asked if found[solver] == "solved" and found[other] in NEVER]
-
-
-def _headline(names: Sequence[str], headlines: Sequence[JsonObject]) -> list[str]:
-    metric_names = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
-    heads = ["run", *metric_names, "puzzles", "solved", "step", "voting checkpoints"]
-    rows = []
-    for name, one in zip(names, headlines, strict=True):
-        if not one["steps"]:
-            rows.append([name, "no votes yet", *[UNKNOWN] * (len(heads) - 2)])
-            continue
-        scores = [percent(one["metrics"], metric) for metric in metric_names]
-        counts = [f"{one['puzzles']:,}", f"{one['solved']:,}", f"{one['steps'][0]:,}", str(len(one["steps"]))]
-        rows.append([name, *scores, *counts])
-    protocols = dict.fromkeys(one["protocol"] for one in headlines)
-    lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles, pass@k/outputs over test outputs."
-    return [f'<p class="soft">{escape(lead)}</p>', table(heads, rows)]
+    return [one for one, found in asked if found[solver] == "solved" and found[other] in page.NEVER]
 
 
 def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
@@ -114,8 +100,7 @@ def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
     for a, name in enumerate(names):
         cells = []
         for b in range(len(names)):
-            count = len(solved_and_never(tasks, a, b))
-            button = f'<button data-filter="{a}&gt;{b}" aria-pressed="false">{count}</button>'
+            button = page.filter_button(f"{a}&gt;{b}", str(len(solved_and_never(tasks, a, b))))
             cells.append(f"<td>{UNKNOWN if a == b else button}</td>")
         lines.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
     return [
@@ -134,23 +119,13 @@ def _task_list(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
     heads = "".join(f"<span>{escape(name)}</span>" for name in names)
     rows = []
     for number, task in enumerate(tasks):
-        cells = "".join(
-            f'<span class="outcome {class_of(outcome) if outcome in OUTCOMES else "blind"}">{outcome}</span>'
-            for outcome in task["outcomes"]
-        )
+        cells = "".join(map(page.outcome_label, task["outcomes"]))
         title = f"<summary><b>{escape(task['id'])}</b>{cells}</summary>"
         rows.append(f'<details class="task versus" data-n="{number}">{title}</details>')
+    columns = f'<div class="versus columns"><b>task</b>{heads}</div>'
     return [
         "<h2>Tasks</h2>",
-        "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
-        '<div class="tools">',
-        f'<button data-filter="all" aria-pressed="true">all {len(tasks)}</button>',
-        f'<button data-filter="differ" aria-pressed="false">outcomes differ {differ}</button>',
-        '<input id="find" type="search" placeholder="find a task" aria-label="find a task"></div>',
-        f'<p class="soft" id="shown">{len(tasks)} of {len(tasks)} tasks</p>',
-        f'<div class="versus columns"><b>task</b>{heads}</div><div id="tasks">',
-        *rows,
-        "</div>",
+        *page.task_listing(columns, rows, [page.filter_button("differ", f"outcomes differ {differ}")]),
     ]
 
 

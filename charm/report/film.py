@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from charm.errors import CharmError
-from charm.evaluation.placing import Asked, canvas_answers
+from charm.evaluation.placing import AskedBatch, canvas_answers
 from charm.evaluation.scoring import OUTCOMES, Scores
 from charm.files import write_atomically
 from charm.model import CharmModel
@@ -38,7 +38,7 @@ def refinement_film(
     row = torch.tensor([data.instances.row(question.task_id, IDENTITY)], device=device)
     bank, keys, which = data.question_bank.to(device), data.keys().to(device), torch.tensor([number])
     with torch.inference_mode():
-        asked = Asked(bank, keys, which.to(device), row, model.task(row))
+        asked = AskedBatch(bank, keys, which.to(device), row, model.task(row))
     side, bounds = data.question_sides[number], data.question_bounds
     answers = [answer[0].cpu().numpy() for answer, _ in canvas_answers(model, asked, side, bounds, steps)]
     return [crop(answer.reshape(isqrt(answer.size), -1)) for answer in answers]

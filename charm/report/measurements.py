@@ -132,7 +132,7 @@ def read_pareto(sources: Sequence[Path]) -> Series:
     }
     runs = [source for source in sources if not source.is_file()]
     for label, members in labelled(arc_runs(runs)).items() if runs else ():
-        counts = [folder.sizes(run) for run in members]
+        counts = [folder.accounting(run) for run in members]
         if None in counts:
             run = members[counts.index(None)]
             raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -75,7 +76,19 @@ def write_report(
     """
     config, protocol, evaluation = ranked(run, protocol, data)
     shown = read_films(run) if films is None else films
-    body, payload = _page(run, config, protocol, evaluation, shown, top)
+    tasks, steps = [], []
+    if evaluation is not None:
+        kept, steps = top or affordable(evaluation.ranking), voting_steps(evaluation.ranking)
+        tasks = task_entries(config.data, evaluation, shown, kept, folder.instances(run))
+    body = [
+        *_headline(run, protocol, evaluation),
+        *(_examples(run, config, protocol, tasks) if evaluation is not None else []),
+        *_task_list(tasks),
+        *learning([run], []),
+        *_scores(run, evaluation),
+        *_origins(run, config),
+    ]
+    payload = {**drawing(), "steps": steps, "tasks": tasks}
     path = write_page(out or run / "report.html", document(run.resolve().name, body, SCRIPT, payload))
     if films:
         write_films(run, films)
@@ -107,30 +120,6 @@ def drawing() -> JsonObject:
     return {"palette": PALETTE[FIRST_COLOR:], "line": LINE, "turns": DIHEDRAL_NAMES}
 
 
-def _page(
-    run: Path,
-    config: TrainConfig,
-    protocol: Protocol,
-    evaluation: Evaluation | None,
-    films: Films,
-    top: int | None,
-) -> tuple[list[str], JsonObject]:
-    tasks = []
-    if evaluation is not None:
-        kept = top or affordable(evaluation.ranking)
-        tasks = task_entries(config.data, evaluation, films, kept, folder.instances(run))
-    payload = {**drawing(), "steps": voting_steps(evaluation.ranking) if evaluation else [], "tasks": tasks}
-    body = [
-        *_headline(run, protocol, evaluation),
-        *(_examples(run, config, protocol, tasks) if evaluation is not None else []),
-        *_task_list(tasks),
-        *learning([run], []),
-        *_scores(run, evaluation),
-        *_origins(run, config),
-    ]
-    return body, payload
-
-
 # The top of the page
 
 
@@ -150,13 +139,8 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
             cards.append(_score_card(f"pass@2, memory zeroed{at_step}", blank["metrics"]))
         solved = sum(task.outcome == "solved" for task in scores.tasks)
         hidden = f", {scores.blind_outputs:,} more without a known answer" if scores.blind_outputs else ""
-        cards.append(
-            card(
-                "puzzles solved",
-                f"{solved:,} of {scores.puzzles:,}",
-                f"{scores.outputs:,} test outputs{hidden}",
-            )
-        )
+        counts = f"{solved:,} of {scores.puzzles:,}", f"{scores.outputs:,} test outputs{hidden}"
+        cards.append(card("puzzles solved", *counts))
     cards += _parameter_cards(run)
     return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *cards, "</div>"]
 
@@ -187,12 +171,12 @@ def protocol_text(protocol: Protocol) -> str:
 
 
 def _parameter_cards(run: Path) -> list[str]:
-    found = folder.sizes(run)
+    found = folder.accounting(run)
     if found is None:
         return []
-    total = found.dense + found.shared + found.row_values
-    detail = f"{found.dense:,} reasoner, {found.shared:,} shared memory, {found.row_values:,} in {found.rows:,} rows"
-    return [card("parameters", short(total), detail)]
+    rows = f"{found.table:,} in {found.size.rows if found.table else 0:,} rows"
+    detail = f"{found.backbone:,} reasoner, {found.composition:,} shared memory, {rows}"
+    return [card("parameters", short(found.total), detail)]
 
 
 # Answers
@@ -244,9 +228,8 @@ def _example(task: JsonObject, blank: Mapping[Question, Grid] | None) -> str:
     votes = "no votes"
     if attempt:
         votes = f"{attempt['votes']:,} {'vote' if attempt['votes'] == 1 else 'votes'}, {attempt['share']:.0%}"
-    outcome = f'<span class="outcome {class_of(task["outcome"])}">{task["outcome"]}</span>'
     link = f'<a href="#task-{escape(task["id"])}">{escape(task["id"])}</a>'
-    head = f'<div>{link} {outcome}<br><span class="soft">{votes}</span></div>'
+    head = f'<div>{link} {outcome_label(task["outcome"])}<br><span class="soft">{votes}</span></div>'
     return f'<div class="example">{head}{"".join(figures)}</div>'
 
 
@@ -357,16 +340,11 @@ def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
         for outcome in OUTCOMES
         if found[outcome]
     )
-    filters = [f'<button data-filter="all" aria-pressed="true">all {len(tasks)}</button>']
+    filters = []
     never = [outcome for outcome in NEVER if found[outcome]]
     if len(never) > 1:
-        count = sum(found[outcome] for outcome in never)
-        filters.append(
-            f'<button data-filter="{"|".join(never)}" aria-pressed="false">never proposed {count}</button>'
-        )
-    for outcome in present:
-        label = f'<span class="outcome {class_of(outcome)}">{outcome}</span> {found[outcome]}'
-        filters.append(f'<button data-filter="{outcome}" aria-pressed="false">{label}</button>')
+        filters.append(filter_button("|".join(never), f"never proposed {sum(map(found.get, never))}"))
+    filters += [filter_button(one, f"{outcome_label(one)} {found[one]}") for one in present]
     heads = "<span></span><span></span>" + "".join(
         f'<button data-sort="{key}"{style}>{title}</button>' for key, (title, style) in COLUMNS.items()
     )
@@ -376,33 +354,45 @@ def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
         '<p class="soft">A task is solved when every test output is right within two attempts. Rank is the position '
         "of the right answer among the candidates. Top share is the first candidate's share of the votes. "
         "A white square marks a cell that differs from the truth.</p>",
-        "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
-        '<div class="tools">',
-        *filters,
-        '<input id="find" type="search" placeholder="find a task" aria-label="find a task"></div>',
-        f'<p class="soft" id="shown">{len(tasks)} of {len(tasks)} tasks</p>',
-        f'<div class="columns">{heads}</div><div id="tasks">',
-        *(_task_row(number, task) for number, task in enumerate(tasks)),
-        "</div>",
+        *task_listing(f'<div class="columns">{heads}</div>', map(_task_row, count(), tasks), filters),
     ]
 
 
 def _task_row(number: int, task: JsonObject) -> str:
-    outcome, keys = task["outcome"], task["keys"]
+    def key(name: str, form: str) -> str:
+        return UNKNOWN if task["keys"][name] is None else f"{task['keys'][name]:{form}}"
+
     ranks = ", ".join(str(test["rank"] or UNKNOWN) for test in task["tests"])
-    share = UNKNOWN if keys["share"] is None else f"{keys['share']:.0%}"
-    confidence = UNKNOWN if keys["confidence"] is None else f"{keys['confidence']:.2f}"
-    wrong = UNKNOWN if keys["wrong"] is None else keys["wrong"]
-    cells = (
-        f"<b>{escape(task['id'])}</b>",
-        f'<span class="outcome">{outcome}</span>',
-        f'<span class="rank">{ranks}</span>',
-        f'<span class="share">{share}</span>',
-        f'<span class="extra">{confidence}</span>',
-        f'<span class="extra">{wrong}</span>',
-    )
-    inside = f'<i class="chevron"></i><span class="thumbs"></span>{"".join(cells)}'
+    cells = [("outcome", task["outcome"]), ("rank", ranks), ("share", key("share", ".0%"))]
+    cells += [("extra", key("confidence", ".2f")), ("extra", key("wrong", ""))]
+    spans = "".join(f'<span class="{style}">{text}</span>' for style, text in cells)
+    name = escape(task["id"])
     return (
-        f'<details class="task {class_of(outcome)}" id="task-{escape(task["id"])}" data-n="{number}">'
-        f"<summary>{inside}</summary></details>"
+        f'<details class="task {class_of(task["outcome"])}" id="task-{name}" data-n="{number}">'
+        f'<summary><i class="chevron"></i><span class="thumbs"></span><b>{name}</b>{spans}</summary></details>'
     )
+
+
+def task_listing(columns: str, rows: Iterable[str], filters: Iterable[str]) -> list[str]:
+    """A list of tasks with its tools, which the scripts filter, search and sort."""
+    rows = list(rows)
+    return [
+        "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
+        '<div class="tools">',
+        filter_button("all", f"all {len(rows)}", pressed=True),
+        *filters,
+        '<input id="find" type="search" placeholder="find a task" aria-label="find a task"></div>',
+        f'<p class="soft" id="shown">{len(rows)} of {len(rows)} tasks</p>',
+        f'{columns}<div id="tasks">',
+        *rows,
+        "</div>",
+    ]
+
+
+def filter_button(wanted: str, label: str, pressed: bool = False) -> str:
+    return f'<button data-filter="{wanted}" aria-pressed="{str(pressed).lower()}">{label}</button>'
+
+
+def outcome_label(outcome: str) -> str:
+    style = class_of(outcome) if outcome in OUTCOMES else "blind"
+    return f'<span class="outcome {style}">{outcome}</span>'

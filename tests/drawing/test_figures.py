@@ -11,11 +11,10 @@ from typing import Any
 import matplotlib
 import numpy as np
 import pytest
-import torch
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
-from safetensors.torch import save_file
 
+from charm.accounting import account
 from charm.adaptation.results import retention, write_json
 from charm.arc.presets import preset
 from charm.cli import main
@@ -39,6 +38,8 @@ from charm.report.measurements import (
     read_transfer,
 )
 from charm.runs.archive import Header, write_votes
+from charm.runs.settings import read_config
+from charm.tasks.instances import Instances
 from charm.tasks.keys import MemoryConfig
 from tests.adaptation.test_results import write_run as write_stream
 from tests.evaluation.hand import grid, predict
@@ -218,19 +219,17 @@ def test_pareto_counts_the_memory_of_the_newest_checkpoint(tmp_path: Path) -> No
         run = write_scored(tmp_path / f"run{seed}", "arc1", {10: 0.1, 20: value}, seed)
         made = run / "checkpoints" / "step_000000020"
         made.mkdir(parents=True)
-        tensors = {
-            "reasoner.head.weight": torch.zeros(12, 3),
-            "memory.residual.up.weight": torch.zeros(3, 2),
-            "memory.residual.rows.weight": torch.zeros(100, 2),
-        }
-        save_file(tensors, made / "model.safetensors")
+        instances = Instances()
+        instances.add("a", np.arange(99, dtype=np.uint32))
+        instances.save(made / "instances.npz")
         runs.append(run)
-    assert read_pareto(runs) == {"CoSE (r=32), gated": [Point(206, (50.0, 75.0))]}
+    memory = account(read_config(runs[0]).model, 1, 100).memory
+    assert read_pareto(runs) == {"CoSE (r=32), gated": [Point(memory, (50.0, 75.0))]}
     # An evaluation of the same step under the standard protocol is what counts; one of an older step is not.
     for name, step, value in (("standard", 20, 0.6), ("extra", 10, 0.9)):
         found = {"step": step, "puzzles": 400, "metrics": {"pass@2": value}}
         (runs[0] / "eval" / f"{name}.json").write_text(json.dumps(found))
-    assert read_pareto(runs[:1]) == {"CoSE (r=32), gated": [Point(206, (60.0,))]}
+    assert read_pareto(runs[:1]) == {"CoSE (r=32), gated": [Point(memory, (60.0,))]}
     bare = write_scored(tmp_path / "bare", "arc1", {10: 0.1})
     with pytest.raises(CharmError, match="bare: no checkpoint in the run"):
         read_pareto([bare])

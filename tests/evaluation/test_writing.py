@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from charm.evaluation import writing
-from charm.evaluation.placing import Asked
+from charm.evaluation.placing import AskedBatch
 from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
 from charm.model import CharmModel
 from charm.reasoner.writer import Writer
@@ -58,7 +58,9 @@ def test_a_writer_that_copies_its_question_answers_with_the_input_under_the_view
         return answer_NA, torch.arange(len(token_NL)) * -1.0
 
     monkeypatch.setattr(writing, "write", copy)
-    canvas_NT, sure_N = write_answers(model.reasoner, Asked(bank, keys, question_N, row_N, model.task(row_N)))
+    canvas_NT, sure_N = write_answers(
+        model.reasoner, AskedBatch(bank, keys, question_N, row_N, model.task(row_N))
+    )
     inputs_NT, _ = view_tokens(bank, keys, question_N, row_N, origin_N, origin_N, 30, outputs=False)
     assert torch.equal(canvas_NT, torch.where(inputs_NT == BOUNDARY, PAD, inputs_NT))
     odds = [math.exp(-n) / (1 - math.exp(-n)) if n else math.inf for n in range(len(row_N))]

@@ -29,7 +29,7 @@ from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.files import read_sealed, write_sealed
-from charm.model import CharmModel
+from charm.model import CharmModel, build_reasoner
 from charm.reasoner.config import ReasonerConfig
 from charm.report.answers import affordable
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curves_svg, ticks
@@ -37,10 +37,10 @@ from charm.report.film import choose, refinement_film
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
 from charm.runs.archive import Header, read_pass, write_votes
-from charm.runs.settings import TrainConfig
+from charm.runs.settings import TrainConfig, read_config
 from charm.tasks.dataset import DataConfig, answer_key, load_dataset
 from charm.tasks.instances import Instances
-from charm.tasks.keys import ArcKey, MemoryConfig
+from charm.tasks.keys import ArcKey, MemoryConfig, build_memory
 from charm.tasks.task import Question, digits
 from charm.tasks.view import View
 from tests.evaluation.hand import grid, predict
@@ -386,20 +386,21 @@ def test_a_page_that_cannot_be_written(run: Path) -> None:
 
 
 def test_parameters_come_from_the_newest_checkpoint(run: Path) -> None:
-    for step, width in ((100, 3), (200, 5)):
+    for step, views in ((100, 20), (200, 1000)):
         folder = run / "checkpoints" / f"step_{step:09d}"
         folder.mkdir(parents=True)
-        tensors = {
-            "reasoner.head.weight": torch.zeros(12, width),
-            "memory.residual.up.weight": torch.zeros(width, 2),
-            "memory.residual.rows.weight": torch.zeros(1001, 2),
-            "memory.residual.multipliers": torch.zeros(7, dtype=torch.int64),
-        }
-        save_file(tensors, folder / "model.safetensors")
+        instances = Instances()
+        instances.add("solved", np.arange(views, dtype=np.uint32))
+        instances.save(folder / "instances.npz")
+    config = read_config(run)
+    with torch.device("meta"):
+        reasoner, memory = build_reasoner(config.reasoner), build_memory(config.memory, 512, 1, 1001)
+    dense, inside = (sum(one.numel() for one in part.state_dict().values()) for part in (reasoner, memory))
+    rows = memory.get_parameter("residual.rows.weight").numel()
     text = " ".join(read(write_report(run)).text)
-    assert "parameters 2.072k 60 reasoner, 10 shared memory, 2,002 in 1,001 rows" in text
-    (folder / "model.safetensors").write_bytes(b"not weights")
-    with pytest.raises(CharmError, match=r"model\.safetensors: not readable"):
+    assert f" {dense:,} reasoner, {inside - rows:,} shared memory, {rows:,} in 1,001 rows" in text
+    (folder / "instances.npz").write_bytes(b"not an index")
+    with pytest.raises(CharmError, match=r"instances\.npz"):
         write_report(run)
 
 
