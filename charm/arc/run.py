@@ -126,9 +126,8 @@ class ArcEvaluation:
 
 def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
     """`charm eval` of a run on ARC's tasks."""
-    chosen = with_overrides(
-        options.protocol, options.views, options.window, options.loops, options.half_life, options.order
-    )
+    fields = ("views", "window", "loops", "half_life", "order")
+    chosen = with_overrides(options.protocol, **{field: getattr(options, field) for field in fields})
     found = evaluate_run(
         run,
         options.protocol,

@@ -68,25 +68,26 @@ def canvas_answers(
     A step of a vit is a new random placement, for which it needs the `bounds` of all questions. A reasoner refines one
     placement, without enlarging it.
     """
-    *pairs, task_ND = asked
+    bank, keys, question_N, row_N, task_ND = asked
     canvas, large = model.canvas, is_large(side)
 
     @torch.inference_mode()
     def ask(where: Placement) -> Tensor:
         scale_N = where.scale_N if large else None
-        return view_tokens(*pairs, where.top_N, where.left_N, side, outputs=False, scale_N=scale_N)[0]
+        at = (where.top_N, where.left_N, side)
+        return view_tokens(bank, keys, question_N, row_N, *at, outputs=False, scale_N=scale_N)[0]
 
     if not isinstance(canvas, Vit):
         # The first position that grids may have.
-        corner_N = torch.full_like(asked.question_N, MARGIN if large else 0)
+        corner_N = torch.full_like(question_N, MARGIN if large else 0)
         where = Placement(corner_N, corner_N, torch.ones_like(corner_N))
         for logits_NTV, halt in refine(canvas, ask(where), task_ND, steps):
             best_NT = logits_NTV.argmax(-1)
             yield lifted(best_NT, where)[0] if large else best_NT.to(torch.uint8), halt_logit(halt)
         return
-    bound_N = np.array(bounds, np.int64)[asked.question_N.cpu()]
+    bound_N = np.array(bounds, np.int64)[question_N.cpu()]
     for draw in range(1, steps + 1):
-        where = random_placement(asked.question_N, asked.row_N, bound_N, draw)
+        where = random_placement(question_N, row_N, bound_N, draw)
         for logits_NTV, _ in refine(canvas, ask(where), task_ND, 1):
             found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
             answer_NT, inside_NT = lifted(best_NT, where)

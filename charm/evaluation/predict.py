@@ -151,9 +151,8 @@ def _predict(
                 answers = canvas_answers(model, asked, side, data.question_bounds, depths[-1])
             for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
                 if depth in parts:
-                    view_N = torch.from_numpy(codes[row_N[chosen]])
-                    columns = (answer_NT, sure_N, question, view_N, row)
-                    parts[depth].append(collect(*(column[:count] for column in columns), loops=depth))
+                    about = question[:count], torch.from_numpy(codes[row_N[chosen[:count]]]), row[:count]
+                    parts[depth].append(collect(answer_NT[:count], sure_N[:count], *about, depth))
             finished += count
             advance(finished, len(row_N))
             if stop():

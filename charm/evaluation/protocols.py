@@ -55,14 +55,6 @@ class Protocol:
             for age, step in enumerate(newest_first[:size])
         }
 
-    def relative_compute(self, views: int, checkpoints: int) -> int:
-        """Predictions for a question: the paper's relative compute, in which each refinement depth counts as one.
-
-        `views` is what a puzzle has on average and `checkpoints` how many the run has saved.
-        """
-        used = views if self.views == "all" else min(self.views, views)
-        return used * len(self.weights(range(checkpoints))) * len(self.loops)
-
 
 PROTOCOLS = {
     "none": Protocol(views=1, window="current"),
@@ -81,15 +73,7 @@ def protocol_named(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
-def with_overrides(
-    name: str,
-    views: int | None = None,
-    window: int | Literal["current", "half", "all"] | None = None,
-    loops: tuple[int, ...] | None = None,
-    half_life: float | None = None,
-    order: Order | None = None,
-) -> Protocol:
-    """A protocol of the paper with the given fields changed."""
-    given = {"views": views, "window": window, "loops": loops, "half_life": half_life, "order": order}
-    changes: dict[str, Any] = {field: value for field, value in given.items() if value is not None}
+def with_overrides(name: str, **fields: Any) -> Protocol:
+    """A protocol of the paper with these fields changed, except where None is given."""
+    changes = {field: value for field, value in fields.items() if value is not None}
     return replace(protocol_named(name), **changes)

@@ -95,14 +95,10 @@ class TableMemory(MemoryModule):
 class ParameterGroups(NamedTuple):
     """The parameters of a module with a memory inside, each in exactly one group."""
 
-    shared: list[nn.Parameter]
-    """Dense gradients, for any optimizer."""
-    factors: list[nn.Parameter]
-    """Factor tables with dense gradients, which may learn at their own rate."""
-    base_rows: list[nn.Parameter]
-    """The base factor's table where its gradients are sparse."""
-    rows: list[nn.Parameter]
-    """All other tables with sparse gradients, for a row optimizer."""
+    shared: list[nn.Parameter]  # dense gradients, for any optimizer
+    factors: list[nn.Parameter]  # factor tables with dense gradients, which may learn at their own rate
+    base_rows: list[nn.Parameter]  # the base factor's table where its gradients are sparse
+    rows: list[nn.Parameter]  # all other tables with sparse gradients, for a row optimizer
 
 
 def grouped_parameters(module: nn.Module) -> ParameterGroups:

@@ -24,14 +24,20 @@ class Lookup(Factor):
     """
 
     def __init__(
-        self, field: str, size: int, width: int, reduced: int | None = None, sparse: bool = False
+        self,
+        field: str,
+        size: int,
+        width: int,
+        reduced: int | None = None,
+        sparse: bool = False,
+        reserved_row: bool = False,
     ) -> None:
         super().__init__()
         if reduced is not None and not 1 <= reduced <= width:
             raise CharmError(f"lookup of '{field}': reduced width must be in 1..{width}, got {reduced}")
         self.field = field
         self.width = width
-        self.rows = Rows(size, reduced or width, sparse=sparse)
+        self.rows = Rows(size, reduced or width, sparse, reserved_row)
         self.up = None if reduced is None else linear(reduced, width, bias=False)
 
     def forward(self, key: Key) -> Tensor:

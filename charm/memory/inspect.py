@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -56,44 +57,34 @@ def tables(memory: MemoryModule) -> list[TableSummary]:
 def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
     """Read the memory at batches of keys and average over all their examples."""
     examples = 0
-    gate_sum = 0.0
-    sums: dict[str, float] = {}
+    sums: Counter[str] = Counter()
     for key in keys:
         parts: dict[str, Tensor] = {}
-        memory_BD = memory(key)
         share = 1.0
         if isinstance(memory, CoSE):
-            composed_BD = memory.compose(key)
             parts["base"] = memory.base(key)
-            for number, modifier in enumerate(memory.modifiers):
-                parts[f"modifier {number}"] = modifier(key)
-            parts["composed"] = composed_BD
-            if memory.residual is None:
-                share = 0.0
-            else:
-                gate_BD = memory.open(composed_BD)
-                parts["residual"] = gate_BD * memory.residual(key, composed_BD)
+            parts |= {f"modifier {n}": modifier(key) for n, modifier in enumerate(memory.modifiers)}
+            parts["composed"] = memory.compose(key)
+            share = 0.0
+            if memory.residual is not None:
+                gate_BD = memory.open(parts["composed"])
+                parts["residual"] = gate_BD * memory.residual(key, parts["composed"])
                 share = gate_BD.double().mean().item()
-        parts["memory"] = memory_BD
-        batch = len(memory_BD)
-        examples += batch
-        gate_sum += share * batch
-        for name, vectors_BD in parts.items():
-            sums[name] = sums.get(name, 0.0) + vectors_BD.double().norm(dim=1).sum().item()
+        parts["memory"] = memory(key)
+        examples += len(parts["memory"])
+        sums["gate"] += share * len(parts["memory"])
+        sums.update(
+            {name: vectors_BD.double().norm(dim=1).sum().item() for name, vectors_BD in parts.items()}
+        )
     if examples == 0:
         raise CharmError("no keys were given to read the memory at")
-    return Reads(examples, gate_sum / examples, {name: total / examples for name, total in sums.items()})
+    means = {name: total / examples for name, total in sums.items()}
+    return Reads(examples, means.pop("gate"), means)
 
 
 @torch.no_grad()
 def _summary(name: str, rows: Tensor) -> TableSummary:
     norms = rows.norm(dim=1)
     trained = norms[norms > 0].double()
-    return TableSummary(
-        name=name,
-        rows=rows.shape[0],
-        columns=rows.shape[1],
-        untrained=rows.shape[0] - len(trained),
-        mean_norm=trained.mean().item() if len(trained) else 0.0,
-        max_norm=trained.max().item() if len(trained) else 0.0,
-    )
+    mean, largest = (trained.mean().item(), trained.max().item()) if len(trained) else (0.0, 0.0)
+    return TableSummary(name, *rows.shape, len(rows) - len(trained), mean, largest)

@@ -25,7 +25,34 @@ from charm.errors import CharmError
 from charm.memory.exchange import all_gather
 
 
-class RowSignSGD(Optimizer):
+class RowOptimizer(Optimizer):
+    """row <- row (1 - lr * weight_decay) - lr * change, once per row that was read; the others stay unchanged."""
+
+    def __init__(self, params: Iterable[Any], **settings: Any) -> None:
+        for name in ("lr", "eps", "weight_decay"):
+            if not settings.get(name, 0) >= 0:
+                raise CharmError(f"{name} must be >= 0, got {settings[name]}")
+        super().__init__(params, settings)
+
+    def change(self, table: Tensor, ids_N: Tensor, grads_NC: Tensor, group: dict[str, Any]) -> Tensor:
+        """The change [N, C] of the rows that were read, from the sums of their gradients."""
+        raise NotImplementedError
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        with torch.enable_grad():
+            loss = None if closure is None else closure()
+        for group in self.param_groups:
+            for table in group["params"]:
+                if table.grad is not None:
+                    ids_N, grads_NC = summed_rows(table.grad, group["gather"])
+                    change_NC = self.change(table, ids_N, grads_NC, group)
+                    rows_NC = table[ids_N] * (1 - group["lr"] * group["weight_decay"])
+                    table[ids_N] = rows_NC - group["lr"] * change_NC
+        return loss
+
+
+class RowSignSGD(RowOptimizer):
     """row <- row (1 - lr * weight_decay) - lr * sign(sum of the row's gradients), once per row that was read.
 
     A row whose gradients sum to zero only decays; a row that was not read stays unchanged.
@@ -34,23 +61,13 @@ class RowSignSGD(Optimizer):
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-2, weight_decay: float = 0.1, gather: bool = True
     ) -> None:
-        _check(lr=lr, weight_decay=weight_decay)
-        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "gather": gather})
+        super().__init__(params, lr=lr, weight_decay=weight_decay, gather=gather)
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = _evaluate(closure)
-        for group in self.param_groups:
-            for table in group["params"]:
-                if table.grad is None:
-                    continue
-                ids_N, sums_NC = summed_rows(table.grad, group["gather"])
-                rows_NC = table[ids_N] * (1 - group["lr"] * group["weight_decay"])
-                table[ids_N] = rows_NC - group["lr"] * sums_NC.sign()
-        return loss
+    def change(self, table: Tensor, ids_N: Tensor, grads_NC: Tensor, group: dict[str, Any]) -> Tensor:
+        return grads_NC.sign()
 
 
-class RowAdamW(Optimizer):
+class RowAdamW(RowOptimizer):
     """AdamW per row: moments, step count and weight decay advance only where a row was read.
 
     If every row is read at every step, this is AdamW. Tables may grow between steps: the moments of new rows
@@ -66,35 +83,22 @@ class RowAdamW(Optimizer):
         weight_decay: float = 0.0,
         gather: bool = True,
     ) -> None:
-        _check(lr=lr, eps=eps, weight_decay=weight_decay)
         if not all(0 <= beta < 1 for beta in betas):
             raise CharmError(f"betas must both be in [0, 1), got {betas}")
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "gather": gather}
-        super().__init__(params, defaults)
+        super().__init__(params, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, gather=gather)
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = _evaluate(closure)
-        for group in self.param_groups:
-            beta1, beta2 = group["betas"]
-            for table in group["params"]:
-                if table.grad is None:
-                    continue
-                ids_N, grads_NC = summed_rows(table.grad, group["gather"])
-                state = self._state_of(table)
-                steps_N = state["steps"][ids_N] + 1
-                mean_NC = torch.lerp(state["mean"][ids_N], grads_NC, 1 - beta1)
-                square_NC = state["square"][ids_N] * beta2 + grads_NC.square() * (1 - beta2)
-                state["steps"][ids_N] = steps_N
-                state["mean"][ids_N] = mean_NC
-                state["square"][ids_N] = square_NC
-                # 1 - beta^t loses most digits in float32 while t is small.
-                correction1_N1 = (1 - beta1 ** steps_N.double()).to(table.dtype).unsqueeze(1)
-                correction2_N1 = (1 - beta2 ** steps_N.double()).sqrt().to(table.dtype).unsqueeze(1)
-                change_NC = mean_NC / correction1_N1 / (square_NC.sqrt() / correction2_N1 + group["eps"])
-                rows_NC = table[ids_N] * (1 - group["lr"] * group["weight_decay"])
-                table[ids_N] = rows_NC - group["lr"] * change_NC
-        return loss
+    def change(self, table: Tensor, ids_N: Tensor, grads_NC: Tensor, group: dict[str, Any]) -> Tensor:
+        beta1, beta2 = group["betas"]
+        state = self._state_of(table)
+        steps_N = state["steps"][ids_N] + 1
+        mean_NC = torch.lerp(state["mean"][ids_N], grads_NC, 1 - beta1)
+        square_NC = state["square"][ids_N] * beta2 + grads_NC.square() * (1 - beta2)
+        for name, new in (("steps", steps_N), ("mean", mean_NC), ("square", square_NC)):
+            state[name][ids_N] = new
+        # 1 - beta^t loses most digits in float32 while t is small.
+        correction1_N1 = (1 - beta1 ** steps_N.double()).to(table.dtype).unsqueeze(1)
+        correction2_N1 = (1 - beta2 ** steps_N.double()).sqrt().to(table.dtype).unsqueeze(1)
+        return mean_NC / correction1_N1 / (square_NC.sqrt() / correction2_N1 + group["eps"])
 
     def _state_of(self, table: Tensor) -> dict[str, Tensor]:
         """The table's state, extended for rows that were added to the table."""
@@ -148,23 +152,9 @@ def _gather(ids: Tensor, grads: Tensor) -> tuple[Tensor, Tensor]:
         # On a GPU entries are only appended, and reading the lengths would make the host wait.
         lengths = all_gather(ids.new_tensor([len(ids)])).tolist()
     missing = max(lengths) - len(ids)
-    filled = all_gather(F.pad(ids, (0, missing))), all_gather(F.pad(grads, (0, 0, 0, missing)))
-    ids_RN, grads_RNC = (entries.unflatten(0, (ranks, -1)) for entries in filled)
-    kept = [slice(length) for length in lengths]
-    return (
-        torch.cat([ids_N[keep] for ids_N, keep in zip(ids_RN, kept, strict=True)]),
-        torch.cat([grads_NC[keep] for grads_NC, keep in zip(grads_RNC, kept, strict=True)]),
-    )
 
+    def joined(entries: Tensor) -> Tensor:
+        parts = all_gather(entries).unflatten(0, (ranks, -1))
+        return torch.cat([part[:length] for part, length in zip(parts, lengths, strict=True)])
 
-def _evaluate(closure: Callable[[], Any] | None) -> Any:
-    if closure is None:
-        return None
-    with torch.enable_grad():
-        return closure()
-
-
-def _check(**settings: float) -> None:
-    for name, value in settings.items():
-        if not value >= 0:
-            raise CharmError(f"{name} must be >= 0, got {value}")
+    return joined(F.pad(ids, (0, missing))), joined(F.pad(grads, (0, 0, 0, missing)))

@@ -16,10 +16,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from charm.errors import CharmError
+from charm.memory.factors import Lookup
 from charm.memory.parts import Key, MemoryModule, Rows, linear, read_field
 
 
-class RowTable(MemoryModule):
+class RowTable(Lookup):
     """One row of `rank` columns per instance, initially zero, mapped to `width` by a bias-free projection.
 
     At full rank (None, or the width itself) there is no projection. `reserved_row` makes row 0 the blank one,
@@ -29,22 +30,12 @@ class RowTable(MemoryModule):
     def __init__(
         self, rows: int, width: int, rank: int | None = None, field: str = "row", reserved_row: bool = False
     ) -> None:
-        super().__init__()
         if rank is not None and not 1 <= rank <= width:
             raise CharmError(f"row table: rank must be in 1..{width}, got {rank}")
-        columns = rank or width
-        self.field = field
-        self.width = width
-        self.rows = Rows(rows, columns, sparse=True, reserved_row=reserved_row)
-        self.up = None if columns == width else linear(columns, width, bias=False)
+        super().__init__(field, rows, width, None if rank == width else rank, True, reserved_row)
 
     def forward(self, key: Key, composed_BD: Tensor | None = None) -> Tensor:
-        values_BC = self.rows(read_field(key, self.field, self.rows.size, device=self.rows.weight.device))
-        return values_BC if self.up is None else self.up(values_BC)
-
-    def grow(self, count: int) -> int:
-        """Append `count` zero rows and return the index of the first; old rows stay the same to the bit."""
-        return self.rows.grow(count)
+        return super().forward(key)
 
 
 class KeyedTable(MemoryModule):

@@ -343,7 +343,7 @@ def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
     filters = []
     never = [outcome for outcome in NEVER if found[outcome]]
     if len(never) > 1:
-        filters.append(filter_button("|".join(never), f"never proposed {sum(map(found.get, never))}"))
+        filters.append(filter_button("|".join(never), f"never proposed {sum(found[one] for one in never)}"))
     filters += [filter_button(one, f"{outcome_label(one)} {found[one]}") for one in present]
     heads = "<span></span><span></span>" + "".join(
         f'<button data-sort="{key}"{style}>{title}</button>' for key, (title, style) in COLUMNS.items()

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
@@ -38,7 +37,9 @@ def test_relative_compute_is_the_papers() -> None:
     """Runs of 600k updates have 60 checkpoints; HRM's and TRM's own have ten (100,000 epochs, one every 10,000)."""
     assert PAPER_COMPUTE.keys() == PROTOCOLS.keys()
     for name, protocol in PROTOCOLS.items():
-        cost = protocol.relative_compute(1000, 10 if name == "xrm" else 60)
+        views = 1000 if protocol.views == "all" else protocol.views
+        checkpoints = len(protocol.weights(range(10 if name == "xrm" else 60)))
+        cost = views * checkpoints * len(protocol.loops)
         assert float(f"{cost:.0e}") == PAPER_COMPUTE[name], name
 
 
@@ -75,14 +76,10 @@ def test_names() -> None:
         protocol_named("fast")
 
 
-def test_no_compute_is_spent_on_views_or_checkpoints_that_are_not_there() -> None:
-    """By counting predictions: 8 views where 20 are asked for, 3 checkpoints where 10 are."""
-    protocol = Protocol(views=20, window=10, loops=(16, 8))
-    assert protocol.relative_compute(8, 3) == len([*product(range(8), range(3), (16, 8))])
-    assert protocol.relative_compute(100, 60) == 20 * 10 * 2
-    assert Protocol(window=10).relative_compute(8, 3) == 8 * 3
-    assert Protocol(window="half").relative_compute(8, 5) == 8 * 3
-    assert Protocol(window="current").relative_compute(8, 5) == 8
+def test_no_checkpoints_vote_that_are_not_there() -> None:
+    assert len(Protocol(window=10).weights(range(3))) == 3
+    assert len(Protocol(window="half").weights(range(5))) == 3
+    assert len(Protocol(window="current").weights(range(5))) == 1
 
 
 def test_overrides_change_what_is_given_and_nothing_else() -> None:
