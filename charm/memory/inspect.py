@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -57,7 +57,7 @@ def tables(memory: MemoryModule) -> list[TableSummary]:
 def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
     """Read the memory at batches of keys and average over all their examples."""
     examples = 0
-    sums: Counter[str] = Counter()
+    sums: dict[str, float] = defaultdict(float)
     for key in keys:
         parts: dict[str, Tensor] = {}
         share = 1.0
@@ -73,9 +73,8 @@ def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
         parts["memory"] = memory(key)
         examples += len(parts["memory"])
         sums["gate"] += share * len(parts["memory"])
-        sums.update(
-            {name: vectors_BD.double().norm(dim=1).sum().item() for name, vectors_BD in parts.items()}
-        )
+        for name, vectors_BD in parts.items():
+            sums[name] += vectors_BD.double().norm(dim=1).sum().item()
     if examples == 0:
         raise CharmError("no keys were given to read the memory at")
     means = {name: total / examples for name, total in sums.items()}
@@ -87,4 +86,4 @@ def _summary(name: str, rows: Tensor) -> TableSummary:
     norms = rows.norm(dim=1)
     trained = norms[norms > 0].double()
     mean, largest = (trained.mean().item(), trained.max().item()) if len(trained) else (0.0, 0.0)
-    return TableSummary(name, *rows.shape, len(rows) - len(trained), mean, largest)
+    return TableSummary(name, len(rows), rows.shape[1], len(rows) - len(trained), mean, largest)
