@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -159,7 +160,7 @@ class WriterAdaptation:
             for optimizer, groups in zip(self.optimizers.all, self.optimizers.full, strict=True)
             for group, full in zip(optimizer.param_groups, groups, strict=True)
         ]
-        self._measured: list[Tensor] = []
+        self.measured: deque[Tensor] = deque(maxlen=LOOK_EVERY)  # loss and exact share of the last updates
 
     def update(self, used: float) -> None:
         """One update, where this share of the learning time has passed."""
@@ -180,7 +181,7 @@ class WriterAdaptation:
         else:
             metrics = self.graphs(self._update_packed, self.packs)
         self.updates += 1
-        self._measured.append(torch.stack([metrics["loss"], metrics["exact_accuracy"]]))
+        self.measured.append(torch.stack([metrics["loss"], metrics["exact_accuracy"]]))
 
     def _rehearses(self, used: float) -> bool:
         """Whether this update draws from all tasks, those that the model was trained on among them."""
@@ -196,11 +197,10 @@ class WriterAdaptation:
         return metrics
 
     def progress(self) -> tuple[float, float]:
-        """Mean loss and share of exact demonstrations since the last call."""
-        if not self._measured:
+        """Mean loss and share of exact demonstrations of the last updates; NaN before the first."""
+        if not self.measured:
             return math.nan, math.nan
-        loss, exact = torch.stack(self._measured).mean(0).tolist()
-        self._measured.clear()
+        loss, exact = torch.stack([*self.measured]).mean(0).tolist()
         return loss, exact
 
     def close(self) -> None:
@@ -455,6 +455,7 @@ class _Group:
                 if not _is_finite(self.model):
                     break  # such answers must not replace better ones
                 views = min(EARLY_VIEWS_CPU if on_cpu else EARLY_VIEWS, options.views)
+                self.loss, self.exact = self.learning.progress()
                 self.answer({}, {}, views)
                 keep = voting_seconds(clock.seconds, self.cost, options.views, share)
                 early = early[1:] if self.cost * views < EARLY_COST * clock.seconds else []
@@ -477,12 +478,12 @@ class _Group:
         except torch.OutOfMemoryError:
             self.model.zero_grad(set_to_none=True)
             self.learning.close()
-            updates, tokens = self.learning.updates, self.learning.packs.tokens // 2
-            holding = self.learning.packs.holding
+            before, tokens = self.learning, self.learning.packs.tokens // 2
             if tokens < longest_sequence(self.data):
                 raise
             self.learning = self.solver.adaptation(self.model, self.data, tokens, self.clock.seconds)
-            self.learning.updates, self.learning.packs.holding = updates, holding
+            self.learning.updates, self.learning.measured = before.updates, before.measured
+            self.learning.packs.holding = before.packs.holding
             return False
         return True
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -245,6 +246,15 @@ def test_views_vote_in_rounds_after_early_answers(
     assert [one[1:] for one in published] == [(2, 2), (4, 2), (4, 4)]
     _, published, _ = work(solver, tasks[:1], 10.0)  # too short for early answers
     assert published[0][1] == 4
+
+
+def test_answers_before_the_first_look_report_what_was_learned(writer: Path, tasks: list[Task]) -> None:
+    """On a slow machine there may be none before the last answer: it must not lack its doubt."""
+    found: list[Solution] = []
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    solver.work(tasks[:1], Clock(600.0), lambda *_: None, lambda answers: found.extend(answers.values()))
+    assert found[0].updates == 2
+    assert all(math.isfinite(one.loss) and one.exact_accuracy < 0.5 and one.doubt for one in found)
 
 
 def test_a_short_budget_still_gives_answers(writer: Path, tasks: list[Task]) -> None:
