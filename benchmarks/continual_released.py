@@ -307,11 +307,14 @@ def measured(result: dict[str, Any]) -> dict[str, float | None]:
     """All measures of a trial's result, computed from its R."""
     count = len(result["tasks"])
     r, r_own = (_matrix(result[name], count) for name in ("R", "R of the base's tasks"))
+    found = measures(r, np.arange(1, count + 1))
     own = measures(r_own, np.zeros(r_own.shape[1], np.int64))
+    if found["ACC"] is None:  # an oracle has no model of all stages
+        found["AIA"] = None
     return {
         "Learned": float(np.diagonal(r[1:]).mean()),
         "zero-shot": float(r[0].mean()),
-        **measures(r, np.arange(1, count + 1)),
+        **found,
         "base before": float(r_own[0].mean()),
         **{f"base {name}": value for name, value in own.items()},
     }

@@ -177,6 +177,10 @@ def test_measures_by_hand() -> None:
     expected = {"Learned": 1.0, "zero-shot": 0.0, "ACC": 0.75, "BWT": -0.5, "FWT": 0.5, "forgetting": 0.5}
     expected |= {"base before": 1.0, "base ACC": 0.5, "base forgetting": 0.5}
     assert {name: found[name] for name in expected} == expected
+    oracle = {"0": [0.0, 0.0], "1": [1.0, None], "2": [None, 0.5]}
+    found = measured({"tasks": ["a", "b"], "R": oracle, "R of the base's tasks": {"0": [1.0]}})
+    assert found["Learned"] == 0.75
+    assert {found[name] for name in ("ACC", "AIA", "BWT", "FWT", "forgetting", "base ACC")} == {None}
 
 
 def test_finished_trials_are_kept_and_recorded(plan: Plan, tmp_path: Path) -> None:
