@@ -39,21 +39,18 @@ class Accounting:
     """The parameters of one model, each in exactly one of the components."""
 
     size: Size
-    reasoner: int
-    """Trained weights of the backbone."""
-    initial_state: int
-    """The backbone's initial states: never trained, but the paper counts them (unless a table states otherwise)."""
-    puzzles: int
-    """The puzzles' own vectors."""
-    modifiers: int
-    """Vectors of symmetries and recolourings."""
+    reasoner: int  # trained weights of the backbone
+    initial_state: (
+        int  # of the backbone: never trained, but the paper counts it (unless a table states otherwise)
+    )
+    puzzles: int  # the puzzles' own vectors
+    modifiers: int  # vectors of symmetries and recolourings
     composer: int
-    table: int
-    """Instance rows, or the rows of a keyed table."""
-    up_projection: int
-    """From rows narrower than the model to its width: instance rows and puzzle vectors alike."""
-    gate: int
-    """The gate of the residual; a keyed table has its own gate."""
+    table: int  # instance rows, or the rows of a keyed table
+    up_projection: (
+        int  # from rows narrower than the model to its width: instance rows and puzzle vectors alike
+    )
+    gate: int  # of the residual; a keyed table has its own
 
     @property
     def backbone(self) -> int:

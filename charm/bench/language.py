@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from charm.bench.training import ceiling_line, product_tflops, seconds_each
+from charm.bench.training import ceiling_line, peak_gib, product_tflops, seconds_each
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
@@ -93,7 +93,6 @@ def measure_lm(
 
     `say` is called at every step: compiling a deep model takes long, and earlier measurements must not be lost.
     """
-    wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
     found: list[LMSpeed] = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in presets:
@@ -103,14 +102,12 @@ def measure_lm(
                 random_text(folder, base.gpt.vocab, 4 * (batch or base.batch))
             for update in table_updates if base.ngram.active and base.ngram.rows else ("dense",):
                 config = _config(base, folder, batch, device_rows, update, place)
-                ceiling = product_tflops(place.device, config.gpt.compute_dtype, wait)
-                if place.device.type == "cuda":
-                    torch.cuda.reset_peak_memory_stats(place.device)
+                ceiling = product_tflops(place.device, config.gpt.compute_dtype)
                 say(f"{name}, {update} tables: weights and compilation")
                 try:
                     job = LMJob(config, place, say)
                     job.compile()
-                    each = seconds_each(partial(job.update, 0), seconds, wait)
+                    each = seconds_each(partial(job.update, 0), seconds)
                     loss = float(job.update(0)["loss"])
                 except torch.OutOfMemoryError as error:
                     raise CharmError(
@@ -121,7 +118,6 @@ def measure_lm(
                     raise CharmError(f"{name}: the loss is {loss} after a few updates, so nothing was timed")
                 rate = config.batch / each
                 tflops = rate * flops(config) / 1e12
-                cuda = place.device.type == "cuda"
                 found.append(
                     LMSpeed(
                         preset=name,
@@ -133,7 +129,7 @@ def measure_lm(
                         tflops=tflops,
                         ceiling_tflops=ceiling,
                         share=tflops / ceiling,
-                        peak_gib=torch.cuda.max_memory_allocated(place.device) / 2**30 if cuda else None,
+                        peak_gib=peak_gib(place.device),
                         machine=f"{place.describe()}, torch {torch.__version__}",
                     )
                 )
@@ -141,8 +137,7 @@ def measure_lm(
                 del job
                 gc.collect()  # so that the next one has the memory to itself
                 torch._dynamo.reset()
-                if cuda:
-                    torch.cuda.empty_cache()
+                torch.cuda.empty_cache()  # does nothing without CUDA
     return found
 
 

@@ -100,42 +100,36 @@ def measure_training(
     views = min(VIEWS, config.data.views)
     data = replace(config.data, auxiliary=(), synthetic=(), views=views, canvas=canvas)
     config = replace(config, data=data, batch=batch, accumulate=1)
-    return measure_job(
-        name, canvas, config, partial(arc_job, config, place, lambda text: None), place, seconds
-    )
+    make = partial(arc_job, config, place, lambda text: None)
+    return measure_job(name, canvas, config, make, place, seconds)
 
 
 def measure_job(
     name: str, canvas: str, config: RunConfig, make: Callable[[], ReasonerJob], place: Place, seconds: float
 ) -> TrainingSpeed:
     """Times the updates and forward passes of a job on each of its canvas sizes."""
-    batch = config.batch
-    wait = torch.accelerator.synchronize if place.device.type != "cpu" else lambda: None
-    if place.device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(place.device)
-    ceiling = product_tflops(place.device, config.reasoner.compute_dtype, wait)
+    ceiling = product_tflops(place.device, config.reasoner.compute_dtype)
     try:
         job = make()
         job.compile()
         index = sum(len(mixture) for mixture in job.data.mixtures.values())
         shares = {side: len(job.data.mixtures[side]) / index for side in job.slots}
-        sides = tuple(
-            _measure_side(job, slots, shares[side], seconds, wait) for side, slots in job.slots.items()
-        )
+        sides = tuple(_measure_side(job, slots, shares[side], seconds) for side, slots in job.slots.items())
         job.close()
     except torch.OutOfMemoryError as error:
-        raise CharmError(f"a batch of {batch} does not fit in the memory of {place.describe()}") from error
+        raise CharmError(
+            f"a batch of {config.batch} does not fit in the memory of {place.describe()}"
+        ) from error
     training = 1 / sum(one.share / one.training for one in sides)
     forward = 1 / sum(one.share / one.forward for one in sides)
     counts = {one.side: flops(config.reasoner, one.side) for one in sides}
     mean_forward, mean_training = (
         sum(one.share * counts[one.side][n] for one in sides) / 1e12 for n in (0, 1)
     )
-    cuda = place.device.type == "cuda"
     return TrainingSpeed(
         preset=name,
         canvas=canvas,
-        batch=batch,
+        batch=config.batch,
         kernels="fused" if job.model.canvas.uses_fused_kernels() else "plain",
         machine=f"{place.describe()}, torch {torch.__version__}",
         training=training,
@@ -143,14 +137,12 @@ def measure_job(
         ceiling_tflops=ceiling,
         training_share=training * mean_training / ceiling,
         forward_share=forward * mean_forward / ceiling,
-        peak_gib=torch.cuda.max_memory_allocated(place.device) / 2**30 if cuda else None,
+        peak_gib=peak_gib(place.device),
         sides=sides,
     )
 
 
-def _measure_side(
-    job: ReasonerJob, slots: Slots, share: float, seconds: float, wait: Callable[[], None]
-) -> SideSpeed:
+def _measure_side(job: ReasonerJob, slots: Slots, share: float, seconds: float) -> SideSpeed:
     steps = count()
 
     def update() -> None:
@@ -160,36 +152,43 @@ def _measure_side(
         with torch.inference_mode():
             job.model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
 
-    training = len(slots) / seconds_each(update, seconds, wait)
-    forward = len(slots) / seconds_each(answer, seconds, wait)
+    training = len(slots) / seconds_each(update, seconds)
+    forward = len(slots) / seconds_each(answer, seconds)
     forward_flops, training_flops = flops(job.config.reasoner, slots.side)
     tflops = (training * training_flops / 1e12, forward * forward_flops / 1e12)
     return SideSpeed(slots.side, share, training, forward, *tflops)
 
 
-def seconds_each(work: Callable[[], object], seconds: float, wait: Callable[[], None]) -> float:
+def seconds_each(work: Callable[[], object], seconds: float) -> float:
     """Mean time of one call, measured for about `seconds` seconds after a warm-up."""
-    for _ in range(WARM_UP):
-        work()
-    wait()
-    began = time.perf_counter()
-    work()
-    wait()
-    repeats = max(1, round(seconds / (time.perf_counter() - began)))
-    began = time.perf_counter()
-    for _ in range(repeats):
-        work()
-    wait()
-    return (time.perf_counter() - began) / repeats
+
+    def timed(repeats: int) -> float:
+        began = time.perf_counter()
+        for _ in range(repeats):
+            work()
+        if torch.accelerator.is_available():
+            torch.accelerator.synchronize()
+        return time.perf_counter() - began
+
+    timed(WARM_UP)
+    repeats = max(1, round(seconds / timed(1)))
+    return timed(repeats) / repeats
 
 
-def product_tflops(device: torch.device, dtype: str, wait: Callable[[], None]) -> float:
+def peak_gib(device: torch.device) -> float | None:
+    """The most memory in use since the ceiling was measured; None on the CPU."""
+    return torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else None
+
+
+def product_tflops(device: torch.device, dtype: str) -> float:
     """The rate of a large square matrix product of random numbers, TFLOP/s: a ceiling for everything else."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
     size = 8192 if device.type != "cpu" else 1024
     generator = torch.Generator(device).manual_seed(0)
     drawn = [torch.randn(size, size, device=device, generator=generator) for _ in "ab"]
     a, b = (one.to(getattr(torch, dtype)) for one in drawn)
-    return 2 * size**3 / seconds_each(lambda: torch.mm(a, b), 0.3, wait) / 1e12
+    return 2 * size**3 / seconds_each(lambda: torch.mm(a, b), 0.3) / 1e12
 
 
 @dataclass(frozen=True)

@@ -21,19 +21,7 @@ if TYPE_CHECKING:
 
 # Seven of the eight; the yellow is too pale on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = (
-    "o",
-    "s",
-    "^",
-    "D",
-    "v",
-    "P",
-    "X",
-    "<",
-    ">",
-    "*",
-    "h",
-)  # 11 x 7 series before a combination repeats
+MARKERS = "os^DvPX<>*h"  # 11 x 7 series before a combination repeats
 LINES = ("-", "--", ":")  # solid for the first seven series
 GREY = "#9a9a9a"
 BAR = 0.38  # width of a bar; bars come in pairs
@@ -259,13 +247,9 @@ def _new(panels: int) -> tuple[Figure, Sequence[Axes]]:
     return figure, axes
 
 
-def _style(number: int) -> tuple[str, str, str]:
+def _style(n: int) -> tuple[str, str, str]:
     """Colour, marker and line style of a series."""
-    return (
-        COLORS[number % len(COLORS)],
-        MARKERS[number % len(MARKERS)],
-        LINES[number // len(COLORS) % len(LINES)],
-    )
+    return COLORS[n % len(COLORS)], MARKERS[n % len(MARKERS)], LINES[n // len(COLORS) % len(LINES)]
 
 
 def _points(axes: Axes, series: Series, joined: bool, hollow: Sequence[str] = ()) -> None:

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from charm.config import at_least, read_run_config
+from charm.config import at_least
 from charm.errors import CharmError
 from charm.runs.config import EngineConfig
 
@@ -190,8 +190,3 @@ class LMConfig(EngineConfig):
                 "shard_tables cannot be combined with optimizer.table_update 'rows': sharded tables are updated densely"
             )
         self.ngram.layers_in(self.gpt.depth)
-
-
-def read_lm_config(run: Path) -> LMConfig:
-    """The configuration of a run folder."""
-    return read_run_config(run, LMConfig)

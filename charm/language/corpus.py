@@ -103,16 +103,14 @@ def folder_documents(
             counts["files"] += 1
             try:
                 text = path.read_text("utf-8")
+                if len(text) < SHORTEST:
+                    counts["short"] += 1
+                else:
+                    kept.append(text)
             except UnicodeDecodeError:
                 counts["not_utf8"] += 1
-                continue
             except OSError:  # a folder tree may contain files of other users
                 counts["unreadable"] += 1
-                continue
-            if len(text) < SHORTEST:
-                counts["short"] += 1
-                continue
-            kept.append(text)
     unique = mixed(kept)
     counts["duplicate"] = len(kept) - len(unique)
     return unique, counts

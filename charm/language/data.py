@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left, bisect_right, insort
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
@@ -105,16 +106,27 @@ def write_prepared(
             undo.callback((out / name).unlink)
             hashes[name] = fingerprint(out / name)["sha256"]
 
+        def put_shard(name: str, source: str, documents: Iterable[Sequence[int] | TokenIds]) -> None:
+            counts: Counter[str] = Counter()
+
+            def write(file: BinaryIO) -> None:
+                for ids in documents:
+                    if len(ids):
+                        tokens = np.array([bos, *ids], dtype="<u2")
+                        file.write(tokens.tobytes())
+                        size = int(token_bytes[tokens].sum())
+                        counts.update(documents=1, tokens=len(tokens), bytes=size)
+
+            put(name, write)
+            if not counts:
+                raise CharmError(f"{source}: the shard is empty")
+            described.append({"name": name, "source": source, **counts})
+
         put("tokenizer.json", tokenizer)
         put("token_bytes.npy", lambda file: np.save(file, token_bytes.astype(np.uint16)))
         put("canonical.npy", lambda file: np.save(file, canonical.astype(np.int32)))
         for number, (source, documents) in enumerate(shards):
-            counts = {"documents": 0, "tokens": 0, "bytes": 0}
-            name = f"shard_{number:05d}.bin"
-            put(name, partial(_write_documents, documents, bos, token_bytes, counts))
-            if not counts["documents"]:
-                raise CharmError(f"{source}: the shard is empty")
-            described.append({"name": name, "source": source, **counts})
+            put_shard(f"shard_{number:05d}.bin", source, documents)
         manifest = {
             "format": FORMAT,
             "vocab": len(token_bytes),
@@ -127,22 +139,6 @@ def write_prepared(
         write_atomically(out / MANIFEST, json.dumps(manifest, indent=2) + "\n")
         undo.pop_all()
     return manifest
-
-
-def _write_documents(
-    documents: Iterable[Sequence[int] | TokenIds],
-    bos: int,
-    token_bytes: npt.NDArray[np.int64],
-    counts: dict[str, int],
-    file: BinaryIO,
-) -> None:
-    for ids in documents:
-        if len(ids):
-            tokens = np.array([bos, *ids], dtype="<u2")
-            file.write(tokens.tobytes())
-            counts["documents"] += 1
-            counts["tokens"] += len(tokens)
-            counts["bytes"] += int(token_bytes[tokens].sum())
 
 
 @dataclass(frozen=True)
@@ -275,12 +271,8 @@ def training_rows(documents: Documents, length: int, tails: Tails) -> Iterator[l
 
 def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int) -> TokenIds:
     """The first rows [N, length + 1] of the validation shard, with `tokens` targets in total."""
-    numbered = ((number, int(count)) for number, count in enumerate(documents.lengths))
-    rows: list[TokenIds] = []
-    for pieces in pack(numbered, length + 1, tails):
-        if len(rows) * length >= tokens:
-            break
-        rows.append(documents.row(pieces))
+    packed = pack(enumerate(documents.lengths.tolist()), length + 1, tails)
+    rows = [documents.row(pieces) for pieces in islice(packed, -(-tokens // length))]
     if len(rows) * length < tokens:
         raise CharmError(
             f"the validation shard has {len(rows)} rows, {len(rows) * length:,} tokens, but {tokens:,} were requested; "

@@ -261,19 +261,12 @@ def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
     backbone = ("embedding", "head", "value tables", "blocks", "scalars")
     counts = dict.fromkeys((*backbone, "memory tables", "memory maps"), 0)
     for name, parameter in model.named_parameters():
-        counts[_component(name)] += parameter.numel()
+        part = name.split(".")[0]
+        if part == "memories":
+            part = "memory tables" if ".tables." in name else "memory maps"
+        part = "value tables" if part == "values" else part
+        counts[part if part in counts else "scalars"] += parameter.numel()
     counts["backbone"] = sum(counts[name] for name in backbone)
     counts["memory"] = counts["memory tables"] + counts["memory maps"]
     counts["total"] = counts["backbone"] + counts["memory"]
     return counts
-
-
-def _component(name: str) -> str:
-    match name.split(".")[0]:
-        case "embedding" | "head" | "blocks" as part:
-            return part
-        case "values":
-            return "value tables"
-        case "memories":
-            return "memory tables" if ".tables." in name else "memory maps"
-    return "scalars"

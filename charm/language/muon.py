@@ -15,6 +15,8 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from charm.training.assembly import to_move
+
 # Odd polynomials a x + b x^3 + c x^5 that, applied in turn, map singular values in (0, 1] close to 1.
 POLAR_EXPRESS = (
     (8.156554524902461, -22.48329292557795, 15.878769915207462),
@@ -73,31 +75,33 @@ class NorMuon(Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        loss = None if closure is None else closure()
+        assert closure is None
         for group in self.param_groups:
-            ready = sorted((p for p in group["params"] if p.grad is not None), key=lambda p: tuple(p.shape))
-            for shape, same in groupby(ready, key=lambda p: tuple(p.shape)):
-                self._step(list(same), shape, group)
-        return loss
+            columns = to_move(self, group, momentum=torch.zeros_like, square=_lines)
+            ready = sorted(zip(*columns, strict=True), key=_shape)
+            for shape, same in groupby(ready, key=_shape):
+                self._step(list(zip(*same, strict=True)), shape, group)
+        return None
 
-    def _step(self, parameters: list[nn.Parameter], shape: tuple[int, int], group: dict[str, Any]) -> None:
+    def _step(self, columns: Sequence[Sequence[Tensor]], shape: Sequence[int], group: dict[str, Any]) -> None:
         """Update matrices of one shape together: a few large products instead of many small ones."""
         outputs, inputs = shape
-        states = [self.state[parameter] for parameter in parameters]
-        for parameter, state in zip(parameters, states, strict=True):
-            if not state:
-                state["momentum"] = torch.zeros_like(parameter)
-                state["square"] = parameter.new_zeros((outputs, 1) if outputs >= inputs else (1, inputs))
-        gradients = torch.stack([parameter.grad for parameter in parameters if parameter.grad is not None])
-        momentum = torch.stack([state["momentum"] for state in states])
+        weights, gradients, momentum, square = (torch.stack(list(column)) for column in columns)
         momentum.lerp_(gradients, 1 - group["momentum"])
-        square = torch.stack([state["square"] for state in states])
         update = polar(gradients.lerp_(momentum, group["momentum"]), self.dtype)
         update = even_out(update, square, group["beta2"])
         rate = group["lr"] * math.sqrt(max(1, outputs / inputs))
-        weights = torch.stack(list(parameters))
         cautious = weights * (update * weights >= 0)
         weights -= rate * (update + group["weight_decay"] * cautious)
-        torch._foreach_copy_([parameter.data for parameter in parameters], list(weights))
-        torch._foreach_copy_([state["momentum"] for state in states], list(momentum))
-        torch._foreach_copy_([state["square"] for state in states], list(square))
+        for old, new in ((columns[0], weights), (columns[2], momentum), (columns[3], square)):
+            torch._foreach_copy_(list(old), list(new))
+
+
+def _shape(columns: Sequence[Tensor]) -> tuple[int, ...]:
+    return tuple(columns[0].shape)
+
+
+def _lines(weight: Tensor) -> Tensor:
+    """A zero for each line across the longer axis."""
+    outputs, inputs = weight.shape
+    return weight.new_zeros((outputs, 1) if outputs >= inputs else (1, inputs))

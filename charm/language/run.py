@@ -23,10 +23,11 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
+from charm.config import read_run_config
 from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.files import unseal, write_atomically, write_sealed
-from charm.language.config import LMConfig, read_lm_config
+from charm.language.config import LMConfig
 from charm.language.data import Piece, Prepared, TokenIds, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
@@ -105,12 +106,8 @@ class LMJob(Job):
         return validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
 
     def evaluate(self, exam: Exam) -> LogEntry | None:
-        scores = self.bits_per_byte()
+        scores = bits_per_byte(self.model, self.validation, self.data.token_bytes, self.place, self.part)
         return LogEntry(scores, f"{scores['bpb']:.5f} bits per byte")
-
-    def bits_per_byte(self) -> dict[str, float]:
-        """On the first tokens of the validation shard."""
-        return bits_per_byte(self.model, self.validation, self.data.token_bytes, self.place, self.part)
 
     def compile(self) -> None:
         """Compile the model if requested, and report a failure."""
@@ -126,17 +123,19 @@ class LMJob(Job):
 
     def save(self, folder: Path) -> None:
         """Sharded rows go to separate files."""
-        tensors = {f"model/{name}": value for name, value in self.model.state_dict().items()}
-        tensors |= {f"optimizer/{k}": v for k, v in checkpoint.optimizer_tensors(self.optimizers.all).items()}
-        own = {name: value.to_local() for name, value in tensors.items() if isinstance(value, DTensor)}
+        parts = {
+            "model": self.model.state_dict(),
+            "optimizer": checkpoint.optimizer_tensors(self.optimizers.all),
+        }
+        own: dict[str, Tensor] = {}
+        for part, tensors in parts.items():
+            sharded = {name: value for name, value in tensors.items() if isinstance(value, DTensor)}
+            own |= {f"{part}/{name}": value.to_local() for name, value in sharded.items()}
+            if self.place.is_main:
+                whole = {name: value for name, value in tensors.items() if name not in sharded}
+                checkpoint.write_tensors(folder / f"{part}.safetensors", whole)
         if own:
             checkpoint.write_tensors(folder / f"rows_{self.place.rank:04d}.safetensors", own)
-        if not self.place.is_main:
-            return
-        whole = {name: value for name, value in tensors.items() if name not in own}
-        for part in ("model", "optimizer"):
-            chosen = {n.removeprefix(f"{part}/"): v for n, v in whole.items() if n.startswith(f"{part}/")}
-            checkpoint.write_tensors(folder / f"{part}.safetensors", chosen)
 
     def restore(self, folder: Path, step: int) -> None:
         here = self.model.state_dict()
@@ -205,7 +204,7 @@ def train_lm(
 
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
     """The model of a run's newest intact checkpoint, and its step."""
-    config = read_lm_config(run)
+    config = read_run_config(run, LMConfig)
     found = checkpoint.last_good(run, lambda text: print(text, file=sys.stderr))
     if found is None:
         raise CharmError(f"{run} has no intact checkpoint")
@@ -233,17 +232,10 @@ class LMEvaluation:
 
 
 def evaluate(run: Path, options: LMEvaluation, place: Place) -> tuple[dict[str, Any], str] | None:
-    """`charm eval` of a run on text."""
-    found = evaluate_run(run, place, options.tokens, options.data, options.rows)
-    line = f"step {found['step']}: {found['bpb']:.5f} bits per byte over {found['tokens']:,} tokens"
-    return (found, line) if place.is_main else None
-
-
-def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None, rows: int) -> dict[str, Any]:
     """Bits per byte of a run's newest checkpoint, also written to its folder eval."""
-    config = read_lm_config(run)
+    config = read_run_config(run, LMConfig)
     model, step = load_model(run, place.device)
-    prepared = Prepared.read(data or config.data)
+    prepared = Prepared.read(options.data or config.data)
     if prepared.vocab != config.gpt.vocab:
         raise CharmError(
             f"{prepared.folder} has a vocabulary of {prepared.vocab}, but the model has {config.gpt.vocab}"
@@ -254,15 +246,16 @@ def evaluate_run(run: Path, place: Place, tokens: int | None, data: Path | None,
             f"{prepared.folder} was prepared with another tokenizer than {run}; prepare it again with --tokenizer "
             f"{run / 'tokenizer.json'}"
         )
-    tokens = tokens or config.evaluate_tokens
+    tokens = options.tokens or config.evaluate_tokens
     if tokens % config.gpt.length:
         raise CharmError(f"tokens must be a multiple of the row length {config.gpt.length}, got {tokens}")
     text = validation_rows(prepared.documents("validation"), config.gpt.length, config.tails, tokens)
-    scores = bits_per_byte(model, text, prepared.token_bytes, place, rows, show=place.is_main)
+    scores = bits_per_byte(model, text, prepared.token_bytes, place, options.rows, show=place.is_main)
+    if not place.is_main:
+        return None
     found = {"step": step, "tokens": tokens, **scores}
-    if place.is_main:
-        write_sealed(run / "eval" / f"step_{step:09d}.json", found)
-    return found
+    write_sealed(run / "eval" / f"step_{step:09d}.json", found)
+    return found, f"step {step}: {found['bpb']:.5f} bits per byte over {tokens:,} tokens"
 
 
 @torch.no_grad()

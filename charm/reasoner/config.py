@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, get_args, get_type_hints
 
 from charm.errors import CharmError
 
 Recurrence = Literal["urm", "trm", "hrm", "writer", "vit"]
-FeedForward = Literal["swiglu", "conv_swiglu", "gelu"]
-Rope = Literal["1d", "2d"]
-ComputeType = Literal["bfloat16", "float32"]
-Kernels = Literal["auto", "plain", "fused"]
 
 MOST = 2**16  # of any size: a configuration from a file must not use up all memory
 MOST_LAYERS = 1024
@@ -42,14 +38,14 @@ class ReasonerConfig:
     """Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1."""
     prefix: int = 16
     """Positions before the cells: the task embedding at the first, zeros at the others."""
-    ffn: FeedForward = "conv_swiglu"
+    ffn: Literal["swiglu", "conv_swiglu", "gelu"] = "conv_swiglu"
     """Feed-forward part: plain SwiGLU, or with a causal depthwise convolution of kernel 2 inside; a vit's is a
     GELU between two maps."""
     expansion: float = 4.0
     """Feed-forward expansion e: the inner width is 2/3 * e * width, rounded up to a multiple."""
     inner_multiple: int = 256
     """Feed-forward widths are rounded up to a multiple of this; the family's value is too coarse for tiny models."""
-    rope: Rope = "1d"
+    rope: Literal["1d", "2d"] = "1d"
     """Rotary positions: along the sequence (1d), or by row and column (2d)."""
     rope_base: float = 10000.0
     """Base of the rotary wavelengths."""
@@ -65,35 +61,22 @@ class ReasonerConfig:
     """Maximum number of refinement (outer) steps per example in training, and the exact number in evaluation."""
     exploration: float = 0.1
     """Probability that a training step imposes a random minimum on the number of refinement steps."""
-    compute_dtype: ComputeType = "bfloat16"
+    compute_dtype: Literal["bfloat16", "float32"] = "bfloat16"
     """Type of activations and matrix products; the weights themselves are always float32."""
-    kernels: Kernels = "auto"
+    kernels: Literal["auto", "plain", "fused"] = "auto"
     """How blocks are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs, which "auto" uses for
     bfloat16 there. The model is the same."""
 
     def __post_init__(self) -> None:
-        choices = {
-            "kind": Recurrence,
-            "ffn": FeedForward,
-            "rope": Rope,
-            "compute_dtype": ComputeType,
-            "kernels": Kernels,
-        }
-        for name, options in choices.items():
-            value = getattr(self, name)
-            if value not in get_args(options):
-                raise CharmError(
-                    f"reasoner {name} must be one of {', '.join(get_args(options))}; got {value!r}"
-                )
-        counts = (
-            *("width", "heads", "layers", "recurrences", "horizon", "inner", "prefix"),
-            *("refinement_steps", "placements", "inner_multiple"),
-        )
-        for name in counts:
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise CharmError(f"reasoner {name} must be an integer >= 1, got {value!r}")
-            most = MOST_LAYERS if name == "layers" else MOST
+        for name, hint in get_type_hints(type(self)).items():
+            choices, value = get_args(hint), getattr(self, name)
+            if choices and value not in choices:
+                raise CharmError(f"reasoner {name} must be one of {', '.join(choices)}; got {value!r}")
+            if hint is not int or name in ("horizon_layers", "halt_outputs"):
+                continue
+            least, most = 2 if name == "vocab" else 1, MOST_LAYERS if name == "layers" else MOST
+            if not isinstance(value, int) or value < least:
+                raise CharmError(f"reasoner {name} must be an integer >= {least}, got {value!r}")
             if value > most:
                 raise CharmError(f"reasoner {name} must be <= {most}, got {value}")
         if self.horizon > self.recurrences:
@@ -144,10 +127,6 @@ class ReasonerConfig:
             )
         if self.halt_outputs not in (1, 2):
             raise CharmError(f"reasoner halt_outputs must be 1 or 2, got {self.halt_outputs!r}")
-        if not isinstance(self.vocab, int) or self.vocab < 2:
-            raise CharmError(f"reasoner vocab must be an integer >= 2, got {self.vocab!r}")
-        if self.vocab > MOST:
-            raise CharmError(f"reasoner vocab must be <= {MOST}, got {self.vocab}")
         if not 0 < self.expansion <= MOST:
             raise CharmError(f"reasoner expansion must be positive and <= {MOST}, got {self.expansion}")
         if not 1 < self.rope_base < math.inf:

@@ -65,7 +65,7 @@ def test_the_paper_size() -> None:
 
 def test_seconds_each_counts_calls() -> None:
     calls = []
-    seconds_each(lambda: calls.append(1), 1e-9, lambda: None)
+    seconds_each(lambda: calls.append(1), 1e-9)
     assert len(calls) >= 5  # warm-up, one to size the run, the run
 
 

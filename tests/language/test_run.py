@@ -25,9 +25,10 @@ from charm.language.corpus import Shard, python_documents
 from charm.language.data import Prepared, prepare, validation_rows
 from charm.language.gpt import GPT
 from charm.language.run import (
+    LMEvaluation,
     LMJob,
     bits_per_byte,
-    evaluate_run,
+    evaluate,
     load_model,
     read_part,
     sample_tokens,
@@ -137,13 +138,19 @@ def test_bits_per_byte_by_hand(data: Path, tmp_path: Path) -> None:
         assert found["bpb"] == pytest.approx(nats / math.log(2) / size, rel=1e-5)
 
 
+def scores(run: Path, **options: Any) -> dict[str, Any]:
+    found = evaluate(run, LMEvaluation(**options), HERE)
+    assert found is not None
+    return found[0]
+
+
 def test_eval_and_load_give_what_training_ended_with(data: Path, tmp_path: Path) -> None:
     train_lm(toy_config(data), tmp_path, HERE, say=quiet)
-    found = evaluate_run(tmp_path, HERE, None, None, rows=16)
+    found = scores(tmp_path)
     assert found["bpb"] == pytest.approx(lines(tmp_path)[-1]["evaluation/bpb"], rel=1e-6)
     assert read_sealed(tmp_path / "eval" / "step_000000006.json") == found
     with pytest.raises(CharmError, match="multiple of the row length"):
-        evaluate_run(tmp_path, HERE, 25, None, rows=16)
+        scores(tmp_path, tokens=25)
 
 
 def test_other_text_is_evaluated_if_its_tokenizer_is_the_runs(data: Path, tmp_path: Path) -> None:
@@ -151,10 +158,10 @@ def test_other_text_is_evaluated_if_its_tokenizer_is_the_runs(data: Path, tmp_pa
     texts = python_documents(40_000)
     shards = [Shard("a", texts[:-1]), Shard("b", texts[-1:] * 20)]
     prepare(shards, {}, tmp_path / "same", tokenizer=tmp_path / "run" / "tokenizer.json")
-    assert evaluate_run(tmp_path / "run", HERE, 24, tmp_path / "same", rows=16)["tokens"] == 24
+    assert scores(tmp_path / "run", tokens=24, data=tmp_path / "same")["tokens"] == 24
     prepare(shards, {}, tmp_path / "other", VOCAB)
     with pytest.raises(CharmError, match="another tokenizer than"):
-        evaluate_run(tmp_path / "run", HERE, 24, tmp_path / "other", rows=16)
+        scores(tmp_path / "run", tokens=24, data=tmp_path / "other")
 
 
 def test_a_folder_takes_one_training_at_a_time(data: Path, tmp_path: Path) -> None:
@@ -260,7 +267,7 @@ def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path:
         metrics[0]["loss"], rel=1e-12
     )  # of steps on both sides of the kill
     # And one process can read what two wrote.
-    evaluated = evaluate_run(tmp_path / "two", HERE, None, None, rows=16)
+    evaluated = scores(tmp_path / "two")
     assert evaluated["bpb"] == pytest.approx(lines(tmp_path / "one")[-1]["evaluation/bpb"], rel=1e-4)
 
 
@@ -319,7 +326,7 @@ def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Pa
     (tmp_path / "data.json").unlink()
     for use in (
         lambda: train_lm(config, tmp_path, HERE, resume=True, say=quiet),
-        lambda: evaluate_run(tmp_path, HERE, None, None, rows=16),
+        lambda: scores(tmp_path),
     ):
         with pytest.raises(CharmError, match=r"data\.json is not readable"):
             use()
