@@ -183,7 +183,7 @@ def run_trial(size: str, device: str, out: Path, one_by_one: bool, trial: Trial)
     start = study.stream(StreamOptions("", trial.method, trial.scope))
     options = replace(
         start,
-        stream=str(out / ("validation.json" if trial.part == "sweep" else "test.json")),
+        stream=str(out / f"{_stream_of(trial.part)}.json"),
         recipe=trial.recipe(replace(start.recipe, steps=study.stage, batch=study.batch)),
         strength=trial.strength,
         # Where rows alone move, nothing changes between the start and the end.
@@ -368,15 +368,24 @@ def record(results: Sequence[dict[str, Any]], size: str) -> dict[str, Any]:
         numbers[f"{title} parameters"] = [runs[memory][seed]["updated_parameters"] for seed in seeds]
     return {
         "what": "continual learning at the field's size: CoSE against a table of equal size, and all methods",
-        "command": "python -m benchmarks.continual_study must --jobs 16",
+        "command": "python -m benchmarks.continual_study must",
         "size": f"{study.test} unseen tasks of ARC-AGI-1 and ARC-AGI-2 on grids up to {LONGEST} x {LONGEST}, "
         f"{study.stage} updates of {study.batch} each; bases of width 128 that learned 171 others, {study.updates:,} "
-        f"updates; {study.orders} orders x {study.bases} bases, rates chosen on {study.validation} other tasks",
+        f"updates; {len(seeds)} pairs of runs, up to {study.orders} orders for each of {study.bases} bases; rates "
+        f"chosen on {study.validation} other tasks",
         "machine": ", ".join(sorted({one["machine"] for one in results})),
         "date": max(one["date"] for one in results),
         "seeds": seeds,
         "numbers": numbers,
-        "runs": [{**one["trial"], **one["summary"], "final": one["final"]} for one in results],
+        "runs": [
+            {
+                **one["trial"],
+                **one["summary"],
+                "stream": _stream_of(one["trial"]["part"]),
+                "final": one["final"],
+            }
+            for one in results
+        ],
     }
 
 
@@ -415,6 +424,10 @@ def report(out: Path, size: str, folder: Path | None = None) -> None:
         }
     write_json(out / "study.json", {**written, "changed_values": changed})
     assert changed == 0, "memory-only learning changed something"
+
+
+def _stream_of(part: str) -> str:
+    return "validation" if part == "sweep" else "test"
 
 
 def _percent(value: float | None) -> str:

@@ -68,6 +68,7 @@ def test_the_record_of_the_study(tmp_path: Path) -> None:
     ):
         one = result(memory, acc, part="orders", base=base, order=order)
         one["summary"] |= {"zero-shot pass@2": 0, "base before": 1, "base after": 1, "updated_parameters": 7}
+        one["summary"]["stream"] = str(tmp_path / "test.json")  # a path of this machine stays out
         results.append(one | {"machine": "m", "date": "2026-11-16"})
     results.append(results[0] | {"trial": {**results[0]["trial"], "order": 4}})  # its partner is missing
     write_json(tmp_path / "study.json", record(results, "small"))
@@ -76,6 +77,8 @@ def test_the_record_of_the_study(tmp_path: Path) -> None:
     assert found.numbers["CoSE memory-only"] == (50, 25)
     assert found.numbers["table memory-only"] == (40, 0)
     assert "110 unseen tasks" in found.size
+    assert "2 pairs of runs" in found.size
+    assert {run["stream"] for run in found.runs} == {"test"}
 
 
 def test_settings_are_chosen_by_new_and_old_tasks_together() -> None:
