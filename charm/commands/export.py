@@ -14,7 +14,7 @@ def export(
     out: Annotated[Path, flag("DIR")],
     dtype: Annotated[Literal["bfloat16", "float16", "float32"], flag("TYPE")] = "bfloat16",
 ) -> None:
-    """Write the newest weights of a run to a folder of their own, which every command takes as a model.
+    """Write the newest weights of a run to a small folder: a model for `charm solve`, `charm view` and `charm.load`.
 
     Example: charm export runs/base --out base
 
