@@ -101,6 +101,8 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         if origin is list:
             return [_value(args[0], item, f"{where}[{k}]") for k, item in enumerate(value)]
         return {name: _value(args[1], item, f"{where}.{name}") for name, item in value.items()}
+    if hint is Any:
+        return value
     if hint is Path and isinstance(value, str):
         return Path(value)
     if hint is float and isinstance(value, int | float) and not isinstance(value, bool):

@@ -13,13 +13,12 @@ runs      optional: raw results, from which figures are drawn
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from charm.config import is_number
+from charm.config import from_json
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.tables import spread_text
@@ -33,7 +32,7 @@ class ResultRecord:
     machine: str
     date: str
     seeds: tuple[int, ...]
-    numbers: Mapping[str, tuple[float, ...]]
+    numbers: dict[str, tuple[float, ...]]
     runs: Any = None
 
     def number(self, name: str) -> float:
@@ -52,33 +51,19 @@ class ResultRecord:
 
 def read_record(path: Path) -> ResultRecord:
     found = read_sealed(path)
-    names = [field.name for field in fields(ResultRecord)]
-    if not isinstance(found, dict) or set(found) - {"runs"} != set(names) - {"runs"}:
-        wrong = (
-            sorted((set(names) - {"runs"}) ^ (set(found) - {"runs"})) if isinstance(found, dict) else names
-        )
-        raise CharmError(
-            f"{path}: the fields of a record must be {', '.join(names)} (runs is optional); check {', '.join(wrong)}"
-        )
-    words = ("what", "command", "size", "machine", "date")
-    if not all(isinstance(found[name], str) and found[name] for name in words):
-        raise CharmError(f"{path}: {', '.join(words)} must be text")
-    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", found["date"]):
-        raise CharmError(f"{path}: date must look like 2026-11-15, got {found['date']}")
-    seeds, numbers = found["seeds"], found["numbers"]
-    if not isinstance(seeds, list) or not all(isinstance(seed, int) for seed in seeds):
-        raise CharmError(f"{path}: seeds must be a list of integers")
-    if not isinstance(numbers, dict):
-        raise CharmError(f"{path}: numbers must be an object")
-    values = {}
-    for name, given in numbers.items():
-        every = given if isinstance(given, list) else [given]
-        if not every or not all(map(is_number, every)):
-            raise CharmError(f"{path}: {name} must be a number or a list of numbers")
-        if isinstance(given, list) and len(given) != len(seeds):
-            raise CharmError(f"{path}: {name} has {len(given)} values for {len(seeds)} seeds")
-        values[name] = tuple(float(value) for value in every)
-    return ResultRecord(**{**found, "seeds": tuple(seeds), "numbers": values})
+    given = found.get("numbers") if isinstance(found, dict) else None
+    if isinstance(given, dict):  # one value, or one for each seed
+        lists = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
+        found = {**found, "numbers": lists}
+    record = from_json(ResultRecord, found, str(path))
+    if not all((record.what, record.command, record.size, record.machine)):
+        raise CharmError(f"{path}: what, command, size and machine must be text")
+    if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", record.date):
+        raise CharmError(f"{path}: date must look like 2026-11-15, got {record.date}")
+    for name, values in record.numbers.items():
+        if not values or (isinstance(given[name], list) and len(values) != len(record.seeds)):
+            raise CharmError(f"{path}: {name} has {len(values)} values for {len(record.seeds)} seeds")
+    return record
 
 
 def read_records(folder: Path) -> dict[str, ResultRecord]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from charm.errors import CharmError
@@ -21,7 +20,7 @@ from charm.paper.plans import Reproduction, record_name
 from charm.paper.printed import PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.sizes import GROUPS, SIZE_NAMES, Setting, SizeName
-from charm.paper.tables import SECTIONS, Ours, Row
+from charm.paper.tables import ROWS, SECTIONS, Ours, Row
 from charm.paper.verdicts import paired, verdict
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
@@ -58,45 +57,45 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         "count their updates and not their checks. d20 is scaled from d12 by the parameters of the backbone.",
         "",
     ]
-    for title, rows in SECTIONS.items():
-        lines += [f"### {title}", ""]
-        lines += [
-            "| paper | command | full size, GPU-hours | the paper's numbers | ours, at our size | verdict | seeds |"
-        ]
-        lines += ["|---|---|---|---|---|---|---|"]
-        lines += [_line(row, records) for row in rows]
-        lines.append("")
-    run = sum(
-        bool(row.ours or row.check or reproduced(row, records)) for rows in SECTIONS.values() for row in rows
+    columns = (
+        *("paper", "command", "full size, GPU-hours", "the paper's numbers"),
+        *("ours, at our size", "verdict", "seeds"),
     )
-    every = sum(map(len, SECTIONS.values()))
+    for title, rows in SECTIONS.items():
+        lines += [f"### {title}", "", *_table(columns, [_cells(row, records) for row in rows])]
+    run = sum(bool(row.ours or row.check or reproduced(row, records)) for row in ROWS.values())
     lines += [
-        f"{run} of {every} rows have a run or a check of ours; none of the training runs is at full size.",
+        f"{run} of {len(ROWS)} rows have a run or a check of ours; none of the training runs is at full size.",
         "",
-    ]
-    lines += [
         "### The smaller sizes",
         "",
-        "| group | size | setting | minutes for a run, about |",
-        "|---|---|---|---|",
     ]
-    for size, setting, groups in _settings():
-        where = "one H200" if size == "small" else "two CPU cores"
-        lines.append(f"| {', '.join(groups)} | {size} | {setting.about} | {setting.minutes:g}, {where} |")
-    lines += ["", "Minutes are planned, not measured, except where a record below has them.", ""]
-    lines += ["### What was run here", "", "| record | what and how large | command | where, when | seeds |"]
-    lines.append("|---|---|---|---|---|")
-    for name, record in records.items():
-        text = f"{record.what}: {record.size}"
-        cells = (
+    where = {"small": "one H200", "cpu": "two CPU cores"}
+    settings = [
+        (", ".join(groups), size, setting.about, f"{setting.minutes:g}, {where[size]}")
+        for size, setting, groups in _settings()
+    ]
+    lines += _table(("group", "size", "setting", "minutes for a run, about"), settings)
+    lines += ["Minutes are planned, not measured, except where a record below has them.", ""]
+    made = [
+        (
             _link(name),
-            text,
-            f"`{_cell(record.command)}`",
-            f"{record.machine}, {record.date}",
-            _seeds(record),
+            f"{one.what}: {one.size}",
+            f"`{_cell(one.command)}`",
+            f"{one.machine}, {one.date}",
+            _seeds(one),
         )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, ""])
+        for name, one in records.items()
+    ]
+    lines += ["### What was run here", ""]
+    lines += _table(("record", "what and how large", "command", "where, when", "seeds"), made)
+    return "\n".join(lines)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table, and an empty one."""
+    head, *lines = (f"| {' | '.join(cells)} |" for cells in (columns, *rows))
+    return [head, "|" + "---|" * len(columns), *lines, ""]
 
 
 def _settings() -> list[tuple[str, Setting, list[str]]]:
@@ -110,13 +109,12 @@ def _settings() -> list[tuple[str, Setting, list[str]]]:
     return list(found.values())
 
 
-def _line(row: Row, records: Mapping[str, ResultRecord]) -> str:
+def _cells(row: Row, records: Mapping[str, ResultRecord]) -> list[str]:
     made = {f"{result_text(one, records)} ({_link(one.record)})": one.record for one in row.ours}
     made |= {f"{text} ({_link(name)})": name for name, text in reproduced(row, records).items()}
     seeds = "; ".join(dict.fromkeys(_seeds(records[name]) for name in made.values()))
     ours = "; ".join(made) or row.check or row.instead
-    cells = (row.label, command_of(row), cost_of(row), paper_of(row), ours, verdict_of(row, records), seeds)
-    return f"| {' | '.join(cells)} |"
+    return [row.label, command_of(row), cost_of(row), paper_of(row), ours, verdict_of(row, records), seeds]
 
 
 def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
@@ -226,26 +224,8 @@ def result_text(one: Ours, records: Mapping[str, ResultRecord]) -> str:
     """The sentence about a record, with its numbers filled in."""
     if one.record not in records:
         raise CharmError(f"no record {one.record}")
-    return one.text.format_map(_Numbers(records[one.record]))
-
-
-class _Numbers(dict[str, "_Number"]):
-    """A record's numbers for `str.format_map`."""
-
-    def __init__(self, record: ResultRecord) -> None:
-        self.record = record
-
-    def __missing__(self, name: str) -> _Number:
-        return _Number(self.record, name)
-
-
-@dataclass(frozen=True)
-class _Number:
-    record: ResultRecord
-    name: str
-
-    def __format__(self, form: str) -> str:
-        return self.record.text(self.name, form)
+    record = records[one.record]
+    return re.sub(r"\{(.+?):(.+?)\}", lambda found: record.text(found[1], found[2]), one.text)
 
 
 def _link(record: str) -> str:

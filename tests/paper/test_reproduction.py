@@ -226,10 +226,10 @@ def test_numbers_are_told_with_their_spread(tmp_path: Path) -> None:
     [
         ({"what": ""}, "must be text"),
         ({"date": "yesterday"}, "date must look like 2026-11-15, got yesterday"),
-        ({"seeds": ["a"]}, "seeds must be a list of integers"),
-        ({"numbers": {"a": "many"}}, "a must be a number or a list of numbers"),
+        ({"seeds": ["a"]}, r"seeds\[0\]: expected int, got 'a'"),
+        ({"numbers": {"a": "many"}}, r"numbers.a\[0\]: expected float, got 'many'"),
         ({"numbers": {"a": [1, 2, 3]}}, "a has 3 values for 2 seeds"),
-        ({"extra": 1}, r"the fields of a record must be what, command.* check extra"),
+        ({"extra": 1}, "ResultRecord has no field 'extra'"),
     ],
 )
 def test_records_that_are_none(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -237,4 +237,4 @@ def test_records_that_are_none(tmp_path: Path, change: dict[str, Any], message: 
     path.write_text(json.dumps({**GOOD, **change}))
     with pytest.raises(CharmError, match=message) as refused:
         read_record(path)
-    assert re.match(r".*r\.json: ", str(refused.value))
+    assert re.match(r".*r\.json[:.]", str(refused.value))
