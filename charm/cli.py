@@ -70,7 +70,6 @@ data and other domains
 
 
 def app() -> Commands:
-    """All commands."""
     everything = Commands()
     everything.command(quickstart.quickstart)
     everything.command(data.app, name="data", help="what data is there; draw, audit, generate")

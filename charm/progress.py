@@ -66,7 +66,6 @@ def bar(
 
 
 def say(line: str) -> None:
-    """Print a line on stderr."""
     print(line, file=sys.stderr)
 
 

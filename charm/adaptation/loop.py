@@ -151,7 +151,6 @@ class Anchor:
 
     @torch.no_grad()
     def add_gradients(self) -> None:
-        """Add this loss's gradient to the parameters' gradients."""
         for number, (parameter, base) in enumerate(zip(self.parameters, self.base, strict=True)):
             pull = self.strength * (parameter - base)
             if self.importance is not None:

@@ -40,7 +40,6 @@ class ResultRecord:
         return mean(self._values(name))
 
     def text(self, name: str, form: str) -> str:
-        """As `spread_text`."""
         return spread_text(self._values(name), form)
 
     def _values(self, name: str) -> tuple[float, ...]:
@@ -67,5 +66,4 @@ def read_record(path: Path) -> ResultRecord:
 
 
 def read_records(folder: Path) -> dict[str, ResultRecord]:
-    """All records in a folder, by name."""
     return {path.stem: read_record(path) for path in sorted(folder.glob("*.json"))}

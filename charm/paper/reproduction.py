@@ -187,7 +187,6 @@ def _headline(table: PrintedTable) -> str:
 
 
 def command_of(row: Row) -> str:
-    """The command of a row, as Markdown."""
     if row.command.startswith("see "):
         return row.command
     return f"`{_cell(row.command or f'charm reproduce {row.label} --size full')}`"
@@ -241,7 +240,6 @@ def _seeds(record: ResultRecord) -> str:
 
 
 def measured_speed(records: Mapping[str, ResultRecord]) -> Speed:
-    """The recorded speed of training and evaluation."""
     if "speed_arc1" not in records:
         raise CharmError("no record speed_arc1, which costs are computed from")
     found = records["speed_arc1"]

@@ -42,8 +42,6 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Header:
-    """The header of a votes file."""
-
     step: int  # of the checkpoint
     loops: int
     rank: int

@@ -39,7 +39,6 @@ class Exam:
 
 
 def write_line(run: Path, step: int, values: dict[str, float]) -> None:
-    """Add a line to a run's metrics."""
     with (run / METRICS).open("a") as file:
         file.write(json.dumps({"step": step, **values, "time": round(time.time(), 3)}) + "\n")
 

@@ -31,7 +31,6 @@ SELF_SYMMETRIES = {
 
 
 def facts_text(task: str) -> str:
-    """All facts, as plain text."""
     pairs = official_pairs(task)
     lines = []
     for name, pair in pairs.items():

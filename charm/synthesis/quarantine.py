@@ -87,7 +87,6 @@ def _raw(grid: Grid) -> RawGrid:
 
 
 def quarantine_page(found: dict[str, list[str]], checked: int) -> str:
-    """The list as Markdown."""
     lines = [
         "# Re-ARC tasks that fail our checks",
         "",

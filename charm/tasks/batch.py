@@ -76,7 +76,6 @@ class PairBank:
         return digest.hexdigest()
 
     def pair(self, number: int) -> Pair:
-        """One pair as grids."""
         height, width, out_height, out_width = self.shape[number].tolist()
         start, out_start = self.start[number].tolist()
         cells = self.cells.cpu().numpy()

@@ -145,7 +145,6 @@ def load_source(name: str | Path, data: Path | None = None) -> Source:
 
 
 def arc1_ids() -> set[str]:
-    """Ids of both of ARC-AGI-1's splits."""
     return {task.id for split in ("arc1/training", "arc1/evaluation") for task in load_source(split).tasks}
 
 

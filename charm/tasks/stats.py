@@ -92,12 +92,12 @@ _MEASURES = {
 
 
 def stats_tables(found: dict[str, Any]) -> list[Table | str]:
-    """The counts of `data_stats` as tables."""
     sources, datasets = found["sources"], found["datasets"]
-    versions = [f"{one['version']}, {one['sha256'][:8]}" for one in sources]
-    counts = [[f"{one[key]:,}" for key in ("tasks", "demonstrations", "test_inputs")] for one in sources]
     columns = ["source", "version, content hash", "tasks", "demos", "tests"]
-    rows = [[one["name"], told, *line] for one, told, line in zip(sources, versions, counts, strict=True)]
+    rows = []
+    for one in sources:
+        counts = (f"{one[key]:,}" for key in ("tasks", "demonstrations", "test_inputs"))
+        rows.append([one["name"], f"{one['version']}, {one['sha256'][:8]}", *counts])
     tables: list[Table | str] = [Table(columns, rows, "Sources")]
 
     rows = []

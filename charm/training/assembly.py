@@ -15,8 +15,6 @@ from charm.devices import sum_gradients
 
 @dataclass(frozen=True)
 class Part:
-    """One optimizer and what it moves."""
-
     kind: type[Optimizer]
     groups: Sequence[dict[str, Any]]
     """Parameter groups as torch has them: "params", and settings of the group such as "lr"."""

@@ -73,7 +73,6 @@ class Optimizers(OptimizerSet):
         super().__init__(parts, self.dense, rates_on, config.clip)
 
     def set_rates(self, update: int) -> None:
-        """The learning rates of update number `update` (from 0)."""
         self.scale(lr_scale(update, self.steps, self.config))
 
 
