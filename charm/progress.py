@@ -42,25 +42,19 @@ def bar(
     counts: bool = True,  # print how many are done of how many
 ) -> Iterator[Bar]:
     """A bar while the block runs; it pulses while the total is None, and its last state stays if asked to."""
+    from rich import progress as parts
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        ProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
     from rich.table import Column
 
-    columns: list[ProgressColumn] = [
-        BarColumn(),
-        TextColumn("{task.description}", markup=False),
-        TimeRemainingColumn(table_column=Column(no_wrap=True)),
+    columns: list[parts.ProgressColumn] = [
+        parts.BarColumn(),
+        parts.TextColumn("{task.description}", markup=False),
+        parts.TimeRemainingColumn(table_column=Column(no_wrap=True)),
     ]
     if counts:
-        columns.insert(1, MofNCompleteColumn(table_column=Column(no_wrap=True)))  # never shortened
-    with Progress(*columns, console=Console(stderr=True), transient=not stays, disable=not shown) as progress:
+        columns.insert(1, parts.MofNCompleteColumn(table_column=Column(no_wrap=True)))  # never shortened
+    console = Console(stderr=True)
+    with parts.Progress(*columns, console=console, transient=not stays, disable=not shown) as progress:
         progress.add_task(text, total=total, completed=done)  # type: ignore[arg-type]  # rich rounds it itself
         yield Bar(progress)
 

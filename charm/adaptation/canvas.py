@@ -14,15 +14,8 @@ from pathlib import Path
 
 import torch
 
-from charm.adaptation.loop import (
-    Adaptation,
-    Recipe,
-    Scope,
-    private_rows,
-    private_tables,
-    recipe_for,
-    shared_parameters,
-)
+from charm.adaptation import loop
+from charm.adaptation.loop import Adaptation, Recipe, Scope
 from charm.adaptation.options import Mode, SolveOptions
 from charm.adaptation.run import task_data
 from charm.adaptation.solution import (
@@ -93,7 +86,7 @@ class Solver:
             data = DataConfig(canvas="large", scales=0, augment="pseudo-tasks")
             self.config = replace(self.config, data=data)
         self.scope = "full" if options.mode == "auto" and is_vit else SCOPES[options.mode]
-        self.shared = shared_parameters(self.model, self.scope)
+        self.shared = loop.shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
 
     @property
@@ -115,7 +108,7 @@ class Solver:
     def adaptation(self, task: Task, data: Dataset, batch: int, rows_alone: bool = False) -> Adaptation:
         options, scope = self.options, "rows" if rows_alone else self.scope
         recipe = Recipe(self.steps, batch, halt_weight=options.halt_weight, seed=options.seed)
-        recipe = recipe_for(self.reasoner, recipe, scope)
+        recipe = loop.recipe_for(self.reasoner, recipe, scope)
         return Adaptation(self.model, data, recipe, scope, self.place, seed=key_of(task.id))
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
@@ -184,7 +177,7 @@ class Solver:
         clock: Clock,
         keep: float,
         say: Say,
-        glance: Callable[[Learned], None] = lambda learned: None,
+        glance: Callable[[Learned], None],
     ) -> Learned:
         """Learn the demonstrations until only `keep` seconds are left, in batches that fit the time and the memory."""
         options, steps = self.options, self.steps
@@ -237,7 +230,7 @@ class Solver:
 
     def _is_finite(self, task: Task) -> bool:
         """Whether everything that learning this task may update is finite."""
-        own, tables = private_rows(self.model, (task.id,)), private_tables(self.model)
+        own, tables = loop.private_rows(self.model, (task.id,)), loop.private_tables(self.model)
         moved = [tables[name].weight[rows] for name, rows in own.items()]
         return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
 

@@ -69,16 +69,9 @@ def adapt(
         recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
         out: folder for the comparison, also of several bases; this run gets a subfolder.
     """
+    from charm.adaptation import results
     from charm.adaptation.loop import Recipe
     from charm.adaptation.methods import method_named
-    from charm.adaptation.results import (
-        gather,
-        memory_name,
-        results_table,
-        runs_in,
-        settings_of,
-        write_results,
-    )
     from charm.adaptation.run import StreamOptions, run_stream
     from charm.config import to_json
     from charm.devices import place
@@ -106,13 +99,13 @@ def adapt(
     )
     name = Path(stream).resolve().stem if Path(stream).exists() else stream.replace("/", "-")
     compared = out or run / "adapt" / name
-    memory = memory_name(to_json(read_config(run).memory)).lower().replace("=", "")
-    own = settings_of(to_json(options)).replace(" ", "").split(",")
+    memory = results.memory_name(to_json(read_config(run).memory)).lower().replace("=", "")
+    own = results.settings_of(to_json(options)).replace(" ", "").split(",")
     parts = (*re.findall(r"\w+", memory), method, chosen, *filter(None, own), f"h{halt_weight:g}", f"s{seed}")
     folder = compared / "-".join(parts)
     with place(device) as here:
         found = run_stream(run, folder, options, here, say)
     if not (folder / "result.json").is_file():
         return  # it was stopped, and has already reported it
-    written = write_results(runs_in(compared), compared)
-    output(json, found, results_table(gather(runs_in(compared))), *map(str, written))
+    written = results.write_results(results.runs_in(compared), compared)
+    output(json, found, results.results_table(results.gather(results.runs_in(compared))), *map(str, written))

@@ -28,18 +28,8 @@ from charm.files import locked
 from charm.processes import process_pool
 from charm.progress import bar, say
 from charm.tables import Table
-from charm.tasks.pairs_file import (
-    MANIFEST,
-    Manifest,
-    PairBlock,
-    Plan,
-    TaskRecord,
-    pack_pairs,
-    read_block,
-    read_manifest,
-    write_block,
-    write_manifest,
-)
+from charm.tasks import pairs_file
+from charm.tasks.pairs_file import Manifest, PairBlock, Plan, TaskRecord
 from charm.tasks.task import Pair, as_grid
 
 TIME_LIMIT = 20.0  # CPU seconds per attempt; the slowest correct Re-ARC attempt takes about 3
@@ -135,7 +125,7 @@ def build_pairs(
                 del manifest.tasks[task]
         waiting = [task for task in dict.fromkeys(tasks) if task not in manifest.tasks]
         manifest.unfinished = sorted({*manifest.unfinished, *waiting})
-        write_manifest(folder, manifest)
+        pairs_file.write_manifest(folder, manifest)
         if waiting:
             wanted = {task: min(plan.pairs, caps.get(task, plan.pairs)) for task in waiting}
             _fill(folder, manifest, make, wanted, versions, workers)
@@ -159,10 +149,10 @@ def _fill(
             for done, job in enumerate(as_completed(jobs), 1):
                 task = jobs[job]
                 block, record = job.result()
-                write_block(folder, task, block)
+                pairs_file.write_block(folder, task, block)
                 manifest.tasks[task] = replace(record, version=versions.get(task, ""))
                 manifest.unfinished.remove(task)
-                write_manifest(folder, manifest)
+                pairs_file.write_manifest(folder, manifest)
                 line.update(done)
         except BrokenProcessPool:
             raise CharmError(
@@ -196,7 +186,7 @@ def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[Pair
     if len(kept) < pairs:
         main = rejects.most_common(1)[0][0]
         shortfall = f"{len(kept):,} of {pairs:,} pairs in {attempts:,} attempts, mostly rejected as {main}"
-    block = pack_pairs(list(kept.values()), index)
+    block = pairs_file.pack_pairs(list(kept.values()), index)
     counts = {reason: rejects[reason] for reason in sorted(rejects)}
     return block, TaskRecord(len(block), attempts, counts, block.content(), shortfall)
 
@@ -232,9 +222,9 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
 
 def _resume(folder: Path, plan: Plan) -> Manifest:
     """The folder's manifest without the tasks whose files are damaged, or a new one."""
-    if not (folder / MANIFEST).exists():
+    if not (folder / pairs_file.MANIFEST).exists():
         return Manifest(plan)
-    manifest = read_manifest(folder)
+    manifest = pairs_file.read_manifest(folder)
     for name, asked in asdict(plan).items():
         found = getattr(manifest.plan, name)
         if found != asked:
@@ -243,7 +233,7 @@ def _resume(folder: Path, plan: Plan) -> Manifest:
             )
     for task, record in list(manifest.tasks.items()):
         try:
-            read_block(folder, task, record.sha256)
+            pairs_file.read_block(folder, task, record.sha256)
         except CharmError as error:
             say(f"{error}; rebuilding it")
             del manifest.tasks[task]

@@ -18,27 +18,13 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
+from charm.synthesis import workbench
 from charm.synthesis.build import ILLEGAL, OVERTIME, Rejected, Sample, collect
 from charm.synthesis.coverage import Coverage, coverage, simple_rules
 from charm.synthesis.facts import grids_text
 from charm.synthesis.records import Check
 from charm.synthesis.regularities import SAMPLE, Broken, broken_regularities
 from charm.synthesis.source_code import copied, forbidden, independence
-from charm.synthesis.workbench import (
-    GENERATOR_FAILED,
-    MISMATCH,
-    ROOT,
-    VERIFIER_FAILED,
-    GridRule,
-    Package,
-    ReArc2,
-    apply_rule,
-    describe,
-    draw,
-    load_package,
-    official_pairs,
-    same,
-)
 from charm.tables import Table
 from charm.tasks.pairs_file import PairBlock, TaskRecord, write_block
 from charm.tasks.task import Pair
@@ -48,14 +34,14 @@ SECONDS = 60.0  # CPU time for all pairs
 ATTEMPT_SECONDS = 5.0
 MAX_LISTED = 5  # maximum number of failures of one kind to print
 # Rejections that are the package's fault; identities, repeats and official inputs are simply dropped.
-FAULTS = (GENERATOR_FAILED, VERIFIER_FAILED, MISMATCH, ILLEGAL, OVERTIME)
+FAULTS = (workbench.GENERATOR_FAILED, workbench.VERIFIER_FAILED, workbench.MISMATCH, ILLEGAL, OVERTIME)
 
 
 @dataclass
 class Report:
     """Outcome of a check; the package passes if there are no failures."""
 
-    package: Package
+    package: workbench.Package
     pairs: int = 0
     attempts: int = 0
     seconds: float = 0.0
@@ -120,9 +106,9 @@ class Report:
         return Table(["measure", "official", "generated"], rows, title)
 
 
-def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
+def check_package(task: str, pairs: int = PAIRS, root: Path = workbench.ROOT) -> Report:
     """Check one package with `pairs` pairs of seed 0."""
-    package = load_package(task, root)
+    package = workbench.load_package(task, root)
     report = Report(package)
     official = _check_official(report)
     _check_source(report)
@@ -145,11 +131,11 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = ROOT) -> Report:
     return report
 
 
-def regularities_of(task: str, root: Path = ROOT) -> dict[str, str]:
+def regularities_of(task: str, root: Path = workbench.ROOT) -> dict[str, str]:
     """Only the part of a check that lists broken regularities, with as few pairs as possible."""
-    package = load_package(task, root)
+    package = workbench.load_package(task, root)
     wanted = SAMPLE if package.cap is None else min(SAMPLE, package.cap)
-    block, _ = collect(ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
+    block, _ = collect(workbench.ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
     generated = block.pairs()
     found = broken_regularities(list(_check_official(Report(package)).values()), generated)
     return {name: str(broken) for name, broken in found.items()}
@@ -158,20 +144,20 @@ def regularities_of(task: str, root: Path = ROOT) -> dict[str, str]:
 def _check_official(report: Report) -> dict[str, Pair]:
     """Check criterion 1. Return the official pairs; those declared wrong get the rule's output."""
     package = report.package
-    official = official_pairs(package.id)
+    official = workbench.official_pairs(package.id)
     for name in package.wrong.keys() - official.keys():
         report.failures.append(f"1. WRONG names '{name}', but the pairs are {', '.join(official)}")
     for name, pair in official.items():
         try:
-            found = apply_rule(package.verify, pair.input)
+            found = workbench.apply_rule(package.verify, pair.input)
         except Exception as error:
-            report.failures.append(f"1. verify fails on {name}: {describe(error, package.path)}")
+            report.failures.append(f"1. verify fails on {name}: {workbench.describe(error, package.path)}")
             continue
         if name in package.wrong:
-            if same(found, pair.output):
+            if workbench.same(found, pair.output):
                 report.failures.append(f"1. {name} is declared wrong, but verify reproduces it")
             official[name] = Pair(pair.input, np.asarray(found).astype(np.uint8))
-        elif not same(found, pair.output):
+        elif not workbench.same(found, pair.output):
             grids = {"official": np.asarray(pair.output), "verify": np.asarray(found)}
             report.failures.append(
                 f"1. verify differs from the official output of {name}\n{_difference(grids)}"
@@ -189,14 +175,14 @@ def _check_source(report: Report) -> None:
     failures, notes = independence(tree)
     report.notes += notes
     report.failures += [f"4. {failure}" for failure in failures + forbidden(tree)]
-    for sentence in copied(tree, official_pairs(package.id)):
+    for sentence in copied(tree, workbench.official_pairs(package.id)):
         report.finding(4, "literal", f"{sentence} (the exception is called 'literal')")
 
 
 def _check_pairs(report: Report, pairs: int, root: Path) -> PairBlock:
     """Check criterion 2: enough pairs, fast enough, and none that verify rejects."""
     package = report.package
-    provider = ReArc2(root)
+    provider = workbench.ReArc2(root)
     first: dict[str, int] = {}  # rejection -> the first attempt with it
     began = time.process_time()
 
@@ -246,19 +232,19 @@ def _judge_pairs(report: Report, record: TaskRecord, wanted: int, first: dict[st
         report.failures.append(f"2. {record.shortfall}; if there are no more, declare CAP = {record.pairs}")
 
 
-def _example(package: Package, index: int | None) -> str:
+def _example(package: workbench.Package, index: int | None) -> str:
     """Repeat attempt `index` to show what went wrong; None if the builder itself rejected it."""
     if index is None:
         return "sides must be 1..30, cells whole numbers 0..9, and an attempt must end"
     try:
-        before, after = draw(package, 0, index)
+        before, after = workbench.draw(package, 0, index)
     except Exception as error:
-        return f"attempt {index}: generate: {describe(error, package.path)}"
+        return f"attempt {index}: generate: {workbench.describe(error, package.path)}"
     try:
-        found = apply_rule(package.verify, before)
+        found = workbench.apply_rule(package.verify, before)
     except Exception as error:
         text = grids_text({"input": np.asarray(before)})
-        return f"attempt {index}: verify: {describe(error, package.path)}\n{text}"
+        return f"attempt {index}: verify: {workbench.describe(error, package.path)}\n{text}"
     grids = {"input": np.asarray(before), "generate": np.asarray(after), "verify": np.asarray(found)}
     return f"first at attempt {index}\n{_difference(grids)}"
 
@@ -301,9 +287,9 @@ def _check_rivals(report: Report, generated: list[Pair]) -> None:
                 break
 
 
-def _reproduces(rival: GridRule, pair: Pair) -> bool:
+def _reproduces(rival: workbench.GridRule, pair: Pair) -> bool:
     """Whether a rival gives the output; one that fails on the input does not."""
     try:
-        return same(apply_rule(rival, pair.input), pair.output)
+        return workbench.same(workbench.apply_rule(rival, pair.input), pair.output)
     except Exception:
         return False
