@@ -1,4 +1,7 @@
-"""Check a Re-ARC2 package against the six criteria in docs/rearc2.md."""
+"""Check a Re-ARC2 package against the six criteria in docs/rearc2.md.
+
+A part runs in a fresh process: python -m charm.synthesis.check ROOT TASK FOLDER SHA256 prints problems as JSON.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from charm.synthesis.records import Check
 from charm.synthesis.regularities import SAMPLE, Broken, broken_regularities
 from charm.synthesis.source_code import copied, forbidden, independence
 from charm.tables import Table
-from charm.tasks.pairs_file import PairBlock, TaskRecord, write_block
+from charm.tasks.pairs_file import PairBlock, TaskRecord, read_block, write_block
 from charm.tasks.task import Pair
 
 PAIRS, QUICK_PAIRS = 1000, 100
@@ -266,15 +269,34 @@ def _check_again(report: Report, block: PairBlock, root: Path) -> None:
         # A different hash seed than in this process, because the order of sets of strings must not matter.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-m", "charm.synthesis.recheck", *arguments]
+        command = [sys.executable, "-m", "charm.synthesis.check", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         said = (done.stderr.strip() or "no message").splitlines()[-1]
         raise CharmError(f"{report.package.id}: the fresh process failed ({said})")
-    problems: list[str] = json.loads(done.stdout)
-    report.failures += [f"3. {problem}" for problem in problems[:MAX_LISTED]]
-    if len(problems) > MAX_LISTED:
-        report.failures.append(f"3. ... and {len(problems) - MAX_LISTED:,} more pairs in a fresh process")
+    found: list[str] = json.loads(done.stdout)
+    report.failures += [f"3. {problem}" for problem in found[:MAX_LISTED]]
+    if len(found) > MAX_LISTED:
+        report.failures.append(f"3. ... and {len(found) - MAX_LISTED:,} more pairs in a fresh process")
+
+
+def problems(package: workbench.Package, block: PairBlock) -> list[str]:
+    """What the fresh process finds."""
+    found = []
+    for number in reversed(range(len(block))):
+        before, after = block.pair(number)
+        index = int(block.index[number])
+        name = f"pair {number} (attempt {index})"
+        try:
+            if not workbench.same(workbench.apply_rule(package.verify, before), after):
+                found.append(f"{name} is not verified in a fresh process")
+            again = workbench.draw(package, 0, index)
+        except Exception as error:
+            found.append(f"{name} in a fresh process: {workbench.describe(error, package.path)}")
+            continue
+        if not (workbench.same(again[0], before) and workbench.same(again[1], after)):
+            found.append(f"{name} is different when it is made alone")
+    return found
 
 
 def _check_rivals(report: Report, generated: list[Pair]) -> None:
@@ -293,3 +315,9 @@ def _reproduces(rival: workbench.GridRule, pair: Pair) -> bool:
         return workbench.same(workbench.apply_rule(rival, pair.input), pair.output)
     except Exception:
         return False
+
+
+if __name__ == "__main__":
+    task, folder, sha256 = sys.argv[2:]
+    block = read_block(Path(folder), task, sha256)
+    print(json.dumps(problems(workbench.load_package(task, Path(sys.argv[1])), block)))

@@ -153,7 +153,7 @@ def _cells(node: ast.expr) -> int:
     """The number of cells that the literal could encode, without the literals inside it."""
     match node:
         case ast.Constant(value=str(text)):
-            return len(text) if _is_row(text) else 0
+            return len(_row(text))
         case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
             return sum(isinstance(part, ast.Constant) and isinstance(part.value, int) for part in parts)
     return 0
@@ -161,43 +161,27 @@ def _cells(node: ast.expr) -> int:
 
 def _table(node: ast.expr) -> npt.NDArray[np.int64] | None:
     """The literal as a table of colours, or None: rows of numbers, or of text with a digit or dot per cell."""
-    rows: list[list[int]]
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        words = node.value.split()
-        rows = [_digits(word) for word in words] if all(map(_is_row, words)) else []
-    elif isinstance(node, ast.List | ast.Tuple):
-        parts = [_row(part) for part in node.elts]
-        flat = _row(node)
-        if flat is not None:
-            rows = [flat]
-        elif all(part is not None for part in parts):
-            rows = [part for part in parts if part is not None]
-        else:
-            return None
-    else:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError):  # a part of it is computed
         return None
-    if not rows or not rows[0] or len({len(row) for row in rows}) > 1:
+    if isinstance(value, str):
+        value = value.split()
+    elif not isinstance(value, list | tuple):
+        return None
+    rows = [_row(value)] if _row(value) else [_row(part) for part in value]
+    if not rows or not all(rows) or len(set(map(len, rows))) > 1:
         return None
     return np.array(rows, np.int64)
 
 
-def _row(node: ast.expr) -> list[int] | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_row(node.value):
-        return _digits(node.value)
-    if isinstance(node, ast.List | ast.Tuple):
-        values = [part.value for part in node.elts if isinstance(part, ast.Constant)]
-        if len(values) == len(node.elts) and all(isinstance(value, int) for value in values):
-            return [int(value) for value in values if isinstance(value, int)]
-    return None
-
-
-def _is_row(text: str) -> bool:
-    """Whether a text is a row of cells: digits, with dots for 0."""
-    return len(text) > 1 and set(text) <= set("0123456789.")
-
-
-def _digits(row: str) -> list[int]:
-    return [0 if letter == "." else int(letter) for letter in row]
+def _row(value: object) -> list[int]:
+    """A row of cells, from integers or from text with digits, and dots for 0; empty if it is none."""
+    if isinstance(value, str) and len(value) > 1 and set(value) <= set("0123456789."):
+        return [int(cell) for cell in value.replace(".", "0")]
+    if isinstance(value, list | tuple) and all(isinstance(cell, int) for cell in value):
+        return [int(cell) for cell in value]
+    return []
 
 
 def _overlaps(table: npt.NDArray[np.int64], pairs: Mapping[str, Pair]) -> list[str]:

@@ -121,16 +121,12 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     try:
-        text = path.read_text("utf-8")
+        return from_json(Manifest, json.loads(path.read_text("utf-8")), "manifest")
     except (FileNotFoundError, NotADirectoryError):
         raise CharmError(
             f"{folder}: no synthetic pairs here; run `{_made_by(folder)}` to build them"
         ) from None
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
-    try:
-        return from_json(Manifest, json.loads(text), "manifest")
-    except (ValueError, RecursionError, CharmError) as error:
+    except (OSError, ValueError, RecursionError, CharmError) as error:
         raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
 
 

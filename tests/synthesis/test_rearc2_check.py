@@ -15,9 +15,8 @@ import pytest
 from charm.errors import CharmError
 from charm.synthesis import check as check_module
 from charm.synthesis.build import collect
-from charm.synthesis.check import Report, check_package
+from charm.synthesis.check import Report, check_package, problems
 from charm.synthesis.coverage import coverage, simple_rules
-from charm.synthesis.recheck import problems
 from charm.synthesis.workbench import ROOT, ReArc2, Sample, load_package, official_pairs
 from charm.tasks.task import Pair
 
