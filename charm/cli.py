@@ -1,11 +1,13 @@
 """The command line: every command is a typed function in `charm.commands`; this file only gathers them.
 
-Command modules import nothing heavy at the top, so that `charm --help` answers at once.
+Command modules import nothing heavy at the top, so that `charm --help` answers at once. Groups of commands are loaded
+only when one of theirs is called.
 """
 
 from __future__ import annotations
 
 import errno
+import importlib
 import os
 import sys
 from collections.abc import Sequence
@@ -16,26 +18,23 @@ import tyro
 from charm.commands import (
     adapt,
     bench,
-    car,
-    data,
     evaluate,
     export,
-    lm,
     params,
     quickstart,
-    rearc2,
     report,
     reproduce,
     solve,
     train,
     view,
 )
-from charm.commands.parsing import Commands
+from charm.commands.parsing import GROUPS, Commands
 from charm.errors import CharmError
 from charm.signals import StoppedEarly, stop_early
 from charm.version import __version__
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
+TYRO = (tyro.conf.FlagCreatePairsOff,)
 
 
 # What `charm --help` prints: one line for each command.
@@ -71,21 +70,14 @@ data and other domains
 
 def app() -> Commands:
     everything = Commands()
-    everything.command(quickstart.quickstart)
-    everything.command(data.app, name="data", help="what data is there; draw, audit, generate")
-    everything.command(rearc2.app, name="rearc2", help="the Re-ARC2 workbench: packages, checks, builds")
-    everything.command(params.params)
-    everything.command(train.train)
+    for command in (quickstart.quickstart, solve.solve, view.view, train.train):
+        everything.command(command)
     everything.command(evaluate.evaluate, name="eval")
-    everything.command(solve.solve)
-    everything.command(adapt.adapt)
-    everything.command(car.app, name="car", help="the cellular-automata reasoning benchmark")
-    everything.command(lm.app, name="lm", help="a GPT with n-gram memory")
-    everything.command(reproduce.reproduce)
-    everything.command(report.report)
-    everything.command(view.view)
-    everything.command(bench.bench)
-    everything.command(export.export)
+    others = (report.report, adapt.adapt, reproduce.reproduce, params.params, bench.bench, export.export)
+    for command in others:
+        everything.command(command)
+    for name in GROUPS:
+        everything.command(lambda: None, name=name)  # `main` loads it, so that here it is only a name
     return everything
 
 
@@ -111,10 +103,11 @@ def main(args: Sequence[str] | None = None) -> None:
                 evaluate.run_evaluate(Path(run), flags)
             case ["bench", name, *_] if not name.startswith("-"):
                 bench.run_bench(args[1:])
+            case [name, *words] if name in GROUPS:
+                group: Commands = importlib.import_module(f"charm.commands.{name}").app
+                group.cli(prog=f"charm {name}", description=GROUPS[name], args=words, config=TYRO)
             case _:
-                app().cli(
-                    prog="charm", description=DESCRIPTION, args=args, config=(tyro.conf.FlagCreatePairsOff,)
-                )
+                app().cli(prog="charm", description=DESCRIPTION, args=args, config=TYRO)
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)
         sys.exit(2)

@@ -7,9 +7,13 @@ from typing import Annotated, Literal
 
 from tyro.conf import Positional
 
+from charm.automata.benchmark import BenchmarkConfig, build_in, initial_grids, read_benchmark
+from charm.automata.rules import parse_rule
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Device, Json, RunData, Switch, flag, output
+from charm.drawing import terminal
 from charm.paths import data_dir
+from charm.progress import bar
 
 app = Commands()
 
@@ -44,9 +48,6 @@ def build(
         horizons: numbers of updates after which to ask for the grid.
         replace: overwrite a different benchmark in the folder.
     """
-    from charm.automata.benchmark import BenchmarkConfig, build_in
-    from charm.progress import bar
-
     config = BenchmarkConfig(seed, families, rules, examples, side, horizons)
     folder = data_dir(data) / "car"
     with bar() as line:
@@ -89,11 +90,8 @@ def show(
         seed: seed for the initial grids (with a run: as in training).
         animate: animate one grid instead of printing all.
     """
-    from charm.automata.benchmark import initial_grids
-    from charm.automata.rules import parse_rule
     from charm.automata.show import predictions, rollout
     from charm.devices import place
-    from charm.drawing.terminal import animate_grids, grid_text, marked_text, show, show_grids, side_by_side
 
     chosen = parse_rule(rule)
     answers = []
@@ -106,13 +104,13 @@ def show(
     grids = rollout(start, chosen, steps)
     named = {f"t={moment}": grid for moment, grid in enumerate(grids)}
     if animate:
-        animate_grids(named)
+        terminal.animate_grids(named)
     else:
-        show_grids(named)
+        terminal.show_grids(named)
     for one in answers:
-        truth = ("truth", grid_text(one.truth))
-        answer = ("answer (! marks wrong cells)", marked_text(one.answer, one.truth))
-        show(str(one), side_by_side(truth, answer), "")
+        truth = ("truth", terminal.grid_text(one.truth))
+        answer = ("answer (! marks wrong cells)", terminal.marked_text(one.answer, one.truth))
+        terminal.show(str(one), terminal.side_by_side(truth, answer), "")
 
 
 @app.command
@@ -128,13 +126,13 @@ def export(
         puzzles: puzzles per horizon, drawn from the trained combinations.
         demonstrations: training pairs per prompt.
     """
-    from charm.automata.benchmark import read_benchmark
     from charm.automata.prompts import ATTEMPTS
     from charm.automata.prompts import export as write_prompts
-    from charm.drawing.terminal import show
 
     count = write_prompts(out, read_benchmark(data_dir(data) / "car"), puzzles, demonstrations)
-    show(f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}')
+    terminal.show(
+        f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}'
+    )
 
 
 @app.command

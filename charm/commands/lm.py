@@ -9,6 +9,10 @@ from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
 from charm.commands.shared import Device, Json, Run, Switch, flag, output
+from charm.errors import CharmError
+from charm.language.corpus import LEFT_OUT, gather
+from charm.language.data import default_folder
+from charm.language.data import prepare as write
 from charm.progress import bar, status
 
 app = Commands()
@@ -44,10 +48,6 @@ def prepare(
         limit: maximum number of characters from text files.
         validation: share of the text files' characters used for validation.
     """
-    from charm.language.corpus import LEFT_OUT, gather
-    from charm.language.data import default_folder
-    from charm.language.data import prepare as write
-
     folder = out or default_folder()
     with bar("gathering text") as line:
         shards, record = gather(sources, python, suffixes, limit, validation)
@@ -93,7 +93,6 @@ def sample(
     import torch
 
     from charm.devices import place
-    from charm.errors import CharmError
     from charm.language.run import load_model, sample_tokens
     from charm.language.tokenizer import bos_id, load_tokenizer
 

@@ -17,7 +17,13 @@ from tyro.extras import SubcommandApp
 
 from charm.errors import CharmError
 
-GROUPS = ("data", "rearc2", "car", "lm")  # commands with subcommands
+# Commands with subcommands.
+GROUPS = {
+    "data": "what data is there; draw, audit, generate",
+    "rearc2": "the Re-ARC2 workbench: packages, checks, builds",
+    "car": "the cellular-automata reasoning benchmark",
+    "lm": "a GPT with n-gram memory",
+}
 
 
 class Commands(SubcommandApp):
@@ -26,7 +32,8 @@ class Commands(SubcommandApp):
     def cli(self, *, prog: str | None = "charm", args: Sequence[str] | None = None, **options: Any) -> Any:
         """Run the command that the arguments name."""
         words = list(sys.argv[1:] if args is None else args)
-        with one_sentence(program(words, prog or "charm")):
+        named = [word for word in words[:1] if not word.startswith("-")]
+        with one_sentence(" ".join((prog or "charm", *named))):
             call = super().cli(prog=prog, args=words, **options)
         return call()
 
@@ -59,12 +66,6 @@ def one_sentence(prog: str) -> Iterator[None]:
         if stopped.code != 2:
             raise
         raise CharmError(sentence(printed.getvalue(), prog)) from None
-
-
-def program(args: Sequence[str], prog: str = "charm") -> str:
-    """The command that these arguments call, without its flags: `charm data show`."""
-    words = [word for word in args[: 2 if args and args[0] in GROUPS else 1] if not word.startswith("-")]
-    return " ".join((prog, *words))
 
 
 def sentence(box: str, prog: str) -> str:

