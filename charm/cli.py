@@ -10,7 +10,7 @@ import errno
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import tyro
@@ -70,14 +70,14 @@ data and other domains
 
 def app() -> Commands:
     everything = Commands()
-    for command in (quickstart.quickstart, solve.solve, view.view, train.train):
-        everything.command(command)
-    everything.command(evaluate.evaluate, name="eval")
-    others = (report.report, adapt.adapt, reproduce.reproduce, params.params, bench.bench, export.export)
-    for command in others:
-        everything.command(command)
+    commands: tuple[Callable[..., None], ...] = (
+        *(quickstart.quickstart, solve.solve, view.view, train.train, evaluate.evaluate, report.report),
+        *(adapt.adapt, reproduce.reproduce, params.params, bench.bench, export.export),
+    )
+    for command in commands:
+        everything.command(command, name="eval" if command is evaluate.evaluate else command.__name__)
     for name in GROUPS:
-        everything.command(lambda: None, name=name)  # `main` loads it, so that here it is only a name
+        everything.command(lambda: None, name=name)  # only a name: `main` loads the group
     return everything
 
 

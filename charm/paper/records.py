@@ -50,7 +50,7 @@ class ResultRecord:
 
 def read_record(path: Path) -> ResultRecord:
     found = read_sealed(path)
-    given = found.get("numbers") if isinstance(found, dict) else None
+    given: Any = found.get("numbers") if isinstance(found, dict) else None
     if isinstance(given, dict):  # one value, or one for each seed
         lists = {name: value if isinstance(value, list) else [value] for name, value in given.items()}
         found = {**found, "numbers": lists}
