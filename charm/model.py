@@ -221,10 +221,8 @@ class CharmModel(nn.Module):
             }
         shapes = {f"{part}.{n}": t.shape for part, one in parts.items() for n, t in one.state_dict().items()}
         for name in sorted(shapes.keys() | tensors.keys()):
-            expected, found = (
-                list(one[name]) if name in one else None
-                for one in (shapes, {name: tensor.shape for name, tensor in tensors.items()})
-            )
+            expected = list(shapes[name]) if name in shapes else None
+            found = list(tensors[name].shape) if name in tensors else None
             if expected != found:
                 raise CharmError(
                     f"{folder}: the weights do not fit the configuration "

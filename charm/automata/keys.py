@@ -60,13 +60,8 @@ def build_car_memory(config: CarMemory, width: int, sizes: CarSizes) -> CoSE | T
     if config.key == "rule+horizon":
         base = Sum(Lookup("rule", sizes.rules, width), Lookup("horizon", sizes.horizons, width))
     residual = RowTable(sizes.rows, width, rank, reserved_row=True) if config.rank else None
-    return CoSE(
-        base,
-        [Lookup("dihedral", DIHEDRALS, width)],
-        COMPOSERS[config.composer](width, 1),
-        residual,
-        config.gate,
-    )
+    composer = COMPOSERS[config.composer](width, 1)
+    return CoSE(base, [Lookup("dihedral", DIHEDRALS, width)], composer, residual, config.gate)
 
 
 class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):

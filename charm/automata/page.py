@@ -20,18 +20,17 @@ CAR_CURVES = {
     "evaluation/unseen pass@2": ("Unseen combinations, pass@2", True),
 }
 PARTS = ("seen", "unseen")
+NUMBERS = ("combinations", "pass@1", "pass@2")  # that every group must have
 SHARES = ("pass@1", "pass@2", "cells")  # whole grids within 1 or 2 attempts; correct cells of first answers
 
 
 def car_evaluation(path: Path) -> dict[str, Any]:
     found = read_sealed(path)
-    parts = [found.get(part, {}) for part in PARTS] if isinstance(found, dict) else []
-    good = parts and isinstance(found.get("step"), int) and isinstance(found.get("seen"), dict)
     try:
-        for part in parts:
-            good = good and (not part or "all" in part)
-            for group in part.values():
-                good = good and all(is_number(group[name]) for name in ("combinations", "pass@1", "pass@2"))
+        parts = [found["seen"], found.get("unseen", {})]
+        numbers = [group[name] for part in parts for group in part.values() for name in NUMBERS]
+        good = isinstance(found["step"], int) and all(map(is_number, numbers))
+        good = good and all(not part or "all" in part for part in parts)
     except (AttributeError, KeyError, TypeError):
         good = False
     if not good:
@@ -52,11 +51,9 @@ def car_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
     columns = [(part, share) for part in PARTS for share in SHARES]
     rows = []
     for name, found in zip(names, newest, strict=True):
-        if found is None:
-            rows.append([name, "not evaluated yet", *[UNKNOWN] * len(columns)])
-        else:
-            cells = [_share(found.get(part, {}).get("all", {}), share) for part, share in columns]
-            rows.append([name, f"{found['step']:,}", *cells])
+        step = "not evaluated yet" if found is None else f"{found['step']:,}"
+        cells = [_share((found or {}).get(part, {}).get("all", {}), share) for part, share in columns]
+        rows.append([name, step, *cells])
     heads = ["run", "step", *(f"{part} {share}" for part, share in columns)]
     lead = "Cellular automata: all checkpoints so far and all eight views vote; combinations are averaged."
     return [Table(heads, rows, caption=lead), *_groups(names, newest)]

@@ -116,12 +116,6 @@ class CarEvaluation:
 
 
 def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
-    """`charm eval` of a run on cellular automata."""
-    found = evaluate_car(run, options, place)
-    return None if found is None else (found, scores_table(found))
-
-
-def evaluate_car(run: Path, options: CarEvaluation, place: Place) -> dict[str, Any] | None:
     """Make the votes that the run's checkpoints lack, rank all votes on disk, write eval/car.json and return it."""
     config = read_car_config(run, options.data)
     protocol = Protocol(options.views or "all", options.window, None, options.loops or config.evaluate_loops)
@@ -134,12 +128,10 @@ def evaluate_car(run: Path, options: CarEvaluation, place: Place) -> dict[str, A
         request = Request(model, data, protocol.loops, batch=options.batch)
         vote(request, place, run / "votes", step, run_of(run))
     place.barrier()
-    return _score_run(config, run, protocol, "car") if place.is_main else None
-
-
-def cumulative(config: CarConfig) -> Protocol:
-    """The paper's protocol for CAR: eight views of every checkpoint so far, all votes with equal weight."""
-    return Protocol(views="all", window="all", loops=config.evaluate_loops)
+    if not place.is_main:
+        return None
+    found = _score_run(config, run, protocol, "car")
+    return found, scores_table(found)
 
 
 def grouped_scores(
@@ -189,10 +181,8 @@ def scores_table(found: dict[str, Any]) -> Table:
         cells = []
         for part in parts:
             one = found[part].get(group)
-            if one is None:
-                cells += [""] * (1 + len(SHARES))
-            else:
-                cells += [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)]
+            texts = [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)] if one else []
+            cells += texts or [""] * (1 + len(SHARES))
         rows.append([group, *cells])
     title = f"combinations at step {found['step']}, votes of {found['checkpoints']} checkpoints"
     return Table(columns, rows, title, narrow=True)
@@ -201,9 +191,11 @@ def scores_table(found: dict[str, Any]) -> Table:
 def _score_checkpoint(
     config: CarConfig, data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
 ) -> dict[str, float]:
+    """By the paper's protocol for CAR: eight views of every checkpoint so far, all votes with equal weight."""
     votes, made_by = out / "votes", run_of(out)
     voted = [one for one in passes(votes) if is_finished(votes, one, config.evaluate_loops, run=made_by)]
-    found = _score_run(config, out, cumulative(config), f"step_{step:09d}", voted)
+    protocol = Protocol(views="all", window="all", loops=config.evaluate_loops)
+    found = _score_run(config, out, protocol, f"step_{step:09d}", voted)
     parts = [part for part in ("seen", "unseen") if part in found]
     return {f"{part} pass@{k}": found[part]["all"][f"pass@{k}"] for part in parts for k in KS}
 

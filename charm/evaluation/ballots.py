@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -24,8 +25,10 @@ class Ballot:
     weight: float = 1.0
 
 
-def first_views(votes: Votes, count: int) -> Votes:
-    """The votes of each question's first `count` views, in the order of their memory rows."""
+def first_views(votes: Votes, count: int | Literal["all"]) -> Votes:
+    """The votes of each question's first `count` views, in the order of their memory rows, or all."""
+    if count == "all":
+        return votes
     jobs, place_V = np.unique(votes.job_V, return_inverse=True)
     question = jobs >> 32
     view = np.arange(len(jobs)) - np.searchsorted(question, question, side="left")
@@ -38,8 +41,7 @@ def ballots_of(votes: Mapping[int, Votes], protocol: Protocol, step: int = 0) ->
     for loops in protocol.loops:
         if loops not in votes:
             raise CharmError(f"there are no votes after {loops} refinement steps, only {sorted(votes)}")
-        counted = votes[loops] if protocol.views == "all" else first_views(votes[loops], protocol.views)
-        ballots.append(Ballot(counted, step))
+        ballots.append(Ballot(first_views(votes[loops], protocol.views), step))
     return ballots
 
 
@@ -80,7 +82,6 @@ def load_ballots(
                     f"{folder}: these votes were made by another run; remove them and evaluate again"
                 )
             questions, run = found.questions, run or found.run
-            votes = found.votes if protocol.views == "all" else first_views(found.votes, protocol.views)
-            ballots.append(Ballot(votes, step, weight))
+            ballots.append(Ballot(first_views(found.votes, protocol.views), step, weight))
     assert questions is not None  # a protocol has at least one refinement depth
     return questions, ballots

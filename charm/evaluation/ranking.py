@@ -58,16 +58,9 @@ class Ranking:
 
     def top(self, question: int, count: int) -> list[Candidate]:
         """The best `count` candidates of a question, or as many as there are."""
-        return [
-            Candidate(
-                self.grid(place),
-                place,
-                int(self.votes_K[place]),
-                float(self.weight_K[place]),
-                float(self.confidence_K[place]),
-            )
-            for place in self.span(question)[:count]
-        ]
+        columns = (self.votes_K, self.weight_K, self.confidence_K)
+        places = self.span(question)[:count]
+        return [Candidate(self.grid(n), n, *(column[n].item() for column in columns)) for n in places]
 
 
 def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: Order = "votes") -> Ranking:

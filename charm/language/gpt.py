@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.attention.varlen import varlen_attn
 
 from charm.language.config import GPTConfig, NgramConfig
-from charm.language.ngram import CastLinear, NgramMemory, back, norm, table_sizes, uniform
+from charm.language.ngram import CastLinear, NgramMemory, NgramTables, back, norm, table_sizes, uniform
 from charm.memory.parts import Rows
 
 VALUE_GATE = 12  # features of a token that gate its value embedding
@@ -135,14 +135,13 @@ class GPT(nn.Module):
         self.smear = nn.Parameter(torch.zeros(1))
         self.backout = nn.Parameter(torch.full((1,), 0.2))
         layers = ngram.layers_in(depth)
-        sizes = table_sizes(ngram, len(layers)) if ngram.rows and layers else [None] * len(layers)
         known = np.arange(config.vocab) if canonical is None else canonical
-        self.memories = nn.ModuleDict(
-            {
-                str(layer): NgramMemory(ngram, width, layer, of_layer, known, bos)
-                for layer, of_layer in zip(layers, sizes, strict=True)
-            }
-        )
+        tables: list[NgramTables | None] = [None] * len(layers)
+        if ngram.rows and layers:
+            sizes = zip(layers, table_sizes(ngram, len(layers)), strict=True)
+            tables = [NgramTables(ngram, layer, of_layer, known, bos) for layer, of_layer in sizes]
+        memories = {str(n): NgramMemory(ngram, width, one) for n, one in zip(layers, tables, strict=True)}
+        self.memories = nn.ModuleDict(memories)
         cos, sin = rotary(config.length, config.head_width)
         self.layer: Callable[..., Tensor] = layer
         self.output: Callable[..., Tensor] = output

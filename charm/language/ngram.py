@@ -140,18 +140,10 @@ class ShortConvolution(nn.Module):
 class NgramMemory(nn.Module):
     """What one layer adds to the residual stream before its attention."""
 
-    def __init__(
-        self,
-        config: NgramConfig,
-        width: int,
-        layer: int,
-        sizes: list[list[int]] | None,
-        canonical: npt.NDArray[np.int64],
-        bos: int,
-    ) -> None:
+    def __init__(self, config: NgramConfig, width: int, tables: NgramTables | None) -> None:
         super().__init__()
         self.variant, self.lookup_width = config.variant, config.width
-        self.tables = NgramTables(config, layer, sizes, canonical, bos) if sizes is not None else None
+        self.tables = tables
         self.composer = TokenComposer(width) if config.variant != "engram" else None
         composed = width // 2 if self.composer is not None else 0
         if config.variant == "mixture":
@@ -175,11 +167,10 @@ class NgramMemory(nn.Module):
         if self.variant == "cose":
             return torch.cat([composed_BTP, read_BTE], dim=-1)
         weights_BTO = self.router(composed_BTP).softmax(dim=-1)
+        reads = read_BTE.split(self.lookup_width, dim=-1)
         mixed_BTP = composed_BTP
-        for order, (project, read) in enumerate(
-            zip(self.projections, read_BTE.split(self.lookup_width, dim=-1), strict=True)
-        ):
-            mixed_BTP = mixed_BTP + weights_BTO[..., order : order + 1] * project(read)
+        for order, project in enumerate(self.projections):
+            mixed_BTP = mixed_BTP + weights_BTO[..., order : order + 1] * project(reads[order])
         return norm(mixed_BTP)
 
     def forward(self, x_BTD: Tensor, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:

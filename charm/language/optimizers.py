@@ -72,9 +72,7 @@ class LMOptimizers(OptimizerSet):
         parts = [
             Part(NorMuon, groups["muon"], {"dtype": getattr(torch, model.config.compute_dtype)}),
             Part(AdamW, groups["adamw"], adam),
-            Part(RowAdamW, groups["tables"], {"eps": EPS})
-            if by_rows
-            else Part(AdamW, groups["tables"], adam),
+            Part(RowAdamW if by_rows else AdamW, groups["tables"], {"eps": EPS} if by_rows else adam),
         ]
         # Row optimizers gather sparse gradients themselves, and gradients of sharded tables are already summed.
         table_ids = {id(p) for group in groups["tables"] for p in group["params"]}

@@ -109,17 +109,12 @@ def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDAr
     """
     normalize = canonical_text()
     special = set(specials)
-    keys: dict[tuple[str, str | bytes | int], int] = {}
+    keys: dict[str | bytes | int, int] = {}
     found = np.zeros(len(tokens), dtype=np.int64)
     for number, raw in enumerate(tokens):
         text = raw.decode("utf-8", errors="replace")
-        key: tuple[str, str | bytes | int]
-        if number in special:
-            key = ("special", number)
-        elif "\ufffd" in text:
-            key = ("bytes", raw)
-        else:
-            key = ("text", normalize(text) or text)
+        alone: bytes | int | None = number if number in special else raw if "\ufffd" in text else None
+        key = alone if alone is not None else normalize(text) or text
         found[number] = keys.setdefault(key, len(keys))
     return found
 

@@ -6,7 +6,8 @@ Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S
 from __future__ import annotations
 
 import importlib.util
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -20,12 +21,9 @@ from charm.reasoner.layers import Block, Linear, Rotation, rotation
 HALT_BIAS = -5.0  # no example halts before the model has learned to: sigmoid(-5) is 0.7 %
 
 
-class Apply(Protocol):
-    """A block applied several times, with the same input injected before each application."""
-
-    def __call__(self, state_BLD: Tensor, injected_BLD: Tensor, times: int, cut: int = 0) -> Tensor:
-        """The state afterwards; with a `cut`, gradients stop before that layer of the first application."""
-
+# (state, injected, times, cut=0) -> the state after a block was applied several times, with the same input injected
+# before each application. With a cut, gradients stop before that layer of the first application.
+Apply = Callable[..., Tensor]
 
 # The three recurrences. Each takes the states of the last step (the one that is read out first), the
 # embedded input x, and the blocks; each returns new states, with a graph behind the last part only.

@@ -98,14 +98,14 @@ SPLITS = {
 def read_overall(runs: Sequence[Path]) -> dict[str, Series]:
     """pass@1 and pass@2 of the newest evaluation, by benchmark and group of seeds. The x of a point is k."""
     configs = arc_runs(runs)
-    benchmarks: dict[str, dict[str, list[Point]]] = {}
+    benchmarks: dict[str, dict[str, Sequence[Point]]] = {}
     for label, members in labelled(configs).items():
         found = {run: folder.newest_evaluation(run) for run in members}
         title = _benchmark(configs[members[0]], found[members[0]]["puzzles"])
         benchmarks.setdefault(title, {})[label] = [
             Point(k, tuple(_percent(found[run], run, f"pass@{k}") for run in members)) for k in (1, 2)
         ]
-    return {title: dict(series) for title, series in benchmarks.items()}
+    return {**benchmarks}
 
 
 def _benchmark(config: TrainConfig, puzzles: int) -> str:
@@ -298,12 +298,8 @@ def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
     return series, tuple(stock)
 
 
-def _draw_tradeoff(sources: Sequence[Path]) -> Figure:
-    groups = read_streams(sources)
-    return figures.cl_tradeoff(_scored(tradeoff(groups), sources), hollow_labels(groups))
-
-
-def _scored(series: Series, sources: Sequence[Path]) -> Series:
+def _of_streams(series_of: Callable[[Any], Series], sources: Sequence[Path]) -> Series:
+    series = series_of(read_streams(sources))
     if not series:
         raise CharmError(
             f"{sources[0]}: nothing to draw, because the tasks of its streams have no known answers"
@@ -322,12 +318,10 @@ FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
     "isoflop": lambda sources, data: figures.isoflop(read_isoflop(sources)),
     "car-emergence": lambda sources, data: figures.car_emergence(*read_car(sources)),
     "car-transfer": lambda sources, data: figures.car_transfer(read_transfer(sources)),
-    "cl-tradeoff": lambda sources, data: _draw_tradeoff(sources),
-    "cl-retention": lambda sources, data: figures.cl_retention(
-        _scored(retention(read_streams(sources)), sources)
+    "cl-tradeoff": lambda sources, data: figures.cl_tradeoff(
+        _of_streams(tradeoff, sources), hollow_labels(read_streams(sources))
     ),
-    "cl-retained": lambda sources, data: figures.cl_retained(
-        _scored(retained(read_streams(sources)), sources)
-    ),
+    "cl-retention": lambda sources, data: figures.cl_retention(_of_streams(retention, sources)),
+    "cl-retained": lambda sources, data: figures.cl_retained(_of_streams(retained, sources)),
     "lm-scaling": lambda sources, data: figures.lm_scaling(*read_lm(sources)),
 }

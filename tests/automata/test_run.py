@@ -1,6 +1,7 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from charm.automata.run import (
     CarConfig,
     CarEvaluation,
     asked_of,
-    evaluate_car,
+    evaluate,
     grouped_scores,
     read_car_config,
     train_car,
@@ -53,6 +54,12 @@ def run(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+def scores(run: Path, options: CarEvaluation, place: Place) -> dict[str, Any]:
+    found = evaluate(run, options, place)
+    assert found is not None
+    return found[0]
+
+
 def test_a_run_is_scored_as_it_goes(run: Path, home: Path) -> None:
     assert read_car_config(run) == toy_config(home)
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
@@ -71,18 +78,16 @@ def test_votes_on_disk_are_ranked_again_without_a_model(run: Path, tmp_path: Pat
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
     shutil.rmtree(copy / "checkpoints")
-    found = evaluate_car(copy, CarEvaluation(), HERE)
-    assert found is not None
+    found = scores(copy, CarEvaluation(), HERE)
     final = json.loads((run / "eval" / "step_000000006.json").read_text())
     assert found["seen"] == final["seen"]
     assert found["unseen"] == final["unseen"]
     assert json.loads((copy / "eval" / "car.json").read_text())["seen"] == found["seen"]
-    newest = evaluate_car(copy, CarEvaluation(window="current"), HERE)
-    assert newest is not None
+    newest = scores(copy, CarEvaluation(window="current"), HERE)
     assert newest["checkpoints"] == 1
     shutil.rmtree(copy / "votes")
     with pytest.raises(CharmError, match="no checkpoint has votes yet"):
-        evaluate_car(copy, CarEvaluation(), HERE)
+        scores(copy, CarEvaluation(), HERE)
 
 
 def test_missing_votes_are_made_from_checkpoints_and_equal_those_of_training(
@@ -91,8 +96,7 @@ def test_missing_votes_are_made_from_checkpoints_and_equal_those_of_training(
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
     shutil.rmtree(copy / "votes")
-    found = evaluate_car(copy, CarEvaluation(), HERE)
-    assert found is not None
+    found = scores(copy, CarEvaluation(), HERE)
     assert found["seen"] == json.loads((run / "eval" / "step_000000006.json").read_text())["seen"]
     paths = [folder / "votes" / "step_6" / "loops_2" / "rank_0.npz" for folder in (run, copy)]
     with np.load(paths[0]) as before, np.load(paths[1]) as after:

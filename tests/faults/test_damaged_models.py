@@ -11,7 +11,7 @@ from charm.adaptation.canvas import Solver
 from charm.adaptation.loop import Recipe
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.run import StreamOptions, run_stream
-from charm.automata.run import CarEvaluation, evaluate_car, train_car
+from charm.automata.run import CarEvaluation, evaluate, train_car
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
@@ -155,4 +155,4 @@ def test_a_damaged_model_of_cellular_automata_is_refused(tmp_path: Path) -> None
     for name in ("model.safetensors", "config.json"):
         flip(newest_checkpoint(run) / name)
         with pytest.raises(CharmError, match=rf"{name} is truncated or damaged"):
-            evaluate_car(run, CarEvaluation(), HERE)
+            evaluate(run, CarEvaluation(), HERE)
