@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import tyro
 
@@ -29,12 +30,13 @@ from charm.commands import (
     view,
 )
 from charm.commands.parsing import GROUPS, Commands
+from charm.commands.presets import READABLE
 from charm.errors import CharmError
 from charm.signals import StoppedEarly, stop_early
 from charm.version import __version__
 
 DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
-TYRO = (tyro.conf.FlagCreatePairsOff,)
+TYRO: dict[str, Any] = {"config": (tyro.conf.FlagCreatePairsOff,), "registry": READABLE}
 
 
 # What `charm --help` prints: one line for each command.
@@ -105,9 +107,9 @@ def main(args: Sequence[str] | None = None) -> None:
                 bench.run_bench(args[1:])
             case [name, *words] if name in GROUPS:
                 group: Commands = importlib.import_module(f"charm.commands.{name}").app
-                group.cli(prog=f"charm {name}", description=GROUPS[name], args=words, config=TYRO)
+                group.cli(prog=f"charm {name}", description=GROUPS[name], args=words, **TYRO)
             case _:
-                app().cli(prog="charm", description=DESCRIPTION, args=args, config=TYRO)
+                app().cli(prog="charm", description=DESCRIPTION, args=args, **TYRO)
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)
         sys.exit(2)

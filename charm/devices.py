@@ -121,9 +121,7 @@ def sum_gradients(parameters: Sequence[Tensor]) -> None:
         return
     pending = []
     for parameter in parameters:
-        if (
-            parameter.grad is None
-        ):  # every rank must take part, even for parameters that its share of the batch did not use
+        if parameter.grad is None:  # its share of the batch did not use it, but every rank must take part
             parameter.grad = torch.zeros_like(parameter)
         pending.append(dist.all_reduce(parameter.grad, async_op=True))
     for work in pending:

@@ -44,9 +44,9 @@ class BenchmarkConfig:
     """Settings of a benchmark; the defaults are the paper's."""
 
     seed: int = 0
-    """Decides everything."""
+    """Seed for rules and grids."""
     families: tuple[Family, ...] = FAMILIES
-    """Of rules."""
+    """Families of rules."""
     rules: int = 500
     """Rules per family."""
     examples: int = 500

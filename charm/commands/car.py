@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from charm.automata.benchmark import BenchmarkConfig, build_in, initial_grids, read_benchmark
 from charm.automata.rules import parse_rule
@@ -21,16 +21,7 @@ app = Commands()
 @app.command
 def build(
     *,
-    seed: int = 0,
-    families: Annotated[tuple[Literal["life", "generations", "larger"], ...], flag("FAMILY ...")] = (
-        "life",
-        "generations",
-        "larger",
-    ),
-    rules: int = 500,
-    examples: int = 500,
-    side: int = 16,
-    horizons: Annotated[tuple[int, ...], flag("INT ...")] = (1, 2, 4, 8),
+    config: Annotated[BenchmarkConfig, arg(name="")] = BenchmarkConfig(),  # noqa: B008
     replace: Switch = False,
     json: Json = False,
     data: Data = None,
@@ -40,19 +31,12 @@ def build(
     Example: charm car build
 
     Args:
-        seed: seed for rules and grids.
-        families: families of rules: life, generations, larger.
-        rules: rules per family.
-        examples: initial grids per rule for training; four more are held out.
-        side: side of the torus.
-        horizons: numbers of updates after which to ask for the grid.
         replace: overwrite a different benchmark in the folder.
     """
-    config = BenchmarkConfig(seed, families, rules, examples, side, horizons)
     folder = data_dir(data) / "car"
     with bar() as line:
         found = build_in(
-            folder, config, replace, lambda family, kept: line.update(kept, rules, f"{family} rules")
+            folder, config, replace, lambda family, kept: line.update(kept, config.rules, f"{family} rules")
         )
     manifest = found.manifest
     size = sum(array.nbytes for array in found.arrays.values())

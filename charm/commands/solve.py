@@ -88,9 +88,8 @@ def solve(
 
     if not tasks:
         raise CharmError("name at least one task file")
-    seconds = (
-        BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
-    )  # before anything is loaded
+    # Checked before anything is loaded.
+    seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest)

@@ -48,9 +48,7 @@ class Package:
     rule: str  # its docstring
     generate: Callable[[Random], tuple[Cells, Cells]]
     verify: GridRule
-    rivals: dict[
-        str, GridRule
-    ]  # functions `rival...`: other interpretations, which agree on generated inputs
+    rivals: dict[str, GridRule]  # functions `rival...`: other readings, which agree on generated inputs
     cap: int | None  # CAP: number of pairs that exist at all, not counting official ones
     wrong: dict[str, str]  # WRONG: official pairs that break the rule ("train 2") -> why
     exceptions: dict[str, str]  # EXCEPTIONS: name of a failed finding -> why it is acceptable

@@ -29,11 +29,8 @@ Relation = Literal["identical", "equivalent", "overlapping", "different"]
 
 # What the matrix counts for two sources. A task may be in several matches; pairs equal under a view count once.
 COUNTS = (
-    "same id, identical",
-    "same id, changed",
-    "other id, identical",
-    "other id, equivalent",
-    "other id, overlapping",
+    *("same id, identical", "same id, changed"),
+    *("other id, identical", "other id, equivalent", "other id, overlapping"),
     "shared pairs",
 )
 

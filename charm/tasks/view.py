@@ -20,14 +20,8 @@ PERMUTATIONS = math.factorial(COLORS - 1)  # 362,880
 VIEWS = DIHEDRALS * PERMUTATIONS
 
 DIHEDRAL_NAMES = (
-    "identity",
-    "rotate 90 ccw",
-    "rotate 180",
-    "rotate 270 ccw",
-    "flip left-right",
-    "flip up-down",
-    "transpose",
-    "anti-transpose",
+    *("identity", "rotate 90 ccw", "rotate 180", "rotate 270 ccw"),
+    *("flip left-right", "flip up-down", "transpose", "anti-transpose"),
 )
 # How each symmetry reads a grid: turn(grid, d)[i, j] is grid[i, j], or grid[j, i] where axes are swapped, with rows or
 # columns counted from the far end where reversed. [swapped, rows reversed, columns reversed]; all other tables derive.

@@ -15,8 +15,6 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 from charm.memory import RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
 from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
-from charm.reasoner.vit import Vit
-from charm.reasoner.writer import Writer
 from charm.runs.settings import OptimizerConfig
 from charm.training.assembly import OptimizerSet, Part
 from charm.training.atan2 import AdamAtan2
@@ -35,11 +33,7 @@ class Optimizers(OptimizerSet):
         others, factors, puzzles, instance_rows = grouped_parameters(model)
 
         # Token vectors of a writer or a vit are single vectors, not maps.
-        tokens = (
-            {id(p) for p in model.reasoner.elementwise_parameters()}
-            if isinstance(model.reasoner, Vit | Writer)
-            else set()
-        )
+        tokens = {id(p) for p in getattr(model.reasoner, "elementwise_parameters", list)()}
         muon: list[dict[str, object]] = []
         adamw: list[dict[str, object]] = []
         atan2: list[dict[str, object]] = []
