@@ -1,5 +1,19 @@
 """The exception whose message is shown to users."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class CharmError(Exception):
     """Bad input or an impossible request, described in one sentence; the command line prints it and exits with 2."""
+
+
+@contextmanager
+def charm_errors(problem: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Re-raise errors of these kinds as a CharmError: the problem, and the reason in brackets."""
+    try:
+        yield
+    except kinds as error:
+        raise CharmError(f"{problem} ({getattr(error, 'strerror', None) or error})") from error

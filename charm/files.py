@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, BinaryIO
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 
 SEAL = "record_sha256"  # the field of a sealed record that holds the hash of the other fields
 RECORD = "checkpoint.json"  # in the folder of a checkpoint or a saved model: size and hash of its files
@@ -114,10 +114,8 @@ def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
 
 def read_sealed(path: Path) -> Any:
     """Read JSON and check its seal, if it has one."""
-    try:
+    with charm_errors(f"{path}: not readable", OSError, ValueError, RecursionError):
         return unseal(json.loads(path.read_text()), path)
-    except (OSError, ValueError, RecursionError) as error:
-        raise CharmError(f"{path}: not readable ({error})") from error
 
 
 def _digest(record: Mapping[str, Any]) -> str:

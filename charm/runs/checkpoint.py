@@ -26,7 +26,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from charm.devices import require_finite
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import RECORD, check_files, fingerprint, read_sealed, seal
 
 
@@ -130,12 +130,11 @@ def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any
 def verify(folder: Path) -> dict[str, Any]:
     """Read the record of a checkpoint after checking every file it lists."""
     _whole.discard(folder.resolve())
-    try:
+    unreadable = f"checkpoint {folder} has no readable {RECORD}"
+    with charm_errors(unreadable, CharmError, ValueError, KeyError, TypeError):
         record: dict[str, Any] = read_sealed(folder / RECORD)
         listed = dict(record["files"])
         step = record["step"]
-    except (CharmError, ValueError, KeyError, TypeError) as error:
-        raise CharmError(f"checkpoint {folder} has no readable {RECORD} ({error})") from error
     if folder_of(folder.parents[1], step) != folder:
         raise CharmError(f"checkpoint {folder} is of step {step}, which does not match its name")
     try:
@@ -147,10 +146,8 @@ def verify(folder: Path) -> dict[str, Any]:
 
 
 def read_tensors(path: Path, device: torch.device | str = "cpu") -> dict[str, Tensor]:
-    try:
+    with charm_errors(f"{path}: not readable", OSError, SafetensorError):
         return load_file(path, device=str(device))
-    except (OSError, SafetensorError) as error:
-        raise CharmError(f"{path}: not readable ({error})") from error
 
 
 def prune(run: Path, keep: int, step: int) -> None:

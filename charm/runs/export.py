@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import read_sealed, whole_folder
 from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
@@ -30,9 +30,6 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
         for puzzle in model.instances.puzzles:
             instances.add(puzzle, model.instances.codes(puzzle)[:1])
         model._bind(ArcKey(instances))
-    try:
-        with whole_folder(out) as part:
-            model.save(part, dtype=dtype)
-    except OSError as error:
-        raise CharmError(f"{out}: cannot be written ({error.strerror})") from error
+    with charm_errors(f"{out}: cannot be written", OSError), whole_folder(out) as part:
+        model.save(part, dtype=dtype)
     return sum(file.stat().st_size for file in out.iterdir())

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from charm.config import is_number
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import write_atomically
 
 METRICS = "metrics.jsonl"
@@ -72,10 +72,8 @@ def read_metrics(run: Path) -> list[dict[str, Any]]:
     path = run / METRICS
     if not path.is_file():
         return []
-    try:
+    with charm_errors(f"{path}: not readable", OSError):
         entries = path.read_text(errors="replace").splitlines()
-    except OSError as error:
-        raise CharmError(f"{path}: not readable ({error.strerror})") from error
     lines = []
     for number, entry in enumerate(entries, start=1):
         try:

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import locked
 from charm.processes import process_pool
 from charm.progress import bar, say
@@ -114,10 +114,8 @@ def build_pairs(
     if workers < 1 or plan.pairs < 1 or plan.time_limit <= 0:
         raise CharmError("workers, pairs and the time limit must be positive")
     began = time.monotonic()
-    try:
+    with charm_errors(f"{folder}: cannot create the folder", OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CharmError(f"{folder}: cannot create the folder ({error.strerror})") from None
     with locked(folder, "build"):
         manifest = _resume(folder, plan)
         for task in tasks:

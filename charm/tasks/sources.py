@@ -22,7 +22,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.paths import data_dir
 from charm.tasks.task import Pair, Task, as_grid, check_unique, task_from_json
 
@@ -159,7 +159,7 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
         where, contents = CONCEPT_ARC_URL, _unpack_concept_arc(_download(CONCEPT_ARC_URL))
     source = _concept_arc(contents, where)
     target = data_dir(data) / CONCEPT_ARC
-    try:
+    with charm_errors(f"{target}: ConceptARC cannot be written", OSError):
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=CONCEPT_ARC, suffix=".tmp") as scratch:
             fresh = Path(scratch, "new")
@@ -170,8 +170,6 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
             if target.exists():
                 os.replace(target, Path(scratch, "old"))
             os.replace(fresh, target)
-    except OSError as error:
-        raise CharmError(f"{target}: ConceptARC cannot be written ({error.strerror})") from error
     return source
 
 
@@ -216,15 +214,16 @@ def _concept_arc_files(folder: Path) -> dict[str, bytes]:
 def _unpack_concept_arc(archive: bytes) -> dict[str, bytes]:
     """The same files from the repository's archive, where everything is in one folder."""
     contents = {}
-    try:
-        with tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar:
-            for member in tar:
-                name = member.name.partition("/")[2]
-                file = tar.extractfile(member) if name in CONCEPT_ARC_FILES or name == "LICENSE" else None
-                if file is not None:
-                    contents[name] = file.read()
-    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
-        raise CharmError(f"the archive from {CONCEPT_ARC_URL} is damaged ({error})") from error
+    damage = (tarfile.TarError, zlib.error, EOFError, OSError)
+    with (
+        charm_errors(f"the archive from {CONCEPT_ARC_URL} is damaged", *damage),
+        tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar,
+    ):
+        for member in tar:
+            name = member.name.partition("/")[2]
+            file = tar.extractfile(member) if name in CONCEPT_ARC_FILES or name == "LICENSE" else None
+            if file is not None:
+                contents[name] = file.read()
     return contents
 
 
@@ -321,10 +320,8 @@ def with_solutions(task: Task, grids: Any, path: Path, solutions: Path) -> Task:
 
 
 def _read(path: Path) -> bytes:
-    try:
+    with charm_errors(f"{path}: cannot be read", OSError):
         return path.read_bytes()
-    except OSError as error:
-        raise CharmError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def _parse_json(content: bytes, where: str) -> Any:
@@ -336,10 +333,8 @@ def _parse_json(content: bytes, where: str) -> Any:
             raise CharmError(f"{where}: the task id or field '{repeated}' appears twice")
         return result
 
-    try:
+    with charm_errors(f"{where}: invalid JSON", ValueError, RecursionError):
         return json.loads(content, object_pairs_hook=object_without_repeats)
-    except (ValueError, RecursionError) as error:
-        raise CharmError(f"{where}: invalid JSON ({error})") from error
 
 
 def load_available(data: Path | None = None) -> list[Source]:
