@@ -246,7 +246,7 @@ def test_train_eval_report_and_solve_as_a_user_would(
     main(["train", "--resume", run, "--steps", "6"])  # the run's own settings
     assert (tmp_path / "run" / "checkpoints" / "step_000000006").is_dir()
     capsys.readouterr()
-    assert "is at step 6 already" in fails("train", "--resume", run, "--steps", "3", capsys=capsys)
+    assert "is at step 6" in fails("train", "--resume", run, "--steps", "3", capsys=capsys)
     assert json.loads((tmp_path / "run" / "config.json").read_text())["steps"] == 6
     assert "batch must be >= 1" in fails(
         *("eval", run, "--batch", "0", "--window", "current", "--device", "cpu"), capsys=capsys

@@ -202,9 +202,8 @@ class Adaptation:
         if self.model.config.reasoner.dropout:
             torch.manual_seed(keyed.key_of("dropout", self.seed, self.updates) >> 1)
         self.optimizers.scale(scale)
-        metrics = (
-            self._update_prepared(slots) if self.graphs is None else self.graphs(self._update_prepared, slots)
-        )
+        update = self._update_prepared
+        metrics = update(slots) if self.graphs is None else self.graphs(update, slots)
         self.updates += 1
         if not rehearse:
             self._measured.append(torch.stack([metrics["token_loss"], metrics["exact_accuracy"]]))

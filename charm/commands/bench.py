@@ -49,9 +49,7 @@ def run_bench(words: Sequence[str]) -> None:
     domain = domain_of_preset(names[0])
     for name in names:
         if domain_of_preset(name) is not domain:
-            raise CharmError(
-                f"{names[0]} and {name} cannot be compared: one of them is timed on {domain.learns_from}"
-            )
+            raise CharmError(f"{names[0]} and {name} cannot be compared: one uses {domain.learns_from}")
         domain.configuration(name)  # reports an unknown name
     if domain.bench is None:
         raise CharmError(f"charm bench cannot time presets on {domain.learns_from}")

