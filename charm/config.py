@@ -69,8 +69,8 @@ def read_run_config(run: Path, kind: type[T]) -> T:
 def not_a_run(run: Path, error: Exception) -> CharmError:
     """The error for a folder whose config.json cannot be read."""
     if isinstance(error, FileNotFoundError):
-        reason = "it has no config.json" if run.is_dir() else "no such folder"
-        return CharmError(f"{run} is not a run folder: {reason}")
+        missing = "it has no config.json" if run.is_dir() else "no such folder"
+        return CharmError(f"{run} is not a run folder: {missing}")
     reason = getattr(error, "strerror", None) or error
     return CharmError(f"{run} is not a run folder: config.json is not readable ({reason})")
 

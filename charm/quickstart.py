@@ -93,10 +93,8 @@ def _clear(out: Path, config: TrainConfig) -> None:
     """Remove an earlier quickstart from the folder; raise if it contains anything else."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
-    ours = (out / "config.json").is_file() and (
-        replace(read_config(out), seed=config.seed, steps=config.steps) == config
-    )
-    if not ours:
+    found = read_config(out) if (out / "config.json").is_file() else None
+    if found is None or replace(found, seed=config.seed, steps=config.steps) != config:
         raise CharmError(f"{out} exists and is not a quickstart run; remove it or choose another --out")
     with locked(out, "training run"):
         shutil.rmtree(out, ignore_errors=True)

@@ -108,7 +108,6 @@ class RunConfig(EngineConfig):
     memory: CoSEConfig = field(default_factory=CoSEConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     steps: int = 600_000
-    """Number of updates."""
     batch: int = 768
     """Examples refined per update (slots), over all processes."""
     tokens: int = 32_768
@@ -117,10 +116,7 @@ class RunConfig(EngineConfig):
     """Number of micro-batches per update, to save memory."""
     halt_weight: float = 0.5
     """Weight of the halting loss."""
-    seed: int = 0
-    """Seed for the initial weights, the order of examples and the exploration of halting."""
     checkpoint_every: int = 10_000
-    """Updates between checkpoints."""
     keep_checkpoints: int = 2
     """Number of checkpoints to keep; 0 keeps all. Votes are always kept."""
     evaluate_every: int = 10_000
@@ -130,9 +126,6 @@ class RunConfig(EngineConfig):
     evaluate_loops: tuple[int, ...] = (16,)
     """Refinement steps after which votes are taken. Scores while training use the first; the others' votes are kept."""
     log_every: int = 50
-    """Updates between lines of metrics.jsonl."""
-    compile: Literal["auto", "on", "off"] = "auto"
-    """torch.compile the blocks; auto: on CUDA."""
     graphs: bool = True
     """Replay updates as CUDA graphs on one GPU; otherwise small canvases and batches would wait for the host."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,23 +90,16 @@ def merge(parts: Sequence[Votes]) -> Votes:
     if not parts:
         return _NO_VOTES
     tables = [part.candidates for part in parts]
-    both = Candidates(
-        np.concatenate([table.question_K for table in tables]),
-        np.concatenate([table.hash_K for table in tables]),
-        np.concatenate([table.shape_K2 for table in tables]),
-        np.concatenate([table.cells for table in tables]),
-    )
+    both = Candidates(*(_joined(tables, name) for name in ("question_K", "hash_K", "shape_K2", "cells")))
     distinct_K, candidate_K = distinct(both.question_K, both.hash_K)
     starts = np.cumsum([0, *map(len, tables)])
-    return Votes(
-        _select_candidates(both, distinct_K),
-        np.concatenate(
-            [candidate_K[start + part.candidate_V] for start, part in zip(starts, parts, strict=False)]
-        ),
-        np.concatenate([part.row_V for part in parts]),
-        np.concatenate([part.logit_V for part in parts]),
-        np.concatenate([part.loops_V for part in parts]),
-    )
+    places = [candidate_K[start + part.candidate_V] for start, part in zip(starts, parts, strict=False)]
+    others = (_joined(parts, name) for name in ("row_V", "logit_V", "loops_V"))
+    return Votes(_select_candidates(both, distinct_K), np.concatenate(places), *others)
+
+
+def _joined(parts: Sequence[object], name: str) -> npt.NDArray[Any]:
+    return np.concatenate([getattr(part, name) for part in parts])
 
 
 def distinct(

@@ -301,12 +301,11 @@ def problems(package: workbench.Package, block: PairBlock) -> list[str]:
 
 def _check_rivals(report: Report, generated: list[Pair]) -> None:
     for name, rule in report.package.rivals.items():
-        for number, pair in enumerate(generated):
-            if not _reproduces(rule, pair):
-                report.failures.append(
-                    f"5. {name} disagrees with generated pair {number}; draw only where both agree"
-                )
-                break
+        odd = next((number for number, pair in enumerate(generated) if not _reproduces(rule, pair)), None)
+        if odd is not None:
+            report.failures.append(
+                f"5. {name} disagrees with generated pair {odd}; draw only where both agree"
+            )
 
 
 def _reproduces(rival: workbench.GridRule, pair: Pair) -> bool:

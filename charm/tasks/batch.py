@@ -103,62 +103,46 @@ def view_tokens(
     Equal to `place(view.apply(grid), side, top, left, scale)` cell by cell, as a test checks. Without `scale_N` nothing
     is enlarged.
     """
-    turn = TURNS.to(bank.cells.device)[:, keys.dihedral[row_N].long()]
+    cells, start_N2, shape_N4 = bank.cells, bank.start[pair_N], bank.shape[pair_N]
+    a, b, p, q, t, u, swaps = TURNS.to(cells.device)[:, keys.dihedral[row_N].long()]
     token_NC = keys.colors[row_N] + FIRST_COLOR
-    where = (bank.start[pair_N], bank.shape[pair_N], top_N, left_N, scale_N)
+    token_at = torch.arange(0, token_NC.numel(), token_NC.shape[1], device=cells.device, dtype=torch.int32)
+    steps = torch.arange(side, device=cells.device)
 
     def canvas(which: int) -> Tensor:
-        return _canvas(bank.cells, which, turn, token_NC, where, side)
+        start_N, height_N, width_N = start_N2[:, which], shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
+        k0 = start_N + a * (width_N - 1) + b * (height_N - 1) * width_N
+        kr, kc = p * width_N + q, t * width_N + u
+        turned_height = torch.where(swaps == 1, width_N, height_N)[:, None]
+        turned_width = torch.where(swaps == 1, height_N, width_N)[:, None]
 
-    return canvas(0), canvas(1) if outputs else None
-
-
-def _canvas(
-    cells: Tensor,
-    which: int,
-    turn: Tensor,
-    token_NC: Tensor,
-    where: tuple[Tensor, Tensor, Tensor, Tensor, Tensor | None],
-    side: int,
-) -> Tensor:
-    start_N2, shape_N4, top_N, left_N, scale_N = where
-    start_N, height_N, width_N = start_N2[:, which], shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
-    a, b, p, q, t, u, swaps = turn
-    k0 = start_N + a * (width_N - 1) + b * (height_N - 1) * width_N
-    kr, kc = p * width_N + q, t * width_N + u
-    turned_height = torch.where(swaps == 1, width_N, height_N)[:, None]
-    turned_width = torch.where(swaps == 1, height_N, width_N)[:, None]
-
-    steps = torch.arange(side, device=cells.device)
-    r_NS, c_NS = steps - top_N[:, None], steps - left_N[:, None]
-    if scale_N is None:
-        row_in, row_past = _along(r_NS, turned_height)
-        column_in, column_past = _along(c_NS, turned_width)
-    else:
-        scale_N1 = scale_N[:, None]
+        r_NS, c_NS = steps - top_N[:, None], steps - left_N[:, None]
+        scale_N1 = 1 if scale_N is None else scale_N[:, None]
         row_in, row_past = _along(r_NS, turned_height * scale_N1)
         column_in, column_past = _along(c_NS, turned_width * scale_N1)
-        r_NS = torch.div(r_NS, scale_N1, rounding_mode="floor")
-        c_NS = torch.div(c_NS, scale_N1, rounding_mode="floor")
+        if scale_N is not None:
+            r_NS = torch.div(r_NS, scale_N1, rounding_mode="floor")
+            c_NS = torch.div(c_NS, scale_N1, rounding_mode="floor")
 
-    # Positions outside the grid read an arbitrary cell and are cleared below, which is cheaper than a masked gather.
-    r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
-    c_NS = c_NS.clamp(min=0).minimum((turned_width - 1).clamp(min=0))
-    # 32 bits: half the bytes of the largest tensor.
-    from_row = (k0[:, None] + kr[:, None] * r_NS).clamp(min=0).int()
-    place_NSS = from_row[:, :, None] + (kc[:, None] * c_NS).int()[:, None, :]
-    color_NSS = cells.index_select(0, place_NSS.view(-1)).view(place_NSS.shape)
-    token_at = torch.arange(0, token_NC.numel(), token_NC.shape[1], device=cells.device, dtype=torch.int32)
-    token_NSS = token_NC.view(-1).index_select(0, (token_at[:, None, None] + color_NSS).view(-1))
+        # Positions outside the grid read an arbitrary cell and are cleared below: cheaper than a masked gather.
+        r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
+        c_NS = c_NS.clamp(min=0).minimum((turned_width - 1).clamp(min=0))
+        # 32 bits: half the bytes of the largest tensor.
+        from_row = (k0[:, None] + kr[:, None] * r_NS).clamp(min=0).int()
+        place_NSS = from_row[:, :, None] + (kc[:, None] * c_NS).int()[:, None, :]
+        color_NSS = cells.index_select(0, place_NSS.view(-1)).view(place_NSS.shape)
+        token_NSS = token_NC.view(-1).index_select(0, (token_at[:, None, None] + color_NSS).view(-1))
 
-    # Grid, two arms of the boundary, and padding never overlap, so products and sums of bytes choose between them.
-    grid_NSS = token_NSS.view(place_NSS.shape) * (row_in[:, :, None] * column_in[:, None])
-    if is_large(side) and which == 0:
-        return grid_NSS.view(len(start_N), -1)
-    edge_NSS = row_past[:, :, None] * column_in[:, None] + row_in[:, :, None] * column_past[:, None]
-    if is_large(side):
-        edge_NSS = edge_NSS + row_past[:, :, None] * column_past[:, None]
-    return (grid_NSS + edge_NSS * BOUNDARY).view(len(start_N), -1)
+        # Grid, two arms of the boundary, and padding never overlap: products and sums of bytes choose between them.
+        grid_NSS = token_NSS.view(place_NSS.shape) * (row_in[:, :, None] * column_in[:, None])
+        if is_large(side) and which == 0:
+            return grid_NSS.view(len(start_N), -1)
+        edge_NSS = row_past[:, :, None] * column_in[:, None] + row_in[:, :, None] * column_past[:, None]
+        if is_large(side):
+            edge_NSS = edge_NSS + row_past[:, :, None] * column_past[:, None]
+        return (grid_NSS + edge_NSS * BOUNDARY).view(len(start_N), -1)
+
+    return canvas(0), canvas(1) if outputs else None
 
 
 def _along(offset_NS: Tensor, length_N1: Tensor) -> tuple[Tensor, Tensor]:

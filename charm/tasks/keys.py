@@ -194,9 +194,8 @@ class ArcKey(KeySchema, names=("puzzle",)):
         """New puzzles and rows start at zero; existing ones stay the same to the bit."""
         old, new = self.instances, instances
         tables = zip(old.table(), new.table(), strict=True)
-        if new.puzzles[: len(old.puzzles)] != old.puzzles or not all(
-            np.array_equal(a, b[: len(a)]) for a, b in tables
-        ):
+        same_rows = all(np.array_equal(a, b[: len(a)]) for a, b in tables)
+        if new.puzzles[: len(old.puzzles)] != old.puzzles or not same_rows:
             raise CharmError("the new instances must start with the ones the model was trained on")
         if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
             memory.base.grow(len(new.puzzles) - len(old.puzzles))
