@@ -2,11 +2,12 @@
 
     python -m benchmarks.continual_released run --jobs 10     # every method, on one order of the stream
     python -m benchmarks.continual_released run --orders 3    # on three
+    python -m benchmarks.continual_released run --stream concept-arc    # another stream, once it is fetched
     python -m benchmarks.continual_released report            # the table from what is finished
 
-The base is a writer, which `charm adapt` does not take: it has no canvas. Here it learns 24 of ARC-AGI-1's evaluation
-tasks one stage after the other, and is asked along the way about them and about 48 of its own tasks, all chosen by a
-hash among those with small grids. Its own tasks' test pairs were among its training data, so what is measured there is
+The base is a writer, which `charm adapt` does not take: it has no canvas. Here it learns 24 unseen tasks one stage
+after the other, and is asked along the way about them and about 48 of its own tasks, all chosen by a hash among those
+with small grids. Its own tasks' test pairs were among its training data, so what is measured there is
 what it remembers.
 
 memory-only   the new task's vector learns; the base stays the same to the bit. Starts at the mean of the known vectors,
@@ -18,7 +19,7 @@ oracle        as naive, from the base for each task: what there is to learn
 
 The vectors of other tasks and of the symmetries never change.
 Nothing is chosen: all rates are in the table. Interrupted, the same command resumes after the finished trials.
-`OUT/SIZE/results` has one small file for each and is all that `report` needs. `--size smoke` runs on a CPU.
+`OUT/SIZE-STREAM/results` has one small file for each and is all that `report` needs. `--size smoke` runs on a CPU.
 """
 
 from __future__ import annotations
@@ -156,16 +157,18 @@ class Plan:
     stream: tuple[Task, ...]
     own: tuple[Task, ...]
     size: Size
+    source: str = "arc1/evaluation"
+    """Of the stream."""
 
 
-def plan_for(size: Size) -> Plan:
+def plan_for(size: Size, source: str = Plan.source) -> Plan:
     """The released base, tasks that it has not seen, and some of its own."""
     base = released_model()
     known = CharmModel.from_pretrained(base).instances
     own = [task for task in load_source("arc1/training").tasks if task.id in known]
-    stream = [task for task in load_source("arc1/evaluation").tasks if task.id not in known]
+    stream = [task for task in load_source(source).tasks if task.id not in known]
     chosen = (choose(stream, size.stream, LONGEST), choose(own, size.own, LONGEST))
-    return Plan(base, tuple(chosen[0]), tuple(chosen[1]), size)
+    return Plan(base, tuple(chosen[0]), tuple(chosen[1]), size, source)
 
 
 class StreamRun:
@@ -280,6 +283,7 @@ class StreamRun:
             "updated_parameters": self.parameters(),
             "seconds_per_task": round(mean(self.seconds), 3),
             "changed_values": changed,
+            "source": self.plan.source,
             "R": _rows(self.r),
             "R of the base's tasks": _rows(self.r_own),
             "tasks": [task.id for task in self.tasks],
@@ -398,8 +402,8 @@ def record(results: Sequence[dict[str, Any]], size: Size) -> dict[str, Any]:
                 numbers[f"{label}: {name}"] = values
     return {
         "what": "continual learning from the released base: a stream of unseen tasks, and what is left of its own",
-        "command": f"python -m benchmarks.continual_released run --orders {len(seeds)}",
-        "size": f"{size.stream} of ARC-AGI-1's evaluation tasks on grids up to {LONGEST} x {LONGEST}, {size.updates} "
+        "command": f"python -m benchmarks.continual_released run --stream {results[0]['source']} --orders {len(seeds)}",
+        "size": f"{size.stream} tasks of {results[0]['source']} on grids up to {LONGEST} x {LONGEST}, {size.updates} "
         f"updates of {size.tokens:,} tokens each; {size.own} of the base's tasks; {size.voters} views vote",
         "machine": ", ".join(sorted({one["machine"] for one in results})),
         "date": max(one["date"] for one in results),
@@ -417,6 +421,7 @@ def main() -> None:
     parser.add_argument("--size", choices=sorted(SIZES), default="gpu")
     methods = sorted({trial.method for trial in TRIALS})
     parser.add_argument("--methods", nargs="+", choices=methods, default=methods)
+    parser.add_argument("--stream", default=Plan.source, help="source of the unseen tasks")
     parser.add_argument("--orders", type=int, default=1, help="of the stream")
     parser.add_argument("--jobs", type=int, default=1, help="trials side by side")
     parser.add_argument("--device", default="auto")
@@ -425,9 +430,10 @@ def main() -> None:
         "--record", type=Path, help="with report: folder of records, such as benchmarks/results"
     )
     options = parser.parse_args()
-    out, size = options.out / options.size, SIZES[options.size]
+    size = SIZES[options.size]
+    out = options.out / f"{options.size}-{options.stream.replace('/', '-')}"
     if options.part == "run":
-        began, plan = time.monotonic(), plan_for(size)
+        began, plan = time.monotonic(), plan_for(size, options.stream)
         chosen = [trial for trial in TRIALS if trial.method in options.methods]
         trials = [replace(trial, order=order) for order in range(options.orders) for trial in chosen]
         work = partial(attempt, partial(run_trial, plan, options.device, out))
