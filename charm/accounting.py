@@ -130,7 +130,6 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
 
 
 def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
-    """The parts of a model for cellular automata."""
     reasoner = model_config.reasoner
     assert isinstance(model_config.memory, CarMemory)
     with torch.device("meta"):
@@ -139,7 +138,6 @@ def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
 
 
 def account_car_run(run: Path) -> Accounting:
-    """Every parameter of a run on cellular automata by component."""
     config = read_car_config(run)
     return account_car(config.model, config.data.sizes)
 
@@ -184,7 +182,6 @@ def _assembled_size(config: DataConfig) -> Size:
 
 
 def accounting_table(title: str, caption: str, found: Accounting) -> Table:
-    """The components of a model, with totals."""
     lines = found.lines()
     totals = [n for n, (name, _) in enumerate(lines) if name in ("backbone", "task memory", "everything")]
     rows = [(name if n in totals else f"  {name}", f"{count:,}") for n, (name, count) in enumerate(lines)]

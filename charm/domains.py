@@ -92,7 +92,6 @@ class Domain:
         return getattr(importlib.import_module(module), name)
 
     def configuration(self, name: str) -> Any:
-        """The configuration of a preset."""
         if self.preset is not None:
             return self.get("preset")(name)
         presets = self.get("presets")
@@ -102,7 +101,6 @@ class Domain:
 
     @property
     def config_type(self) -> type[Any]:
-        """The class of this domain's configurations."""
         return type(next(iter(self.get("presets").values()))())
 
 

@@ -102,7 +102,6 @@ class CharmModel(nn.Module):
 
     @property
     def canvas(self) -> Reasoner | Vit:
-        """The reasoner that answers on canvases."""
         if isinstance(self.reasoner, Writer):
             raise CharmError(
                 "this model is a writer: it answers the tasks it was trained on, and cannot be adapted to others yet"
@@ -115,7 +114,6 @@ class CharmModel(nn.Module):
         return self.schema.instances
 
     def key(self, row_B: Tensor) -> dict[str, Tensor]:
-        """The structured key of memory rows."""
         return {"row": row_B} | {name: getattr(self, f"key_{name}")[row_B] for name in self._fields}
 
     def task(self, row_B: Tensor) -> Tensor:

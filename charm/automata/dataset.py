@@ -92,7 +92,6 @@ def load_benchmark(config: CarData) -> Benchmark:
 
 
 def build_command(config: BenchmarkConfig) -> str:
-    """The command that builds such a benchmark."""
     given = [
         f"--{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}"
         for name, value in asdict(config).items()

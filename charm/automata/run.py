@@ -173,7 +173,6 @@ def wrong_cells(answer: Grid, truth: Grid) -> int:
 
 
 def scores_table(found: dict[str, Any]) -> Table:
-    """A table of seen and unseen combinations side by side."""
     parts = [part for part in ("seen", "unseen") if part in found]
     columns = ["", *(f"{part}\n{name}" for part in parts for name in ("count", *SHARES))]
     rows = []

@@ -161,7 +161,6 @@ def _config(
 
 
 def lm_table(found: Sequence[LMSpeed]) -> tuple[Table, str]:
-    """The speeds to look at, and a line about the machine."""
     rows = [
         (
             *(speed.preset, speed.table_update, f"{speed.tokens_per_second:,.0f}"),
@@ -198,7 +197,6 @@ class LMBench:
 
 
 def bench_lm(names: Sequence[str], options: LMBench, place: Place) -> tuple[Any, ...]:
-    """`charm bench` of language models."""
     with status(f"timing {', '.join(names)}"):
         found = measure_lm(names, place, **vars(options), say=say)
     return [asdict(speed) for speed in found], *lm_table(found)

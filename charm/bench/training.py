@@ -224,7 +224,6 @@ class CarBench(BenchOptions):
 
 
 def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[Any, ...]:
-    """`charm bench` of presets on ARC's tasks."""
     found: dict[str, list[TrainingSpeed]] = {}
     for name in names:
         for canvas in _canvases(name, options):
@@ -241,7 +240,6 @@ def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
 
 
 def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[Any, ...]:
-    """`charm bench` of presets on cellular automata."""
     found = {}
     for name in names:
         base = car_preset(name)
@@ -259,13 +257,11 @@ def _batch(wanted: int, place: Place) -> int:
 
 
 def _results(found: Mapping[str, Sequence[TrainingSpeed]]) -> tuple[Any, ...]:
-    """For a program, and to look at."""
     shown = [part for name, speeds in found.items() for part in training_table(name, speeds[0].batch, speeds)]
     return [asdict(speed) for speeds in found.values() for speed in speeds], *shown
 
 
 def training_table(preset: str, batch: int, found: Sequence[TrainingSpeed]) -> tuple[Table, str]:
-    """The speeds to look at, and a line about the machine."""
     rows: list[tuple[str, ...]] = []
     totals = []
     for speed in found:

@@ -124,7 +124,6 @@ def measure(seed: int = 0) -> dict[str, float]:
 
 
 def votes_table(found: Mapping[str, float]) -> Table:
-    """The measurements to look at."""
     rows = [
         (name.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else f"{value:,}")
         for name, value in found.items()

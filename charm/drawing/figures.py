@@ -248,7 +248,6 @@ def _new(panels: int) -> tuple[Figure, Sequence[Axes]]:
 
 
 def _style(n: int) -> tuple[str, str, str]:
-    """Colour, marker and line style of a series."""
     return COLORS[n % len(COLORS)], MARKERS[n % len(MARKERS)], LINES[n // len(COLORS) % len(LINES)]
 
 

@@ -31,8 +31,6 @@ from charm.tasks.sources import load_source
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """A ranking and its scores."""
-
     protocol: Protocol
     step: int
     ranking: Ranking
@@ -141,7 +139,6 @@ def scored_in_training(run: Path) -> list[int]:
 
 
 def scores_table(found: dict[str, Any]) -> Table:
-    """The headline of an evaluation as a table."""
     protocol = found["protocol"]
     window = protocol["window"]
     checkpoints = {

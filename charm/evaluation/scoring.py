@@ -69,7 +69,6 @@ class Scores:
         return {task: found.count("solved") / len(found) if found else None for task, found in scored.items()}
 
     def of(self, task_ids: Container[str]) -> Scores:
-        """The scores of some of the tasks."""
         some = (task for task in self.tasks if task.task_id in task_ids)
         return _scores(
             {Question(task.task_id, output.test_index): output for task in some for output in task.outputs}

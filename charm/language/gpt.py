@@ -182,7 +182,6 @@ class GPT(nn.Module):
         return [memory for memory in self.memories.children() if isinstance(memory, NgramMemory)]
 
     def ngram_tables(self) -> list[Rows]:
-        """The flat tables of all memories."""
         return [memory.tables.rows for memory in self.ngram_memories() if memory.tables is not None]
 
     def forward(self, ids_BT: Tensor, targets_BT: Tensor | None = None) -> Tensor:

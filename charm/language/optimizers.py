@@ -81,7 +81,6 @@ class LMOptimizers(OptimizerSet):
         self.tables = self.all[-1] if table_ids else None
 
     def set_rates(self, update: int) -> None:
-        """Apply the settings of update number `update` (from 0)."""
         rate, momentum, decay = schedule(update, self.config)
         self.scale(rate)
         for group, full in zip(self.all[0].param_groups, self.full[0], strict=True):

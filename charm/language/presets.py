@@ -107,7 +107,6 @@ LM_PRESETS = _named()
 
 
 def lm_preset(name: str) -> LMConfig:
-    """A preset by name."""
     if name not in LM_PRESETS:
         raise CharmError(
             f"there is no preset {name}; the names are lm-d12, lm-d20 and lm-tiny, alone or followed by a memory as in "
@@ -121,7 +120,6 @@ def lm_preset(name: str) -> LMConfig:
 
 
 def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> Counted:
-    """Every parameter of a preset."""
     counts = components(config.gpt, config.ngram)
     sums = [number for number, part in enumerate(counts) if part in ("backbone", "memory", "total")]
     rows = [

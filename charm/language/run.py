@@ -101,7 +101,6 @@ class LMJob(Job):
 
     @cached_property
     def validation(self) -> TokenIds:
-        """The rows of every evaluation."""
         config, documents = self.config, self.data.documents("validation")
         return validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
 
@@ -110,7 +109,6 @@ class LMJob(Job):
         return LogEntry(scores, f"{scores['bpb']:.5f} bits per byte")
 
     def compile(self) -> None:
-        """Compile the model if requested, and report a failure."""
 
         def attempt() -> None:
             self.model.compile_parts()
@@ -188,7 +186,6 @@ def bits_per_byte(
 
 
 def lm_job(config: LMConfig, place: Place, say: Callable[[str], None] = print) -> LMJob:
-    """The job of a configuration."""
     job = LMJob(config, place, say)
     # Report an impossible evaluation now, before anything is written, not after the last update.
     place.share(len(job.validation))
@@ -279,7 +276,6 @@ def sample_tokens(
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
-    """The record of a run's data."""
     path = run / "data.json"
     try:
         manifest: dict[str, Any] = unseal(json.loads(path.read_text()), path)

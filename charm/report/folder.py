@@ -20,7 +20,6 @@ JsonObject = dict[str, Any]
 
 
 def evaluation(run: Path, name: str) -> JsonObject:
-    """eval/NAME.json of a run on ARC's tasks."""
     path = run / "eval" / f"{name}.json"
     found = read_sealed(path)
     good = (

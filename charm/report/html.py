@@ -74,7 +74,6 @@ def settings(config: Any, title: str = "configuration") -> str:
 
 
 def class_of(outcome: str) -> str:
-    """The CSS class of an outcome."""
     return outcome.replace(" ", "-")
 
 

@@ -54,7 +54,6 @@ def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None
 
 
 def memory_label(memory: CoSEConfig) -> str:
-    """A short name for a memory design."""
     key = {"puzzle": "", "rule-horizon": "two-factor ", "rule+horizon": "three-factor "}[memory.key]
     if memory.design == "table" and memory.key != "puzzle":
         key = ""
@@ -64,7 +63,6 @@ def memory_label(memory: CoSEConfig) -> str:
 
 
 def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
-    """The configurations of runs on ARC's tasks."""
     return {run: read_config(_of(run, "arc", "ARC's tasks")) for run in sources}
 
 

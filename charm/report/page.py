@@ -296,7 +296,6 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
 
 
 def _origins(run: Path, config: TrainConfig) -> list[str]:
-    """Tables of the run's parameters, data and settings."""
     parts = []
     counts = folder.accounting(run)
     if counts is not None:

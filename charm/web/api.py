@@ -340,7 +340,6 @@ def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
 
 
 def watch_json(library: Library, query: Query) -> JsonObject:
-    """A solve from the command line, or one of its tasks."""
     path: Path = chosen(query, "solve", library.solves)
     if "task" in query:
         return watched_task_json(path, query["task"], library.sources, SHOWN)

@@ -21,8 +21,6 @@ TIME_LIMIT = 20.0  # seconds; the slowest honest attempt takes about 3
 
 @dataclass(frozen=True)
 class Generators:
-    """A provider of pairs and its tasks."""
-
     title: str
     provider: ReArc | ReArc2
     tasks: frozenset[str]

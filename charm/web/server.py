@@ -89,7 +89,6 @@ class Viewer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def report(self, query: api.Query) -> bytes:
-        """The current page of a run."""
         run: Path = api.chosen(query, "run", self.library.runs)
         options = PageOptions(data=self.library.data)
         with self.reporting, tempfile.TemporaryDirectory() as scratch:

@@ -29,8 +29,6 @@ SHOWN = 10  # maximum number of candidates per test input
 
 @dataclass(eq=False)
 class BrowserJob:
-    """A job and its state so far."""
-
     task: Task
     model: str
     options: SolveOptions
