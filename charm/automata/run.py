@@ -10,16 +10,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from charm.automata import dataset
 from charm.automata.benchmark import Benchmark
-from charm.automata.dataset import (
-    CarData,
-    Combination,
-    answer_key,
-    assemble_car,
-    combinations_of,
-    load_benchmark,
-    question_set,
-)
+from charm.automata.dataset import CarData, Combination
 from charm.automata.keys import CarMemory
 from charm.automata.rules import FAMILIES
 from charm.config import read_run_config
@@ -73,14 +66,14 @@ def transfers(memory: CarMemory) -> bool:
 
 def asked_of(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
     """The benchmark of a run, and the combinations it is evaluated on."""
-    benchmark = load_benchmark(config.data)
-    every = combinations_of(benchmark, config.data)
+    benchmark = dataset.load_benchmark(config.data)
+    every = dataset.combinations_of(benchmark, config.data)
     return benchmark, [one for one in every if one.trained or transfers(config.memory)]
 
 
 def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print) -> ReasonerJob:
     """The training job of a configuration, with votes on held-out pairs of every evaluated combination."""
-    data, schema = assemble_car(config.data, transfers(config.memory))
+    data, schema = dataset.assemble_car(config.data, transfers(config.memory))
     model = CharmModel(config.reasoner, config.memory, schema, config.seed)
     score = partial(_score_checkpoint, config)
     examiner = Voting(config.evaluate_loops, config.evaluate_views, score)
@@ -124,7 +117,7 @@ def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str,
             continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         benchmark, asked = asked_of(config)
-        data = question_set(benchmark, asked, model.instances, config.data.canvas)
+        data = dataset.question_set(benchmark, asked, model.instances, config.data.canvas)
         request = Request(model, data, protocol.loops, batch=options.batch)
         vote(request, place, run / "votes", step, run_of(run))
     place.barrier()
@@ -210,7 +203,7 @@ def _score_run(
         "step": max(ballot.step for ballot in ballots),
         "checkpoints": len({ballot.step for ballot in ballots}),
         "run": run_of(run),
-        **grouped_scores(ranking, answer_key(benchmark, asked), asked),
+        **grouped_scores(ranking, dataset.answer_key(benchmark, asked), asked),
     }
     write_sealed(run / "eval" / f"{name}.json", found)
     return found

@@ -277,9 +277,8 @@ def training_table(preset: str, batch: int, found: Sequence[TrainingSpeed]) -> t
     title = f"{preset}, batch {batch}, {found[0].kernels} kernels"
     peak = max((speed.peak_gib for speed in found if speed.peak_gib is not None), default=None)
     memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
-    return Table(columns, rows, title, totals=totals), ceiling_line(
-        found[0].machine, found[0].ceiling_tflops
-    ) + memory
+    ceiling = ceiling_line(found[0].machine, found[0].ceiling_tflops)
+    return Table(columns, rows, title, totals=totals), ceiling + memory
 
 
 def ceiling_line(machine: str, tflops: float) -> str:

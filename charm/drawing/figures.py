@@ -7,6 +7,7 @@ its own marker. Error bars and bands are sample standard deviations. `charm.repo
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from statistics import mean, stdev
 from typing import TYPE_CHECKING, NamedTuple
@@ -104,21 +105,6 @@ def pareto(series: Series) -> Figure:
     axes.plot([p.x for p in front], [p.mean for p in front], color=GREY, linestyle="--", zorder=1)
     axes.set(xscale="log", xlabel="task-memory parameters", ylabel="pass@2 (%)")
     return _with_legend(figure, series)
-
-
-def depth(series: Series) -> Figure:
-    """Accuracy against the number of refinement steps in evaluation."""
-    return _over_whole_numbers(series, xscale="log", xlabel="refinement steps")
-
-
-def horizon(series: Series) -> Figure:
-    """Accuracy against the number of layers with gradients, one line for each forward shape."""
-    return _over_whole_numbers(series, xlabel="learning horizon (layers)")
-
-
-def isoflop(series: Series) -> Figure:
-    """Accuracy against the number of unique layers, one line for each total depth."""
-    return _over_whole_numbers(series, xscale="log", xlabel="unique layers U, each applied L/U times")
 
 
 def car_emergence(seen: Series, unseen: Series) -> Figure:
@@ -296,6 +282,13 @@ def _over_whole_numbers(series: Series, **words: str) -> Figure:
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     axes.set_xticks([], minor=True)
     return _with_legend(figure, series)
+
+
+# Accuracy against the number of refinement steps in evaluation; against the number of layers with gradients, one line
+# for each forward shape; and against the number of unique layers, one line for each total depth.
+depth = partial(_over_whole_numbers, xscale="log", xlabel="refinement steps")
+horizon = partial(_over_whole_numbers, xlabel="learning horizon (layers)")
+isoflop = partial(_over_whole_numbers, xscale="log", xlabel="unique layers U, each applied L/U times")
 
 
 def _scattered(series: Series, hollow: Sequence[str], **words: str) -> Figure:

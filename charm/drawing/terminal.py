@@ -81,18 +81,18 @@ class TaskText:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(title_of(self.task), style="bold")
         for group in captioned_pairs(self.task):
-            row: list[RichTable] = []
+            rows: list[list[tuple[RichTable]]] = [[]]
             used = 0
             for caption, pair in group:
                 block, width = self._block(caption, pair, options.max_width)
-                if row and used + width > options.max_width:
-                    yield Text()
-                    yield side_by_side(*((block,) for block in row))
-                    row, used = [], 0
-                row.append(block)
+                if rows[-1] and used + width > options.max_width:
+                    rows.append([])
+                    used = 0
+                rows[-1].append((block,))
                 used += width
-            yield Text()
-            yield side_by_side(*((block,) for block in row))
+            for row in rows:
+                yield Text()
+                yield side_by_side(*row)
 
     def _block(self, caption: str, pair: Pair, limit: int) -> tuple[RichTable, int]:
         """A captioned pair and its width in columns. The output is right of the input or, if too wide, below it."""

@@ -31,15 +31,11 @@ INVERSE_READS = DIHEDRAL_READS[list(DIHEDRAL_INVERSE)].astype(bool)
 def collect(
     tokens_NT: Tensor, logit_N: Tensor, question_N: Tensor, view_N: Tensor, row_N: Tensor, loops: int
 ) -> Votes:
-    """The votes of one batch of predictions; the heavy work stays on the device of `tokens_NT`.
+    """The votes of one batch of predictions, made after `loops` steps; the work stays on the device of `tokens_NT`.
 
-    Arguments:
-        tokens_NT: predicted tokens of square canvases with the grid at the origin, uint8 or int64.
-        logit_N: log-odds, in the model's opinion, that its prediction is right.
-        question_N: places in the ordered questions.
-        view_N: codes (`charm.tasks.view.encode`) of the views under which the model saw its input.
-        row_N: memory rows of these views.
-        loops: refinement steps before the prediction was read.
+    The canvases are square, with the grid at the origin. `logit_N` are the model's log-odds that it is right,
+    `question_N` places in the ordered questions, and `view_N` codes (`charm.tasks.view.encode`) of the views under
+    which it saw its input, whose memory rows are `row_N`.
     """
     count, area = tokens_NT.shape
     side = isqrt(area)
@@ -88,13 +84,9 @@ def crop_batch(tokens_NSS: Tensor) -> tuple[Tensor, Tensor]:
 def invert_views(
     grids_NSS: Tensor, height_N: Tensor, width_N: Tensor, dihedral_N: Tensor, colors_NC: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Undo a view on each grid: the inverse symmetry and the inverse recolouring.
+    """Undo a view (as `charm.tasks.view.decode` gives it) on each grid, in the top left corner of its canvas.
 
-    Arguments:
-        grids_NSS: colours in the top-left height x width corner of each canvas; the rest is ignored.
-        dihedral_N, colors_NC: the views that were applied, as `charm.tasks.view.decode` gives them.
-    Returns:
-        the grids as uint8 [N, s, s], OUTSIDE around them, and their heights and widths.
+    Returns the grids as uint8 [N, s, s], OUTSIDE around them, and their heights and widths.
     """
     device = grids_NSS.device
     height_N, width_N = height_N.long(), width_N.long()

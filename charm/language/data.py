@@ -147,6 +147,8 @@ class Prepared:
 
     folder: Path
     manifest: dict[str, Any]
+    vocab: int
+    bos: int
 
     @classmethod
     def read(cls, folder: Path | None) -> Prepared:
@@ -162,15 +164,7 @@ class Prepared:
         for name, digest in manifest["sha256"].items():
             if not (folder / name).is_file() or fingerprint(folder / name)["sha256"] != digest:
                 raise CharmError(f"{folder / name} is missing or damaged")
-        return cls(folder, manifest)
-
-    @property
-    def vocab(self) -> int:
-        return int(self.manifest["vocab"])
-
-    @property
-    def bos(self) -> int:
-        return int(self.manifest["bos"])
+        return cls(folder, manifest, int(manifest["vocab"]), int(manifest["bos"]))
 
     @cached_property
     def token_bytes(self) -> npt.NDArray[np.int64]:

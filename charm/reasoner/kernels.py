@@ -429,15 +429,8 @@ def gate(gate_up_MG: Tensor, taps_3F: Tensor | None, length: int) -> Tensor:
     rows, inner = gate_up_MG.shape[0], gate_up_MG.shape[1] // 2
     out_MF = gate_up_MG.new_empty(rows, inner)
     grid = (rows // length * triton.cdiv(length, GATE["ROWS"]), triton.cdiv(inner, GATE["COLUMNS"]))
-    _gate_kernel[grid](
-        gate_up_MG,
-        gate_up_MG if taps_3F is None else taps_3F,
-        out_MF,
-        length,
-        inner,
-        taps_3F is not None,
-        **GATE,
-    )
+    taps = gate_up_MG if taps_3F is None else taps_3F
+    _gate_kernel[grid](gate_up_MG, taps, out_MF, length, inner, taps_3F is not None, **GATE)
     return out_MF
 
 

@@ -7,15 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from charm.adaptation.results import (
-    StreamSummary,
-    group,
-    hollow_labels,
-    memory_name,
-    retained,
-    retention,
-    tradeoff,
-)
+from charm.adaptation import results
 from charm.automata.page import car_steps
 from charm.automata.presets import CAR_MEMORIES
 from charm.automata.run import CarConfig, read_car_config
@@ -59,7 +51,7 @@ def memory_label(memory: CoSEConfig) -> str:
         key = ""
     if memory.design == "cose" and memory.rank == 0 and not to_json(memory).get("task_width"):
         return f"{key}composition"
-    return f"{key}{memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
+    return f"{key}{results.memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
 
 
 def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
@@ -254,9 +246,9 @@ def _raw(path: Path) -> list[Any]:
     return runs
 
 
-def read_streams(sources: Sequence[Path]) -> list[list[StreamSummary]]:
+def read_streams(sources: Sequence[Path]) -> list[list[results.StreamSummary]]:
     """Stream runs in groups of seeds, from result files, folders with a result file, or run folders."""
-    found: list[StreamSummary] = []
+    found: list[results.StreamSummary] = []
     for source in sources:
         path = source
         if source.is_dir():
@@ -267,7 +259,7 @@ def read_streams(sources: Sequence[Path]) -> list[list[StreamSummary]]:
         if not all(isinstance(one, dict) and "retained" in one and "method" in one for one in many):
             raise CharmError(f"{path}: not the results of `charm adapt`")
         found += many
-    return group(found)
+    return results.group(found)
 
 
 LM_NAMES = {"engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
@@ -317,9 +309,9 @@ FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
     "car-emergence": lambda sources, data: figures.car_emergence(*read_car(sources)),
     "car-transfer": lambda sources, data: figures.car_transfer(read_transfer(sources)),
     "cl-tradeoff": lambda sources, data: figures.cl_tradeoff(
-        _of_streams(tradeoff, sources), hollow_labels(read_streams(sources))
+        _of_streams(results.tradeoff, sources), results.hollow_labels(read_streams(sources))
     ),
-    "cl-retention": lambda sources, data: figures.cl_retention(_of_streams(retention, sources)),
-    "cl-retained": lambda sources, data: figures.cl_retained(_of_streams(retained, sources)),
+    "cl-retention": lambda sources, data: figures.cl_retention(_of_streams(results.retention, sources)),
+    "cl-retained": lambda sources, data: figures.cl_retained(_of_streams(results.retained, sources)),
     "lm-scaling": lambda sources, data: figures.lm_scaling(*read_lm(sources)),
 }

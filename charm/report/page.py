@@ -154,10 +154,9 @@ def _score_card(title: str, metrics: Mapping[str, float]) -> str:
 
 def protocol_text(protocol: Protocol) -> str:
     """A protocol's name in the paper, or "custom", and its settings in words."""
-    exact = [name for name, one in PROTOCOLS.items() if one == protocol]
-    loops_too = {name: replace(one, loops=protocol.loops) for name, one in PROTOCOLS.items()}
-    at_other_depths = [name for name, one in loops_too.items() if one == protocol]
-    name = [*exact, *at_other_depths, "custom"][0]
+    at_its_depths = [(name, replace(one, loops=protocol.loops)) for name, one in PROTOCOLS.items()]
+    alike = (name for name, one in [*PROTOCOLS.items(), *at_its_depths] if one == protocol)
+    name = next(alike, "custom")
     windows = {
         "current": "the newest checkpoint",
         "half": "the newer half of the checkpoints",
