@@ -81,25 +81,14 @@ def predict(
     Votes in `earlier` are taken over and not made again. `keep(votes so far, whether they are complete)` is called
     every two minutes and at the end. Once `stop()` is true, the votes made so far are kept and returned.
     """
-    # Processes have unequally many batches.
-    with request.model.reading_alone(lambda: torch.from_numpy(_share(request, place)[1])):
-        return _predict(request, place, earlier or {}, keep, advance, stop)
-
-
-def _predict(
-    request: Request,
-    place: Place,
-    earlier: Mapping[int, Votes],
-    keep: Callable[[dict[int, Votes], bool], None],
-    advance: VoteProgress,
-    stop: Callable[[], bool],
-) -> dict[int, Votes]:
     model, data, batch, device = request.model, request.data, request.batch, place.device
     writer = to_ask(model.reasoner) if isinstance(model.reasoner, Writer) else None
     lengths = likely_lengths(data) if writer is not None else None
     depths = sorted(request.loops)
+    if writer is not None and depths[-1] != 1:
+        raise CharmError(f"a writer answers in one step: loops must be 1, got {depths[-1]}")
     question_N, row_N, side_N = _share(request, place)
-    votes = {depth: merge([]) for depth in depths} | dict(earlier)
+    votes = {depth: merge([]) for depth in depths} | dict(earlier or {})
     job_N = done = question_N << 32 | row_N
     for depth in depths:
         done = np.intersect1d(done, votes[depth].job_V)
@@ -122,45 +111,44 @@ def _predict(
     saved = time.monotonic()
     finished = len(row_N) - len(todo)
     advance(finished, len(row_N))
-    for side in np.unique(side_N[todo]).tolist():
-        mine = todo[side_N[todo] == side]
-        if lengths is not None:
-            mine = mine[np.argsort(lengths[question_N[mine]], kind="stable")]
-        first = 0
-        while first < len(mine):
-            size = batch
-            if writer is not None and lengths is not None:
-                size = at_once(writer, lengths[question_N[mine[first : first + batch]]], device, batch)
-            chosen = mine[first : first + size]
-            first += size
-            count = len(chosen)
-            if device.type != "cpu" and len(mine) > batch and lengths is None:
-                # Full batches keep compiled shapes; the spare ones are dropped.
-                chosen = np.resize(chosen, batch)
-            question, row = (torch.from_numpy(c[chosen]).to(device) for c in (question_N, row_N))
-            with torch.inference_mode():
-                task_ND = model.task(row)
-                task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
-            asked = AskedBatch(bank, keys, question, row, task_ND)
-            if writer is not None and lengths is not None:
-                if depths[-1] != 1:
-                    raise CharmError(f"a writer answers in one step: loops must be 1, got {depths[-1]}")
-                limit = answer_limit(int(lengths[question_N[chosen]].max()))
-                answers = iter([write_answers(writer, asked, limit)])
-            else:
-                answers = canvas_answers(model, asked, side, data.question_bounds, depths[-1])
-            for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
-                if depth in parts:
-                    about = question[:count], torch.from_numpy(codes[row_N[chosen[:count]]]), row[:count]
-                    parts[depth].append(collect(answer_NT[:count], sure_N[:count], *about, depth))
-            finished += count
-            advance(finished, len(row_N))
-            if stop():
-                return kept(complete=False)
-            if time.monotonic() - saved > SAVE_SECONDS:
-                kept(complete=False)
-                saved = time.monotonic()
-    return kept(complete=True)
+    with model.reading_alone(lambda: torch.from_numpy(row_N)):  # processes have unequally many batches
+        for side in np.unique(side_N[todo]).tolist():
+            mine = todo[side_N[todo] == side]
+            if lengths is not None:
+                mine = mine[np.argsort(lengths[question_N[mine]], kind="stable")]
+            first = 0
+            while first < len(mine):
+                size = batch
+                if writer is not None and lengths is not None:
+                    size = at_once(writer, lengths[question_N[mine[first : first + batch]]], device, batch)
+                chosen = mine[first : first + size]
+                first += size
+                count = len(chosen)
+                if device.type != "cpu" and len(mine) > batch and lengths is None:
+                    # Full batches keep compiled shapes; the spare ones are dropped.
+                    chosen = np.resize(chosen, batch)
+                question, row = (torch.from_numpy(c[chosen]).to(device) for c in (question_N, row_N))
+                with torch.inference_mode():
+                    task_ND = model.task(row)
+                    task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
+                asked = AskedBatch(bank, keys, question, row, task_ND)
+                if writer is not None and lengths is not None:
+                    limit = answer_limit(int(lengths[question_N[chosen]].max()))
+                    answers = iter([write_answers(writer, asked, limit)])
+                else:
+                    answers = canvas_answers(model, asked, side, data.question_bounds, depths[-1])
+                for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
+                    if depth in parts:
+                        about = question[:count], torch.from_numpy(codes[row_N[chosen[:count]]]), row[:count]
+                        parts[depth].append(collect(answer_NT[:count], sure_N[:count], *about, depth))
+                finished += count
+                advance(finished, len(row_N))
+                if stop():
+                    return kept(complete=False)
+                if time.monotonic() - saved > SAVE_SECONDS:
+                    kept(complete=False)
+                    saved = time.monotonic()
+        return kept(complete=True)
 
 
 def _share(request: Request, place: Place) -> tuple[Numbers, Numbers, Numbers]:
