@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from statistics import mean, stdev
@@ -16,6 +16,11 @@ def spread_text(values: Sequence[float], form: str = ".2f") -> str:
         return "-"
     spread = f" ± {stdev(values):{form}}" if len(values) > 1 else ""
     return f"{mean(values):{form}}{spread}"
+
+
+def percent(shares: Mapping[str, float], name: str) -> str:
+    """A share as a percentage; a dash if it is missing, for example because no answer is known."""
+    return f"{shares[name]:.2%}" if name in shares else UNKNOWN
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from charm.config import is_number
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.runs.archive import own_evaluation
-from charm.tables import UNKNOWN, Table
+from charm.tables import Table, percent
 
 # Name in metrics.jsonl -> title, and whether it is a share.
 CAR_CURVES = {
@@ -52,7 +52,7 @@ def car_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
     rows = []
     for name, found in zip(names, newest, strict=True):
         step = "not evaluated yet" if found is None else f"{found['step']:,}"
-        cells = [_share((found or {}).get(part, {}).get("all", {}), share) for part, share in columns]
+        cells = [percent((found or {}).get(part, {}).get("all", {}), share) for part, share in columns]
         rows.append([name, step, *cells])
     heads = ["run", "step", *(f"{part} {share}" for part, share in columns)]
     lead = "Cellular automata: all checkpoints so far and all eight views vote; combinations are averaged."
@@ -70,18 +70,14 @@ def _groups(names: Sequence[str], newest: Sequence[dict[str, Any] | None]) -> li
         if len(names) == 1:
             heads = ["", "combinations", *SHARES]
             rows = [
-                [label, f"{group['combinations']:,}", *(_share(group, one) for one in SHARES)]
+                [label, f"{group['combinations']:,}", *(percent(group, one) for one in SHARES)]
                 for label, group in groups[0].items()
             ]
         else:
             heads = ["pass@2", *labels]
             rows = [
-                [name, *(_share(one.get(label, {}), "pass@2") for label in labels)]
+                [name, *(percent(one.get(label, {}), "pass@2") for label in labels)]
                 for name, one in zip(names, groups, strict=True)
             ]
         tables.append(Table(heads, rows, f"{part.capitalize()} combinations"))
     return tables
-
-
-def _share(group: Mapping[str, float], name: str) -> str:
-    return f"{group[name]:.2%}" if name in group else UNKNOWN

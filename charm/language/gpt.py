@@ -165,9 +165,8 @@ class GPT(nn.Module):
         self.embedding.weight.normal_(0, 0.8, generator=generator)
         self.head.weight.normal_(0, 0.001, generator=generator)
         bound = (3 / self.config.model_width) ** 0.5
-        for table in self.values.children():
-            assert isinstance(table, Rows)
-            table.weight.uniform_(-bound, bound, generator=generator)
+        for weight in self.values.parameters():
+            weight.uniform_(-bound, bound, generator=generator)
         for block in self.blocks:
             assert isinstance(block, GPTBlock)
             block.draw(generator)

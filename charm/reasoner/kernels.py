@@ -442,15 +442,12 @@ def gate_backward(
     dgate_up_MG, out_MF = torch.empty_like(gate_up_MG), torch.empty_like(dout_MF)
     runs = rows // length * triton.cdiv(length, GATE_BACKWARD["ROWS"])
     grid = (runs, triton.cdiv(inner, GATE_BACKWARD["COLUMNS"]))
-    if taps_3F is None:
-        unused = gate_up_MG
-        tensors = (gate_up_MG, unused, dout_MF, dgate_up_MG, out_MF, unused)
-        _gate_backward_kernel[grid](*tensors, length, inner, False, **GATE_BACKWARD)
-        return dgate_up_MG, out_MF, None
-    parts = torch.empty(runs, 3, inner, dtype=torch.float32, device=dout_MF.device)
-    tensors = (gate_up_MG, taps_3F, dout_MF, dgate_up_MG, out_MF, parts)
-    _gate_backward_kernel[grid](*tensors, length, inner, True, **GATE_BACKWARD)
-    return dgate_up_MG, out_MF, parts.sum(0)
+    taps = parts = gate_up_MG  # not read without a convolution
+    if taps_3F is not None:
+        taps, parts = taps_3F, torch.empty(runs, 3, inner, dtype=torch.float32, device=dout_MF.device)
+    tensors = (gate_up_MG, taps, dout_MF, dgate_up_MG, out_MF, parts)
+    _gate_backward_kernel[grid](*tensors, length, inner, taps_3F is not None, **GATE_BACKWARD)
+    return dgate_up_MG, out_MF, None if taps_3F is None else parts.sum(0)
 
 
 def weight_gradient(dout_MO: Tensor, x_MI: Tensor) -> Tensor:

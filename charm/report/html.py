@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.report.assets import STYLE
-from charm.tables import UNKNOWN, Table
+from charm.tables import Table
 
 
 def document(title: str, body: Iterable[str], script: str = "", payload: Any = None) -> str:
@@ -49,11 +49,6 @@ def write_page(path: Path, content: str) -> Path:
 def script_json(value: Any) -> str:
     """JSON that can neither end the script element nor open a comment in it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-
-
-def percent(metrics: Mapping[str, float], name: str) -> str:
-    """A metric as a percentage; a dash if it is missing because no answer is known."""
-    return f"{metrics[name]:.2%}" if name in metrics else UNKNOWN
 
 
 def card(title: str, value: str, detail: str) -> str:

@@ -122,13 +122,16 @@ def read_pareto(sources: Sequence[Path]) -> Series:
     }
     runs = [source for source in sources if not source.is_file()]
     for label, members in labelled(arc_runs(runs)).items() if runs else ():
-        counts = [folder.accounting(run) for run in members]
-        if None in counts:
-            run = members[counts.index(None)]
-            raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")
         scores = tuple(_percent(folder.newest_evaluation(run), run) for run in members)
-        series[label] = [Point(counts[0].memory, scores)]  # type: ignore[union-attr]
+        series[label] = [Point(max(_memory(run) for run in members), scores)]
     return series
+
+
+def _memory(run: Path) -> int:
+    counts = folder.accounting(run)
+    if counts is None:
+        raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")
+    return counts.memory
 
 
 def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:

@@ -23,11 +23,12 @@ from charm.report.answers import Films, JsonObject, affordable, task_entries, vo
 from charm.report.assets import SCRIPT
 from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
-from charm.report.html import UNKNOWN, card, class_of, document, legend, percent, settings, table, write_page
+from charm.report.html import card, class_of, document, legend, settings, table, write_page
 from charm.runs.archive import passes, require_whole_votes
 from charm.runs.checkpoint import run_of
 from charm.runs.metrics import curve, read_metrics
 from charm.runs.settings import TrainConfig, read_config
+from charm.tables import UNKNOWN, percent
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.svg import grid_svg
 from charm.tasks.task import Grid, Question, digits

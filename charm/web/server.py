@@ -131,14 +131,15 @@ class Handler(BaseHTTPRequestHandler):
             path, _, query = self.path.partition("?")
             answer(path, dict(parse_qsl(query, keep_blank_values=True)))
         except Refused as refusal:
-            self._fail(refusal.status, str(refusal))
+            self._send_json(refusal.status, {"error": str(refusal)})
         except CharmError as error:
-            self._fail(400, str(error))
+            self._send_json(400, {"error": str(error)})
         except (ConnectionError, TimeoutError):
             raise  # no one is left to answer
         except Exception as error:
             traceback.print_exc()
-            self._fail(500, f"internal error ({type(error).__name__}); see the server's terminal")
+            reason = f"internal error ({type(error).__name__}); see the server's terminal"
+            self._send_json(500, {"error": reason})
 
     def _check_sender(self) -> None:
         if self.headers.get("Host", "") not in self.server.hosts:
@@ -209,9 +210,6 @@ class Handler(BaseHTTPRequestHandler):
         if not isinstance(body, dict):
             raise Refused(400, "the request is not a JSON object")
         return body
-
-    def _fail(self, status: int, reason: str) -> None:
-        self._send_json(status, {"error": reason})
 
     def _send_json(self, status: int, value: Any) -> None:
         self._send(status, JSON, json.dumps(value, allow_nan=False).encode())
