@@ -23,7 +23,7 @@ from charm.devices import require_finite
 from charm.errors import CharmError
 from charm.files import RECORD, check_files, fingerprint, read_sealed, write_sealed
 from charm.memory import RowTable
-from charm.memory.config import CoSEConfig
+from charm.memory.cose import CoSEConfig
 from charm.memory.sharding import prefetched
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig

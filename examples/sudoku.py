@@ -27,7 +27,7 @@ from charm.errors import CharmError
 from charm.reasoner.backbone import Reasoner, count_parameters
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.losses import refinement_loss
-from charm.reasoner.refine import refine
+from charm.reasoner.backbone import refine
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.tables import Table

@@ -14,9 +14,8 @@ import torch
 from charm.adaptation.loop import private_tables
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.examiner import Voting
 from charm.evaluation.protocols import with_overrides
-from charm.evaluation.run import evaluate_run, score_checkpoint, scores_table
+from charm.evaluation.run import Voting, evaluate_run, score_checkpoint, scores_table
 from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
 from charm.model import CharmModel

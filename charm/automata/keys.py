@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.memory import COMPOSERS, CoSE, Factor, Lookup, RowTable, Sum, TableMemory
-from charm.memory.config import CoSEConfig
+from charm.memory.cose import CoSEConfig
 from charm.tasks.instances import Instances
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import INDEX_FILE, Keys, KeySchema

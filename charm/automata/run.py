@@ -18,11 +18,10 @@ from charm.automata.rules import FAMILIES
 from charm.config import read_run_config
 from charm.devices import Place
 from charm.evaluation.ballots import load_ballots
-from charm.evaluation.examiner import Voting
 from charm.evaluation.predict import Request
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.ranking import Ranking, rank
-from charm.evaluation.run import vote
+from charm.evaluation.run import Voting, vote
 from charm.evaluation.scoring import score
 from charm.files import write_sealed
 from charm.model import CharmModel

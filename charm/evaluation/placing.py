@@ -15,8 +15,8 @@ from torch import Tensor
 
 from charm.evaluation.decode import crop_batch
 from charm.model import CharmModel
+from charm.reasoner.backbone import refine
 from charm.reasoner.halting import halt_logit, log_odds
-from charm.reasoner.refine import refine
 from charm.reasoner.vit import Vit
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens

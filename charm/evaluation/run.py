@@ -1,10 +1,10 @@
-"""Evaluating a run: votes for its checkpoints, then a ranking under a protocol, scores and a submission."""
+"""Evaluating a run, or a model in training: votes, then a ranking under a protocol, scores and a submission."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,10 @@ from charm.files import sweep, write_sealed
 from charm.model import CharmModel
 from charm.progress import bar, say
 from charm.reasoner.config import ReasonerConfig
-from charm.runs.archive import damaged_passes, is_finished, passes
+from charm.runs.archive import damaged_passes, forget_later_votes, is_finished, passes
 from charm.runs.checkpoint import folder_of, run_of, steps_of
+from charm.runs.folder import RESULTS
+from charm.runs.metrics import Exam, LogEntry
 from charm.runs.settings import read_config
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
@@ -231,3 +233,32 @@ def vote(request: Request, place: Place, votes_folder: Path, step: int, run: str
     """`predict_votes` with a progress bar on the main process."""
     with bar("votes", shown=place.is_main) as line:
         predict_votes(request, place, votes_folder, step, line.update, run=run)
+
+
+# Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops, views) -> headline scores.
+Score = Callable[[Dataset, Path, int, Sequence[int], int], dict[str, float]]
+
+
+@dataclass(frozen=True)
+class Voting:
+    """Lets the model vote on the data's questions into the run folder, and scores all votes so far."""
+
+    loops: tuple[int, ...]
+    views: int  # of each question; 0 is all
+    score: Score
+
+    def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> LogEntry | None:
+        def advance(done: int, total: int) -> None:
+            exam.report(f"evaluation: {done:,} of {total:,} votes")
+
+        request = Request(model, data, self.loops, self.views or None)
+        predict_votes(request, place, exam.out / "votes", exam.step, advance, exam.stop, exam.run)
+        if place.any(exam.stop()):
+            return None
+        if not place.is_main:
+            return LogEntry({}, "")
+        scores = self.score(data, exam.out, exam.step, self.loops, self.views)
+        return LogEntry(scores, ", ".join(f"{name} {share:.2%}" for name, share in scores.items()))
+
+    def forget(self, out: Path, step: int) -> bool:
+        return any([forget_later_votes(out / name, step) for name in RESULTS if name != "eval"])

@@ -13,8 +13,7 @@ from charm.memory.composers import (
     Hypernetwork,
     MixtureOfExperts,
 )
-from charm.memory.config import CoSEConfig
-from charm.memory.cose import CoSE, ParameterGroups, TableMemory, grouped_parameters
+from charm.memory.cose import CoSE, CoSEConfig, ParameterGroups, TableMemory, grouped_parameters
 from charm.memory.factors import Factor, Lookup, SlotPermutation, Sum, factor_parameters
 from charm.memory.optimizers import RowAdamW, RowSignSGD
 from charm.memory.parts import Key, MemoryModule, Rows, dense_parameters, row_parameters

@@ -1,4 +1,4 @@
-"""The reasoner: one refinement step of a recurrent network over [task prefix | canvas cells].
+"""The reasoner: one refinement step of a recurrent network over [task prefix | canvas cells], and many in evaluation.
 
 Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S states.
 """
@@ -6,7 +6,8 @@ Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.layers import Block, Linear, Rotation, rotation
+from charm.reasoner.vit import Vit
 
 HALT_BIAS = -5.0  # no example halts before the model has learned to: sigmoid(-5) is 0.7 %
 
@@ -182,6 +184,25 @@ class Reasoner(nn.Module):
         torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
         for block in self.blocks:
             block.compile(**{"dynamic": False, "fullgraph": True, **options})
+
+
+# As a decorator, inference mode is on only while the generator itself runs, never in the caller's loop.
+@torch.inference_mode()
+def refine(
+    reasoner: Reasoner | Vit, tokens_BT: Tensor, task_BD: Tensor, steps: int
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yields (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting.
+
+    The last pair is the answer; the ones before make curves and pictures. Cells form a square canvas.
+    """
+    cells = tokens_BT.shape[1]
+    side = math.isqrt(cells)
+    if side * side != cells:
+        raise CharmError(f"expected a square canvas, got {cells} cells")
+    state = reasoner.initial_state(len(tokens_BT), cells)
+    for _ in range(steps):
+        state, logits_BTV, halt = reasoner(state, tokens_BT, task_BD, side)
+        yield logits_BTV, halt
 
 
 def _has_triton() -> bool:

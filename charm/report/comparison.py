@@ -10,8 +10,7 @@ from charm.evaluation.protocols import Protocol
 from charm.evaluation.scoring import KS
 from charm.report import folder, page
 from charm.report.answers import JsonObject, task_entries, voting_steps
-from charm.report.assets import COMPARISON
-from charm.report.html import document, names_of, table, title_of, write_page
+from charm.report.html import COMPARISON, document, names_of, table, title_of, write_page
 from charm.tables import UNKNOWN, percent
 
 METRICS = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]

@@ -1,4 +1,4 @@
-"""Building blocks of all pages: the document, tables, cards.
+"""Building blocks of all pages: the document, its style sheet and scripts, tables, cards.
 
 Names and grids come from untrusted files. All text passes through `escape`, and the data of a script is JSON without
 a "<". A page's content policy lets the browser run our script only, and load nothing.
@@ -11,13 +11,24 @@ import json
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.report.assets import STYLE
 from charm.tables import Table
+
+
+def _read(*names: str) -> str:
+    static = files("charm.report") / "static"
+    return "\n".join((static / name).read_text("utf-8") for name in names)
+
+
+STYLE = _read("style.css")
+DRAWING = _read("drawing.js")
+SCRIPT = _read("drawing.js", "listing.js", "run.js")
+COMPARISON = _read("drawing.js", "listing.js", "comparison.js")
 
 
 def document(title: str, body: Iterable[str], script: str = "", payload: Any = None) -> str:

@@ -19,7 +19,7 @@ from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.files import read_sealed
-from charm.memory.config import CoSEConfig
+from charm.memory.cose import CoSEConfig
 from charm.paper.printed import published
 from charm.reasoner.config import ReasonerConfig
 from charm.report import folder

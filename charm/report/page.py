@@ -20,10 +20,9 @@ from charm.evaluation.scoring import KS, OUTCOMES
 from charm.files import read_sealed
 from charm.report import folder
 from charm.report.answers import Films, JsonObject, affordable, task_entries, voting_steps
-from charm.report.assets import SCRIPT
 from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
-from charm.report.html import card, class_of, document, legend, settings, table, write_page
+from charm.report.html import SCRIPT, card, class_of, document, legend, settings, table, write_page
 from charm.runs.archive import passes, require_whole_votes
 from charm.runs.checkpoint import run_of
 from charm.runs.metrics import curve, read_metrics

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 from charm.config import at_least, from_json, read_run_config
 from charm.errors import CharmError
-from charm.memory.config import CoSEConfig
+from charm.memory.cose import CoSEConfig
 from charm.model import ModelConfig
 from charm.reasoner.config import ReasonerConfig, Recurrence
 from charm.runs.config import EngineConfig

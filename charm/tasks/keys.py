@@ -18,7 +18,7 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.memory import COMPOSERS, Add, CoSE, KeyedTable, Lookup, RowTable, SlotPermutation, TableMemory
-from charm.memory.config import MOST, CoSEConfig
+from charm.memory.cose import MOST, CoSEConfig
 from charm.memory.factors import Factor
 from charm.tasks.instances import Instances
 from charm.tasks.view import DIHEDRALS, PERMUTATIONS, decode, turn

@@ -28,7 +28,7 @@ RUNAWAY_STEPS = 200  # a halt head is judged over at least this many updates
 
 
 class Examiner(Protocol):
-    """Asks a model in training and scores its answers; evaluation has one (`charm.evaluation.examiner`)."""
+    """Asks a model in training and scores its answers; evaluation has one (`charm.evaluation.run.Voting`)."""
 
     def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> LogEntry | None:
         """The scores of the run so far, on the main process; None if it had to stop before the end."""

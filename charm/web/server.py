@@ -28,8 +28,7 @@ from charm.adaptation.options import BUDGET, CPU_BUDGET
 from charm.devices import choose_device
 from charm.domains import PageOptions
 from charm.errors import CharmError
-from charm.report.assets import DRAWING, STYLE
-from charm.report.html import script_json
+from charm.report.html import DRAWING, STYLE, script_json
 from charm.report.pages import write_pages
 from charm.web import api
 from charm.web.api import Library

@@ -20,8 +20,8 @@ from charm.evaluation.protocols import PROTOCOLS, Protocol
 from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
 from charm.model import CharmModel
+from charm.reasoner.backbone import refine
 from charm.reasoner.halting import halt_logit
-from charm.reasoner.refine import refine
 from charm.report.folder import find_evaluation
 from charm.report.page import ranked
 from charm.runs.archive import (

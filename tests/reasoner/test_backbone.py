@@ -13,11 +13,10 @@ from torch import Tensor
 from charm.errors import CharmError
 from charm.reasoner import backbone
 from charm.reasoner import config as reasoner_config
-from charm.reasoner.backbone import Reasoner, count_parameters
+from charm.reasoner.backbone import Reasoner, count_parameters, refine
 from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.layers import rotation
 from charm.reasoner.losses import refinement_loss
-from charm.reasoner.refine import refine
 
 SIDE, BATCH = 3, 2
 TINY = {"width": 16, "heads": 2, "prefix": 2, "compute_dtype": "float32"}
