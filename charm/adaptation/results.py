@@ -206,10 +206,7 @@ ONE_SCOPE = ("memory-only", "oracle", "joint")  # methods whose name implies the
 COLUMNS = {
     "immediate pass@2": "Learned",
     **{name: name for name in MEASURES},
-    "base before": "Base before",
-    "base ACC": "Base ACC",
-    "base forgetting": "Base forgetting",
-    "base WC-ACC": "Base WC-ACC",
+    **{f"base {name}": f"Base {name}" for name in ("before", "ACC", "forgetting", "WC-ACC")},
 }
 
 
@@ -236,31 +233,24 @@ def runs_in(folder: Path) -> list[Path]:
 
 def rows_of(groups: Sequence[Sequence[StreamSummary]]) -> list[list[str]]:
     """The cells of the table, a header first."""
-    lines = [
-        [
-            *("Memory", "Method", "Scope", "Settings", "w_h"),
-            *("Params/task", "Bytes/task", "Kept bytes", "Seconds/task"),
-            *COLUMNS.values(),
-            *("Changed values", "Tasks", "Seeds"),
-        ]
+    header = [
+        *("Memory", "Method", "Scope", "Settings", "w_h"),
+        *("Params/task", "Bytes/task", "Kept bytes", "Seconds/task"),
+        *COLUMNS.values(),
+        *("Changed values", "Tasks", "Seeds"),
     ]
-    for runs in groups:
-        one = runs[0]
-        changed = sum(run["changed_values"] for run in runs)
-        lines.append(
-            [
-                *(one["memory"], one["method"], one["scope"], one.get("settings", "")),
-                f"{one['halt_weight']:g}",
-                *(
-                    short_count(_mean(runs, name))
-                    for name in ("updated_parameters", "bytes_per_task", "kept_bytes")
-                ),
-                f"{_mean(runs, 'seconds_per_task'):.2f}",
-                *(spread(runs, name) for name in COLUMNS),
-                *(f"{changed:,}", str(one["tasks"]), str(len(runs))),
-            ]
-        )
-    return lines
+    return [header, *map(_cells, groups)]
+
+
+def _cells(runs: Sequence[StreamSummary]) -> list[str]:
+    one, changed = runs[0], sum(run["changed_values"] for run in runs)
+    sizes = (_mean(runs, name) for name in ("updated_parameters", "bytes_per_task", "kept_bytes"))
+    return [
+        *(one["memory"], one["method"], one["scope"], one.get("settings", ""), f"{one['halt_weight']:g}"),
+        *(*map(short_count, sizes), f"{_mean(runs, 'seconds_per_task'):.2f}"),
+        *(spread(runs, name) for name in COLUMNS),
+        *(f"{changed:,}", str(one["tasks"]), str(len(runs))),
+    ]
 
 
 def spread(runs: Sequence[StreamSummary], name: str) -> str:

@@ -40,7 +40,6 @@ def params(
         data_rows: use the views that we draw for the preset's data instead of the paper's row counts.
         gate: measure how much of its residual rows a trained run's gate lets through, at every checkpoint.
     """
-
     if gate is not None:
         if preset or paper or all or data_rows:
             raise CharmError("--gate takes a run folder and goes with --json only")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.synthesis.workbench import ROOT, file_sha256, listed_ids, package_ids
+from charm.synthesis.workbench import ROOT, listed_ids, package_ids, package_sha256
 
 VERDICTS = ("agreed", "fixed", "open")
 JUDGEMENTS = ("widened", "rival")
@@ -97,20 +97,19 @@ def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> Non
         raise CharmError(f"a verdict must be one of {', '.join(VERDICTS)}; got {verdict}")
     if verdict != "agreed" and not note:
         raise CharmError(f"{task}: verdict {verdict} needs a note with the reason")
-    package = root / "tasks" / f"{task}.py"
-    if not package.is_file() and verdict != "open":
-        raise CharmError(f"{package}: the package does not exist yet, so the verdict must be open")
-    sha256 = file_sha256(package) if package.is_file() else None
+    sha256 = package_sha256(task, root)
+    if sha256 is None and verdict != "open":
+        raise CharmError(f"{task}: the package does not exist yet, so the verdict must be open")
     _write(task, replace(read_record(task, root), reading=Reading(verdict, note, sha256)), root)
 
 
 def state(task: str, root: Path = ROOT) -> str:
     """accepted | failed | unchecked (new or changed since), or without a package: open | missing."""
     record = read_record(task, root)
-    package = root / "tasks" / f"{task}.py"
-    if not package.is_file():
+    sha256 = package_sha256(task, root)
+    if sha256 is None:
         return "open" if record.reading else "missing"
-    if record.check is None or record.check.sha256 != file_sha256(package):
+    if record.check is None or record.check.sha256 != sha256:
         return "unchecked"
     return "accepted" if record.check.passed else "failed"
 
@@ -124,7 +123,7 @@ def reading_state(task: str, root: Path = ROOT) -> str:
     reading = read_record(task, root).reading
     if reading is None:
         return "unread"
-    return reading.verdict if reading.sha256 == file_sha256(root / "tasks" / f"{task}.py") else "stale"
+    return reading.verdict if reading.sha256 == package_sha256(task, root) else "stale"
 
 
 def _path(task: str, root: Path) -> Path:

@@ -68,15 +68,17 @@ def package_ids(root: Path = ROOT) -> list[str]:
     return [task for task in listed if task in found]
 
 
-def file_sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def package_sha256(task: str, root: Path = ROOT) -> str | None:
+    """The hash of a package's file, if there is one."""
+    path = root / "tasks" / f"{task}.py"
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
 
 @cache
 def load_package(task: str, root: Path = ROOT) -> Package:
     """Load the package of a task; a file that cannot be imported or lacks a part is reported with the reason."""
-    path = root / "tasks" / f"{task}.py"
-    if not path.is_file():
+    path, sha256 = root / "tasks" / f"{task}.py", package_sha256(task, root)
+    if sha256 is None:
         known = task in listed_ids(root)
         raise CharmError(
             f"{path}: the package does not exist yet" if known else f"{task} is not a task of Re-ARC2"
@@ -98,7 +100,7 @@ def load_package(task: str, root: Path = ROOT) -> Package:
     return Package(
         id=task,
         path=path,
-        sha256=file_sha256(path),
+        sha256=sha256,
         rule=" ".join((module.__doc__ or "").split()),
         generate=module.generate,
         verify=module.verify,
@@ -202,19 +204,16 @@ def helpers_version() -> str:
     """A hash of the helpers, which every package may use."""
     digest = hashlib.sha256()
     for path in sorted((ROOT / "helpers").glob("*.py")):
-        digest.update(f"{path.name} {file_sha256(path)}\n".encode())
+        digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return f"helpers {digest.hexdigest()[:16]}"
 
 
-def package_version(task: str, root: Path = ROOT) -> str:
-    """The part of a package's identity that is not in the plan; empty if there is no package."""
-    path = root / "tasks" / f"{task}.py"
-    return file_sha256(path)[:16] if path.is_file() else ""
-
-
 def built_version(task: str, root: Path = ROOT) -> str:
-    """The version of a task's built pairs. Sets built before corrected pairs were included are made again."""
-    version = package_version(task, root)
+    """The version of a task's built pairs, which is not in the plan; empty if there is no package.
+
+    Sets built before corrected pairs were included are made again.
+    """
+    version = (package_sha256(task, root) or "")[:16]
     return f"{version}+corrected" if version and load_package(task, root).wrong else version
 
 
