@@ -41,12 +41,9 @@ def quickstart(
     output(json, found, results_table(found))
     here = Path(sys.executable).parent
     if Path(shutil.which("charm") or "").parent != here and (here / "activate").is_file():
-        tell(f"for `charm` in this shell: . {_near(here / 'activate')}")
+        activate = here / "activate"
+        near = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
+        tell(f"for `charm` in this shell: . {near}")
     tell(f"look at it: {found['report']}")
     tell("try an unseen task: charm solve TASK.json (by a larger model that comes with CHARM)")
     tell(f"look around: charm view {out}")
-
-
-def _near(path: Path) -> Path:
-    """The path relative to the current folder, if it is inside it."""
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path

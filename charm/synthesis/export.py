@@ -51,10 +51,8 @@ def _write_tasks(folder: Path, blocks: Mapping[str, PairBlock]) -> None:
 
 def _write_parquet(folder: Path, blocks: Mapping[str, PairBlock]) -> None:
     """Write one row group per task, so that a task can be read alone."""
-    try:
+    with charm_errors("writing parquet needs pyarrow; pip install 'charm-arc[language]'", ImportError):
         import pyarrow.parquet
-    except ImportError as error:
-        raise CharmError("writing parquet needs pyarrow; pip install 'charm-arc[language]'") from error
     folder.mkdir()
     tasks = list(blocks)
     parts = [tasks[first : first + TASKS_PER_FILE] for first in range(0, len(tasks), TASKS_PER_FILE)]

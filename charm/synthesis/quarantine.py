@@ -6,7 +6,7 @@ its verifier rejects never reaches the folder; the report is about generators th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from charm.errors import CharmError
@@ -44,33 +44,17 @@ def quarantine(
 
 def _reasons(job: tuple[ReArc, Path, Task, TaskRecord]) -> list[str]:
     rearc, folder, task, record = job
-    block = read_block(folder, task.id, record.sha256)
-    generated = block.pairs()
-    return [
-        *_official(rearc, task),
-        *_pairs(record, rearc, task.id, generated),
-        *(f"6. {text}" for text in simple_rules(task.pairs, generated).values()),
-    ]
-
-
-def _official(rearc: ReArc, task: Task) -> Iterator[str]:
-    """Check criterion 1."""
-    for name, pair in task.named_pairs().items():
-        problem = _problem(rearc, task.id, pair)
-        if problem:
-            yield f"1. {name} (numbered as in ARC-AGI-1): {problem}"
-
-
-def _pairs(record: TaskRecord, rearc: ReArc, task: str, generated: list[Pair]) -> Iterator[str]:
-    """Check criterion 2, repeating the verifications of the build in this process."""
+    official = {name: _problem(rearc, task.id, pair) for name, pair in task.named_pairs().items()}
+    found = [f"1. {name} (numbered as in ARC-AGI-1): {text}" for name, text in official.items() if text]
     if record.shortfall:
-        yield f"2. {record.shortfall}"
+        found.append(f"2. {record.shortfall}")
     for fault in FAULTS:
         if count := record.rejects.get(fault):
-            yield f"2. {fault} in {count:,} of {record.attempts:,} attempts"
-    refuted = sum(_problem(rearc, task, pair) is not None for pair in generated)
-    if refuted:
-        yield f"2. {refuted:,} stored pairs are not verified in a fresh process"
+            found.append(f"2. {fault} in {count:,} of {record.attempts:,} attempts")
+    generated = read_block(folder, task.id, record.sha256).pairs()
+    if refuted := sum(_problem(rearc, task.id, pair) is not None for pair in generated):
+        found.append(f"2. {refuted:,} stored pairs are not verified in a fresh process")
+    return found + [f"6. {text}" for text in simple_rules(task.pairs, generated).values()]
 
 
 def _problem(rearc: ReArc, task: str, pair: Pair) -> str | None:

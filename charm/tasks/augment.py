@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.tasks.keyed import Words, key_of, mix
-from charm.tasks.task import COLORS, MAX_SIDE, Grid, Task
+from charm.tasks.task import COLORS, MAX_SIDE, Task
 from charm.tasks.view import DIHEDRALS, IDENTITY, encode, turn
 
 Codes = npt.NDArray[np.uint32]
@@ -103,7 +103,11 @@ class _ContentHash:
         self.shapes_GK = np.zeros((DIHEDRALS, len(grids)), np.uint64)
         for symmetry in range(DIHEDRALS):
             for number, grid in enumerate(grids):
-                self.sums_GKC[symmetry, number] = _color_sums(turned := turn(grid, symmetry))
+                turned = turn(grid, symmetry)
+                words = _POSITION[: turned.shape[0], : turned.shape[1]]
+                self.sums_GKC[symmetry, number] = [
+                    words[turned == c].sum(dtype=np.uint64) for c in range(COLORS)
+                ]
                 self.shapes_GK[symmetry, number] = _SHAPE[turned.shape]
 
     def __call__(self, dihedral_N: npt.NDArray[np.uint8], colors_NC: Colors) -> Words:
@@ -116,11 +120,6 @@ class _ContentHash:
         mixed_NK = mix(grids_NK)
         pairs_NP = mixed_NK[:, 0::2] + mix(mixed_NK[:, 1::2]) * self.has_output.astype(np.uint64)
         return mix(pairs_NP).sum(axis=1, dtype=np.uint64)
-
-
-def _color_sums(grid: Grid) -> Words:
-    words = _POSITION[: grid.shape[0], : grid.shape[1]]
-    return np.array([words[grid == color].sum(dtype=np.uint64) for color in range(COLORS)], np.uint64)
 
 
 def _random_colors(rng: np.random.Generator, count: int, fixed: Sequence[int] = ()) -> Colors:

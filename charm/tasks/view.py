@@ -69,11 +69,7 @@ class View:
         return Pair(self.apply(pair.input), None if pair.output is None else self.apply(pair.output))
 
     def apply_to_task(self, task: Task) -> Task:
-        return Task(
-            task.id,
-            tuple(self.apply_to_pair(pair) for pair in task.train),
-            tuple(self.apply_to_pair(pair) for pair in task.test),
-        )
+        return Task(task.id, *(tuple(map(self.apply_to_pair, part)) for part in (task.train, task.test)))
 
     @property
     def code(self) -> int:

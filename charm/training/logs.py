@@ -14,7 +14,7 @@ from torch import Tensor
 
 from charm.config import to_json
 from charm.devices import Place
-from charm.errors import CharmError
+from charm.errors import charm_errors
 from charm.progress import Bar, bar
 from charm.runs.config import EngineConfig
 from charm.runs.metrics import write_line
@@ -113,10 +113,8 @@ class Logs:
 def _other_writers(out: Path, config: EngineConfig) -> list[Any]:
     writers: list[Any] = []
     if config.tensorboard:
-        try:
+        with charm_errors("TensorBoard is not installed: pip install 'charm-arc[tensorboard]'", ImportError):
             from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            raise CharmError("TensorBoard is not installed: pip install 'charm-arc[tensorboard]'") from error
         board = SummaryWriter(str(out / "tensorboard"))
 
         def to_board(step: int, values: dict[str, float]) -> None:
@@ -125,10 +123,8 @@ def _other_writers(out: Path, config: EngineConfig) -> list[Any]:
 
         writers.append(to_board)
     if config.wandb:
-        try:
+        with charm_errors("Weights & Biases is not installed: pip install 'charm-arc[wandb]'", ImportError):
             import wandb
-        except ImportError as error:
-            raise CharmError("Weights & Biases is not installed: pip install 'charm-arc[wandb]'") from error
         run = wandb.init(project=config.wandb, name=out.name, config=to_json(config), dir=str(out))
         writers.append(lambda step, values: run.log(values, step=step))
     return writers
