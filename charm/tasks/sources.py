@@ -129,7 +129,7 @@ def load_source(name: str | Path, data: Path | None = None) -> Source:
     if str(name) == CONCEPT_ARC:
         folder = data_dir(data) / CONCEPT_ARC
         if not folder.is_dir():
-            raise CharmError(f"ConceptARC is not in {folder}; `charm data fetch concept-arc` downloads it")
+            raise CharmError(f"ConceptARC is not in {folder}; run `charm data fetch concept-arc`")
         return _concept_arc(_concept_arc_files(folder), str(folder))
     path = Path(name)
     if path.is_file():
