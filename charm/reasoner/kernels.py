@@ -359,36 +359,30 @@ GATE = {"ROWS": 32, "COLUMNS": 512, "STAGES": 3, "num_warps": 2}
 GATE_BACKWARD = {"ROWS": 32, "COLUMNS": 256, "STAGES": 3, "num_warps": 2}
 
 
+def _launch_norm(kernel: Any, tensors: Sequence[Tensor], *flags: float) -> None:
+    rows, width = tensors[0].shape
+    sizes = (rows, width, *flags, NORM_ROWS, triton.next_power_of_2(width))
+    kernel[(triton.cdiv(rows, NORM_ROWS),)](*tensors, *sizes, num_warps=NORM_WARPS)
+
+
 def add_norm(x_MD: Tensor, y_MD: Tensor) -> tuple[Tensor, Tensor]:
     """Return rms_norm(x + y), and 1 / rms(x + y) [M] for the backward pass."""
-    rows, width = x_MD.shape
-    out_MD = torch.empty_like(x_MD)
-    scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
-    sizes = (rows, width, NORM_EPS, True, False, NORM_ROWS, triton.next_power_of_2(width))
-    grid = (triton.cdiv(rows, NORM_ROWS),)
-    _add_norm_kernel[grid](x_MD, y_MD, x_MD, out_MD, scale_M, *sizes, num_warps=NORM_WARPS)
+    out_MD, scale_M = torch.empty_like(x_MD), x_MD.new_empty(len(x_MD), dtype=torch.float32)
+    _launch_norm(_add_norm_kernel, (x_MD, y_MD, x_MD, out_MD, scale_M), NORM_EPS, True, False)
     return out_MD, scale_M
 
 
 def norm_(x_MD: Tensor, after_MD: Tensor | None = None) -> None:
     """Apply rms_norm in place and add `after`."""
-    rows, width = x_MD.shape
-    scale_M = torch.empty(rows, dtype=torch.float32, device=x_MD.device)
-    adds = after_MD is not None
-    sizes = (rows, width, NORM_EPS, False, adds, NORM_ROWS, triton.next_power_of_2(width))
-    grid = (triton.cdiv(rows, NORM_ROWS),)
-    _add_norm_kernel[grid](
-        x_MD, x_MD, after_MD if adds else x_MD, x_MD, scale_M, *sizes, num_warps=NORM_WARPS
-    )
+    scale_M = x_MD.new_empty(len(x_MD), dtype=torch.float32)
+    after, adds = (x_MD, False) if after_MD is None else (after_MD, True)
+    _launch_norm(_add_norm_kernel, (x_MD, x_MD, after, x_MD, scale_M), NORM_EPS, False, adds)
 
 
 def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
     """Return the gradient of x + y."""
-    rows, width = out_MD.shape
     dsum_MD = torch.empty_like(out_MD)
-    grid = (triton.cdiv(rows, NORM_ROWS),)
-    sizes = (rows, width, NORM_ROWS, triton.next_power_of_2(width))
-    _norm_backward_kernel[grid](dout_MD, out_MD, scale_M, dsum_MD, *sizes, num_warps=NORM_WARPS)
+    _launch_norm(_norm_backward_kernel, (dout_MD, out_MD, scale_M, dsum_MD))
     return dsum_MD
 
 
