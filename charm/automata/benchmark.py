@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from charm.automata.rules import FAMILIES, STATES, Family, Rule, draw_rule, parse_rule
-from charm.automata.simulator import Grids, evolve
+from charm.automata.rules import FAMILIES, STATES, Family, Grids, Rule, draw_rule, evolve, parse_rule
 from charm.config import from_json, to_json
 from charm.errors import CharmError
 from charm.files import write_atomically

@@ -16,8 +16,7 @@ import numpy as np
 
 from charm.automata.benchmark import HELD_OUT, Benchmark
 from charm.automata.dataset import CarData, Combination, combinations_of
-from charm.automata.rules import parse_rule
-from charm.automata.simulator import evolve
+from charm.automata.rules import evolve, parse_rule
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tables import Table

@@ -74,7 +74,7 @@ def show(
         seed: seed for the initial grids (with a run: as in training).
         animate: animate one grid instead of printing all.
     """
-    from charm.automata.show import predictions, rollout
+    from charm.automata.run import predictions, rollout
     from charm.devices import place
 
     chosen = parse_rule(rule)

@@ -18,8 +18,7 @@ from charm.automata.benchmark import (
     viable_runs,
     write_benchmark,
 )
-from charm.automata.rules import FAMILIES, parse_rule
-from charm.automata.simulator import evolve
+from charm.automata.rules import FAMILIES, evolve, parse_rule
 from charm.errors import CharmError
 
 TINY = BenchmarkConfig(rules=4, examples=12)

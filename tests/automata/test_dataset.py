@@ -18,8 +18,7 @@ from charm.automata.dataset import (
     load_benchmark,
 )
 from charm.automata.presets import CAR_MEMORIES
-from charm.automata.rules import FAMILIES, parse_rule
-from charm.automata.simulator import evolve
+from charm.automata.rules import FAMILIES, evolve, parse_rule
 from charm.errors import CharmError
 from charm.model import CharmModel, ModelConfig
 from charm.reasoner.backbone import count_parameters

@@ -11,18 +11,19 @@ import tyro
 from charm.automata.benchmark import HELD_OUT, BenchmarkConfig, read_benchmark
 from charm.automata.dataset import Combination, answer_key
 from charm.automata.presets import CAR_PRESETS, car_preset
-from charm.automata.rules import parse_rule
+from charm.automata.rules import evolve, parse_rule
 from charm.automata.run import (
     CarConfig,
     CarEvaluation,
+    Prediction,
     asked_of,
     evaluate,
     grouped_scores,
+    predictions,
     read_car_config,
+    rollout,
     train_car,
 )
-from charm.automata.show import Prediction, predictions, rollout
-from charm.automata.simulator import evolve
 from charm.commands import car
 from charm.commands.evaluate import run_evaluate
 from charm.commands.train import run_train

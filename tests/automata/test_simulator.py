@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from charm.automata.rules import FAMILIES, Rule, draw_rule, parse_rule
-from charm.automata.simulator import evolve
+from charm.automata.rules import FAMILIES, Rule, draw_rule, evolve, parse_rule
 from charm.errors import CharmError
 
 
