@@ -124,9 +124,8 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
     """The components of a model whose memory has this many puzzles and rows, including the blank row."""
     assert isinstance(model_config.memory, MemoryConfig)
     with torch.device("meta"):
-        reasoner = build_reasoner(model_config.reasoner)
         memory = build_memory(model_config.memory, model_config.reasoner.width, puzzles, rows)
-    return _tally(reasoner, memory, Size(puzzles, rows))
+        return _tally(build_reasoner(model_config.reasoner), memory, Size(puzzles, rows))
 
 
 def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:

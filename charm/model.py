@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from charm import hub
 from charm.config import from_json, to_json
 from charm.devices import require_finite
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import RECORD, check_files, fingerprint, read_sealed, write_sealed
 from charm.memory import RowTable
 from charm.memory.cose import CoSEConfig
@@ -241,10 +241,8 @@ def read_training(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     check_saved(folder, TRAINING)
-    try:
+    with charm_errors(f"{path}: not the configuration of a run", OSError, ValueError, RecursionError):
         found = json.loads(path.read_text())
-    except (OSError, ValueError, RecursionError) as error:
-        raise CharmError(f"{path}: not the configuration of a run ({error})") from error
     if not isinstance(found, dict):
         raise CharmError(f"{path}: not the configuration of a run")
     return found

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib.util
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 
 SUFFIXES = (".txt", ".md", ".rst", ".py")
 SHORTEST = 64  # characters; shorter files are empty `__init__.py`s and the like
 LEFT_OUT = ("not_utf8", "unreadable", "short", "duplicate")  # reasons for skipping a file
-EXTRA = "pip install 'charm-arc[language]'"
+
+
+def require(module: str, reason: str) -> None:
+    """Refuse to go on without an optional package."""
+    if importlib.util.find_spec(module) is None:
+        raise CharmError(f"{reason}; pip install 'charm-arc[language]'")
 
 
 @dataclass(frozen=True)
@@ -34,16 +40,13 @@ class ParquetText:
     """The column `text` of a parquet file, a row group at a time."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow.parquet
-        except ImportError as error:
-            raise CharmError(f"{path.name}: reading parquet needs pyarrow; {EXTRA}") from error
+        require("pyarrow", f"{path.name}: reading parquet needs pyarrow")
+        import pyarrow.parquet
+
         self.path = path
-        try:
+        with charm_errors(f"{path} is not a readable parquet file", OSError, ValueError):
             schema = pyarrow.parquet.read_schema(path)
             self.rows = pyarrow.parquet.read_metadata(path).num_rows
-        except (OSError, ValueError) as error:
-            raise CharmError(f"{path} is not a readable parquet file ({error})") from error
         if "text" not in schema.names:
             raise CharmError(f"{path} has no column 'text', only {', '.join(schema.names)}")
         kind = schema.field("text").type

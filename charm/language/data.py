@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import fingerprint, write_atomically
 from charm.language.corpus import Shard
 from charm.paths import data_dir
@@ -155,10 +155,8 @@ class Prepared:
         folder = folder or default_folder()
         if not (folder / MANIFEST).is_file():
             raise CharmError(f"{folder}: no prepared text here; run `charm lm prepare` first")
-        try:
+        with charm_errors(f"{folder / MANIFEST} is not readable", OSError, ValueError):
             manifest = json.loads((folder / MANIFEST).read_text())
-        except (OSError, ValueError) as error:
-            raise CharmError(f"{folder / MANIFEST} is not readable ({error})") from error
         if manifest.get("format") != FORMAT:
             raise CharmError(f"{folder} was prepared in another format; prepare it again")
         for name, digest in manifest["sha256"].items():

@@ -25,7 +25,7 @@ from torch.distributed.tensor import DTensor
 
 from charm.config import read_run_config
 from charm.devices import Place, to_device
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import unseal, write_atomically, write_sealed
 from charm.language.config import LMConfig
 from charm.language.data import Piece, Prepared, TokenIds, training_rows, validation_rows
@@ -277,10 +277,8 @@ def sample_tokens(
 
 def read_manifest(run: Path) -> dict[str, Any]:
     path = run / "data.json"
-    try:
+    with charm_errors(f"{run} is not a run folder: data.json is not readable", OSError, ValueError):
         manifest: dict[str, Any] = unseal(json.loads(path.read_text()), path)
-    except (OSError, ValueError) as error:
-        raise CharmError(f"{run} is not a run folder: data.json is not readable ({error})") from error
     return manifest
 
 

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError
-from charm.language.corpus import EXTRA
+from charm.errors import CharmError, charm_errors
+from charm.language.corpus import require
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+NEEDED = "tokenizing text needs Hugging Face's tokenizers"
 BOS = "<|bos|>"
 SPECIALS = (BOS, *(f"<|reserved_{number}|>" for number in range(1, 9)))
 # GPT-4's pattern for splitting text before merging, with numbers in groups of one or two digits.
@@ -29,7 +30,7 @@ MOST_CHARACTERS = 2_000_000_000  # that it learns from in total
 
 def train_tokenizer(documents: Iterable[str], vocab: int, characters: int = MOST_CHARACTERS) -> Tokenizer:
     """Train a tokenizer of at most `vocab` tokens: 256 bytes, merges, 9 specials; fewer if the merges run out."""
-    _require()
+    require("tokenizers", NEEDED)
     from tokenizers import Regex, Tokenizer
     from tokenizers.decoders import ByteLevel as ByteLevelDecoder
     from tokenizers.models import BPE
@@ -52,15 +53,15 @@ def train_tokenizer(documents: Iterable[str], vocab: int, characters: int = MOST
 
 
 def load_tokenizer(path: Path) -> Tokenizer:
-    _require()
+    require("tokenizers", NEEDED)
     from tokenizers import Tokenizer
 
     if not path.is_file():
         raise CharmError(f"{path}: no such tokenizer file")
-    try:
+    with charm_errors(
+        f"{path} is not a readable tokenizer", Exception
+    ):  # the library raises nothing narrower
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # the library raises nothing narrower
-        raise CharmError(f"{path} is not a readable tokenizer ({error})") from error
     bos_id(tokenizer)
     return tokenizer
 
@@ -121,7 +122,7 @@ def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDAr
 
 def canonical_text() -> Callable[[str], str]:
     """Normalise compatibility forms, accents, case and runs of spaces; a lone space is kept."""
-    _require()
+    require("tokenizers", NEEDED)
     from tokenizers import Regex, normalizers
 
     lone = "\ue000"  # holds the place of a lone space while spaces are trimmed
@@ -141,10 +142,3 @@ def _beginnings(documents: Iterable[str], characters: int) -> Iterator[str]:
             return
         characters -= min(len(text), LONGEST_DOCUMENT)
         yield text[:LONGEST_DOCUMENT]
-
-
-def _require() -> None:
-    try:
-        import tokenizers  # noqa: F401
-    except ImportError as error:
-        raise CharmError(f"tokenizing text needs Hugging Face's tokenizers; {EXTRA}") from error

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.initial import truncated_normal_
 from charm.memory.exchange import RowShard, ShardedRead
 
@@ -33,10 +33,9 @@ def read_field(
         raise CharmError(f"the key has no field '{field}', only {', '.join(sorted(key)) or 'none at all'}")
     ids = key[field]
     if not isinstance(ids, Tensor):
-        try:
+        kinds = (TypeError, ValueError, RuntimeError)
+        with charm_errors(f"field '{field}' must be an array of integers", *kinds):
             ids = torch.as_tensor(ids, device=device)
-        except (TypeError, ValueError, RuntimeError) as error:
-            raise CharmError(f"field '{field}' must be an array of integers ({error})") from error
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise CharmError(f"field '{field}' must contain integers, got {ids.dtype}")
     if ids.dim() != (1 if symbols is None else 2) or (symbols is not None and ids.shape[1] != symbols):

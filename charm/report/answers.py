@@ -62,12 +62,9 @@ def task_entries(
         for task in evaluation.scores.tasks
         for output in task.outputs
     }
-    numbered = list(enumerate(ranking.questions))
-    shown = {question: _shown(ranking, q, right.get(question), top) for q, question in numbered}
-    first = {question: ranking.span(q).start for q, question in numbered}
-    total = {question: _all_votes(ranking, q) for q, question in numbered}
-    places = [candidate.place for some in shown.values() for candidate in some]
-    voters = _voters(ranking, places)
+    number = {question: q for q, question in enumerate(ranking.questions)}
+    shown = {question: _shown(ranking, q, right.get(question), top) for question, q in number.items()}
+    voters = _voters(ranking, [candidate.place for some in shown.values() for candidate in some])
     codes = None if instances is None else instances.table()[1]
     entries = []
     for result in evaluation.scores.tasks:
@@ -84,8 +81,7 @@ def task_entries(
                 "none": output.no_answer_votes,
                 "more": output.candidates - len(candidates),
                 "candidates": [
-                    _candidate(one, one.place - first[question] + 1, total[question], voters[one.place])
-                    for one in candidates
+                    _candidate(one, ranking, number[question], voters[one.place]) for one in candidates
                 ],
             }
             if codes is not None:
@@ -117,12 +113,12 @@ class _Voters(NamedTuple):
     row_N: npt.NDArray[np.int64]  # memory rows, each a view, that voted; ascending
 
 
-def _candidate(candidate: Candidate, rank: int, total: int, voters: _Voters) -> JsonObject:
+def _candidate(candidate: Candidate, ranking: Ranking, question: int, voters: _Voters) -> JsonObject:
     return {
-        "rank": rank,
+        "rank": candidate.place - ranking.span(question).start + 1,
         "grid": digits(candidate.grid),
         "votes": candidate.votes,
-        "share": round(candidate.votes / total, 4),
+        "share": round(candidate.votes / _all_votes(ranking, question), 4),
         "weight": None if candidate.weight == candidate.votes else round(candidate.weight, 2),
         "confidence": round(candidate.confidence, 4),
         "by": voters.by,

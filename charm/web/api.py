@@ -21,7 +21,7 @@ from charm.adaptation.options import Mode, SolveOptions
 from charm.config import is_number
 from charm.domains import domain_of
 from charm.drawing.grids import HATCH, PALETTE
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import read_sealed
 from charm.paths import released_model
 from charm.report.curves import curves_svg
@@ -356,10 +356,8 @@ def pasted_json(text: Any) -> JsonObject:
     """Parse a pasted task: ARC's JSON, or {id: task} with one task."""
     if not isinstance(text, str):
         raise CharmError("the pasted task must be text")
-    try:
+    with charm_errors("the pasted text is not JSON", ValueError, RecursionError):
         content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise CharmError(f"the pasted text is not JSON ({error})") from error
     name = "pasted"
     if isinstance(content, dict) and content and not {"train", "test"} & content.keys():
         if len(content) > 1:
