@@ -10,7 +10,7 @@ from __future__ import annotations
 import gc
 import math
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -79,35 +79,49 @@ def random_text(folder: Path, vocab: int, tokens: int, seed: int = 0) -> Path:
     return folder
 
 
-def measure_lm(
-    presets: Sequence[str],
-    place: Place,
-    batch: int = 0,
-    device_rows: int = 0,
-    table_updates: Sequence[Literal["dense", "rows"]] = ("dense",),
-    data: Path | None = None,
-    seconds: float = 5.0,
-    say: Callable[[str], None] = lambda text: None,
-) -> list[LMSpeed]:
-    """Times updates of the presets one after the other; 0 takes the preset's own batch or rows at once.
+@dataclass(frozen=True)
+class LMBench:
+    """Tokens per second of language models in training, and the cost of their memories relative to the first preset."""
 
-    `say` is called at every step: compiling a deep model takes long, and earlier measurements must not be lost.
+    batch: int = 0
+    """Tokens in an update; 0 is the preset's."""
+    device_rows: int = 0
+    """Rows computed at once; 0 is the preset's."""
+    table_updates: tuple[Literal["dense", "rows"], ...] = ("dense",)
+    """How tables are updated: dense, rows, or one after the other."""
+    data: Path | None = None
+    """Prepared text; random tokens if not given."""
+    seconds: float = 5.0
+    """How long each number is timed."""
+
+    def __post_init__(self) -> None:
+        if self.batch < 0 or self.device_rows < 0 or self.seconds <= 0 or not self.table_updates:
+            raise CharmError(
+                f"batch and device_rows must be >= 0, seconds must be positive and table_updates must not be empty; "
+                f"got {self.batch}, {self.device_rows}, {self.seconds} and {self.table_updates}"
+            )
+
+
+def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[LMSpeed]:
+    """Times updates of the presets one after the other.
+
+    Every step is told: compiling a deep model takes long, and earlier measurements must not be lost.
     """
     found: list[LMSpeed] = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in presets:
             base = lm_preset(name)
-            folder = data or Path(scratch) / str(base.gpt.vocab)
-            if data is None and not folder.exists():
-                random_text(folder, base.gpt.vocab, 4 * (batch or base.batch))
-            for update in table_updates if base.ngram.active and base.ngram.rows else ("dense",):
-                config = _config(base, folder, batch, device_rows, update, place)
+            folder = options.data or Path(scratch) / str(base.gpt.vocab)
+            if options.data is None and not folder.exists():
+                random_text(folder, base.gpt.vocab, 4 * (options.batch or base.batch))
+            for update in options.table_updates if base.ngram.active and base.ngram.rows else ("dense",):
+                config = _config(base, folder, options, update, place)
                 ceiling = product_tflops(place.device, config.gpt.compute_dtype)
                 say(f"{name}, {update} tables: weights and compilation")
                 try:
                     job = LMJob(config, place, say)
                     job.compile()
-                    each = seconds_each(partial(job.update, 0), seconds)
+                    each = seconds_each(partial(job.update, 0), options.seconds)
                     loss = float(job.update(0)["loss"])
                 except torch.OutOfMemoryError as error:
                     raise CharmError(
@@ -142,7 +156,7 @@ def measure_lm(
 
 
 def _config(
-    base: LMConfig, data: Path, batch: int, device_rows: int, update: Literal["dense", "rows"], place: Place
+    base: LMConfig, data: Path, options: LMBench, update: Literal["dense", "rows"], place: Place
 ) -> LMConfig:
     """The preset as timed: tables updated by row are float32, and on a CPU everything is."""
     gpt = base.gpt
@@ -154,8 +168,8 @@ def _config(
         base,
         gpt=gpt,
         data=data,
-        batch=batch or base.batch,
-        device_rows=device_rows or base.device_rows,
+        batch=options.batch or base.batch,
+        device_rows=options.device_rows or base.device_rows,
         optimizer=replace(base.optimizer, table_update=update),
     )
 
@@ -173,30 +187,7 @@ def lm_table(found: Sequence[LMSpeed]) -> tuple[Table, str]:
     return Table(columns, rows, "Training updates"), ceiling_line(found[0].machine, found[0].ceiling_tflops)
 
 
-@dataclass(frozen=True)
-class LMBench:
-    """Tokens per second of language models in training, and the cost of their memories relative to the first preset."""
-
-    batch: int = 0
-    """Tokens in an update; 0 is the preset's."""
-    device_rows: int = 0
-    """Rows computed at once; 0 is the preset's."""
-    table_updates: tuple[Literal["dense", "rows"], ...] = ("dense",)
-    """How tables are updated: dense, rows, or one after the other."""
-    data: Path | None = None
-    """Prepared text; random tokens if not given."""
-    seconds: float = 5.0
-    """How long each number is timed."""
-
-    def __post_init__(self) -> None:
-        if self.batch < 0 or self.device_rows < 0 or self.seconds <= 0 or not self.table_updates:
-            raise CharmError(
-                f"batch and device_rows must be >= 0, seconds must be positive and table_updates must not be empty; "
-                f"got {self.batch}, {self.device_rows}, {self.seconds} and {self.table_updates}"
-            )
-
-
 def bench_lm(names: Sequence[str], options: LMBench, place: Place) -> tuple[Any, ...]:
     with status(f"timing {', '.join(names)}"):
-        found = measure_lm(names, place, **vars(options), say=say)
+        found = measure_lm(names, options, place)
     return [asdict(speed) for speed in found], *lm_table(found)

@@ -35,6 +35,7 @@ REFILL = 128  # documents added at a time
 ENCODE_AT_ONCE = 1024  # documents
 
 TokenIds = npt.NDArray[np.uint16]
+Integers = npt.NDArray[np.int64]
 Tails = Literal["drop", "keep"]
 
 
@@ -88,8 +89,8 @@ def prepare(
 
 def write_prepared(
     out: Path,
-    token_bytes: npt.NDArray[np.int64],
-    canonical: npt.NDArray[np.int64],
+    token_bytes: Integers,
+    canonical: Integers,
     bos: int,
     shards: Iterable[tuple[str, Iterable[Sequence[int] | TokenIds]]],
     record: dict[str, Any],
@@ -165,11 +166,11 @@ class Prepared:
         return cls(folder, manifest, int(manifest["vocab"]), int(manifest["bos"]))
 
     @cached_property
-    def token_bytes(self) -> npt.NDArray[np.int64]:
+    def token_bytes(self) -> Integers:
         return np.load(self.folder / "token_bytes.npy").astype(np.int64)
 
     @cached_property
-    def canonical(self) -> npt.NDArray[np.int64]:
+    def canonical(self) -> Integers:
         return np.load(self.folder / "canonical.npy").astype(np.int64)
 
     def documents(self, split: Literal["train", "validation"]) -> Documents:

@@ -10,12 +10,12 @@ import math
 from itertools import islice
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from charm.language.config import NgramConfig
+from charm.language.data import Integers
 from charm.memory.parts import Rows
 from charm.memory.sharding import read_dense
 from charm.memory.tables import primes_from
@@ -57,7 +57,7 @@ def table_sizes(config: NgramConfig, modules: int) -> list[list[list[int]]]:
     return nested.tolist()
 
 
-def hash_multipliers(layer: int, keys: int, seed: int) -> npt.NDArray[np.int64]:
+def hash_multipliers(layer: int, keys: int, seed: int) -> Integers:
     """Three odd numbers whose products with ids below `keys` stay within int64."""
     half = (2**63 - 1) // keys // 2
     return np.random.default_rng(seed + 10007 * layer).integers(0, half, size=ORDERS + 1) * 2 + 1
@@ -72,12 +72,7 @@ class NgramTables(nn.Module):
     offsets: Tensor
 
     def __init__(
-        self,
-        config: NgramConfig,
-        layer: int,
-        sizes: list[list[int]],
-        canonical: npt.NDArray[np.int64],
-        bos: int,
+        self, config: NgramConfig, layer: int, sizes: list[list[int]], canonical: Integers, bos: int
     ) -> None:
         super().__init__()
         self.before = int(canonical[bos])  # used before the first token

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.distributed as dist
 from torch import Tensor
@@ -28,7 +27,7 @@ from charm.devices import Place, to_device
 from charm.errors import CharmError, charm_errors
 from charm.files import unseal, write_atomically, write_sealed
 from charm.language.config import LMConfig
-from charm.language.data import Piece, Prepared, TokenIds, training_rows, validation_rows
+from charm.language.data import Integers, Piece, Prepared, TokenIds, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.memory.sharding import like, shard_dense
@@ -158,12 +157,7 @@ def inputs_and_targets(rows: list[TokenIds], device: torch.device) -> tuple[Tens
 
 @torch.no_grad()
 def bits_per_byte(
-    model: GPT,
-    rows: TokenIds,
-    token_bytes: npt.NDArray[np.int64],
-    place: Place,
-    at_once: int,
-    show: bool = False,
+    model: GPT, rows: TokenIds, token_bytes: Integers, place: Place, at_once: int, show: bool = False
 ) -> dict[str, float]:
     """Nats / (ln 2 * bytes), both summed over the text targets of the rows [N, T + 1]; special tokens count in neither.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.evaluation.placing import AskedBatch, canvas_answers
 from charm.evaluation.scoring import OUTCOMES, Scores
 from charm.files import write_atomically
@@ -80,13 +80,12 @@ def read_films(run: Path) -> dict[Question, list[Grid]]:
     path = run / "films.json"
     if not path.is_file():
         return {}
-    try:
-        return {
+    with charm_errors(f"{path}: not a record of films", OSError, ValueError, KeyError, TypeError):
+        films = {
             Question(str(one["task"]), int(one["test"])): [_frame(frame) for frame in one["frames"]]
             for one in json.loads(path.read_text())
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise CharmError(f"{path}: not a record of films ({error})") from error
+    return films
 
 
 def _frame(rows: list[list[int]]) -> Grid:

@@ -9,6 +9,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
 from charm.bench import language as bench_lm
+from charm.bench.language import LMBench
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
@@ -43,14 +44,16 @@ def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch, tmp
 
     monkeypatch.setattr(bench_lm, "lm_preset", preset)
     here = Place(torch.device("cpu"))
-    found = bench_lm.measure_lm(["stock", "engram"], here, table_updates=("dense", "rows"), seconds=0.05)
+    found = bench_lm.measure_lm(
+        ["stock", "engram"], LMBench(table_updates=("dense", "rows"), seconds=0.05), here
+    )
     assert [(one.preset, one.table_update) for one in found] == [
         ("stock", ""),
         ("engram", "dense"),
         ("engram", "rows"),
     ]
     with pytest.raises(CharmError, match="no prepared text here"):
-        bench_lm.measure_lm(["stock"], here, data=tmp_path / "nowhere", seconds=0.05)
+        bench_lm.measure_lm(["stock"], LMBench(data=tmp_path / "nowhere", seconds=0.05), here)
     for one in found:
         assert one.cost == pytest.approx(one.update_seconds / found[0].update_seconds)
         assert one.tokens_per_second == pytest.approx(8 * TOY_GPT.length / one.update_seconds)
@@ -63,4 +66,4 @@ def test_a_model_that_diverges_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> 
     rates = replace(config.optimizer, matrix_lr=1e30, head_lr=1e30, embedding_lr=1e30)
     monkeypatch.setattr(bench_lm, "lm_preset", lambda name: replace(config, optimizer=rates))
     with pytest.raises(CharmError, match="the loss is nan after a few updates"):
-        bench_lm.measure_lm(["wild"], Place(torch.device("cpu")), seconds=0.05)
+        bench_lm.measure_lm(["wild"], LMBench(seconds=0.05), Place(torch.device("cpu")))
