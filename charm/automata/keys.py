@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.memory import COMPOSERS, CoSE, Factor, Lookup, RowTable, Sum, TableMemory
 from charm.memory.cose import CoSEConfig
 from charm.tasks.instances import Instances
@@ -109,7 +109,8 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
     @classmethod
     def load(cls, folder: Path) -> CarKey:
         path = folder / "combinations.json"
-        try:
+        kinds = (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError)
+        with charm_errors(f"{path}: not a readable list of combinations", *kinds):
             data: Any = json.loads(path.read_text())
             rule, horizon = (np.array(data[name], np.int64) for name in ("rule", "horizon"))
             trained = int(data["trained"])
@@ -117,6 +118,4 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
                 raise ValueError("rules and horizons must be two lists of equal length")
             if not 0 < trained <= len(rule) or not all(0 <= n < 2**31 for n in (*rule, *horizon)):
                 raise ValueError("a number is out of range")
-        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            raise CharmError(f"{path}: not a readable list of combinations ({error})") from error
         return cls(Instances.load(folder / INDEX_FILE), rule, horizon, trained)

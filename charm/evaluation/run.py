@@ -166,23 +166,18 @@ def scores_table(found: dict[str, Any]) -> Table:
 
 
 def evaluate_votes(
-    votes_folder: Path,
-    protocol: Protocol,
-    data: DataConfig,
-    steps: Sequence[int] | None = None,
-    run: str = "",
+    folder: Path, protocol: Protocol, data: DataConfig, steps: Sequence[int] | None = None, run: str = ""
 ) -> Evaluation:
     """Rank and score votes on disk, all made by `run` if that is given; no model and no accelerator needed."""
-    questions, ballots = load_ballots(votes_folder, protocol, steps, run)
+    questions, ballots = load_ballots(folder, protocol, steps, run)
     ranking = rank(ballots, questions, protocol.order or "votes")
-    newest = max(ballot.step for ballot in ballots)
     voted = tuple(sorted({ballot.step for ballot in ballots}))
     scores = score(ranking, answer_key(data))
     by_source = {}
     if len(data.evaluate) > 1:
         ids = {name: {task.id for task in load_source(name, data.data).tasks} for name in data.evaluate}
         by_source = {name: part for name in ids if (part := scores.of(ids[name])).puzzles}
-    return Evaluation(protocol, newest, ranking, scores, voted, by_source if len(by_source) > 1 else {})
+    return Evaluation(protocol, voted[-1], ranking, scores, voted, by_source if len(by_source) > 1 else {})
 
 
 def write_evaluation(

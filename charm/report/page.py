@@ -141,7 +141,10 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
         hidden = f", {scores.blind_outputs:,} more without a known answer" if scores.blind_outputs else ""
         counts = f"{solved:,} of {scores.puzzles:,}", f"{scores.outputs:,} test outputs{hidden}"
         cards.append(card("puzzles solved", *counts))
-    cards += _parameter_cards(run)
+    if (found := folder.accounting(run)) is not None:
+        rows = f"{found.table:,} in {found.size.rows if found.table else 0:,} rows"
+        detail = f"{found.backbone:,} reasoner, {found.composition:,} shared memory, {rows}"
+        cards.append(card("parameters", short(found.total), detail))
     return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *cards, "</div>"]
 
 
@@ -167,15 +170,6 @@ def protocol_text(protocol: Protocol) -> str:
     weight = f", half-life {protocol.half_life:g} checkpoints" if protocol.half_life else ""
     loops = " and ".join(map(str, protocol.loops))
     return f"{name} ({views}, {window}{weight}, {loops} refinement steps)"
-
-
-def _parameter_cards(run: Path) -> list[str]:
-    found = folder.accounting(run)
-    if found is None:
-        return []
-    rows = f"{found.table:,} in {found.size.rows if found.table else 0:,} rows"
-    detail = f"{found.backbone:,} reasoner, {found.composition:,} shared memory, {rows}"
-    return [card("parameters", short(found.total), detail)]
 
 
 # Answers
