@@ -32,9 +32,7 @@ def run_quickstart(
     config = replace(config or preset(), seed=seed)
     began = time.monotonic()
     with place("cpu") as here:
-        resume = _can_resume(out, config)
-        if not resume:
-            _clear(out, config)
+        resume = _resumes(out, config)
         say(f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}")
         job = train(config, out, here, resume, say).job
         trained = time.monotonic() - began
@@ -83,21 +81,18 @@ def run_quickstart(
     }
 
 
-def _can_resume(out: Path, config: TrainConfig) -> bool:
-    """Whether the folder contains this run, unfinished."""
-    same = (out / "config.json").is_file() and read_config(out) == config
-    return same and bool(steps_of(out)) and steps_of(out)[-1] < config.steps
-
-
-def _clear(out: Path, config: TrainConfig) -> None:
-    """Remove an earlier quickstart from the folder; raise if it contains anything else."""
+def _resumes(out: Path, config: TrainConfig) -> bool:
+    """Whether the folder contains this run, unfinished. Another quickstart in it is removed, anything else refused."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
-        return
+        return False
     found = read_config(out) if (out / "config.json").is_file() else None
+    if found == config and (steps := steps_of(out)) and steps[-1] < config.steps:
+        return True
     if found is None or replace(found, seed=config.seed, steps=config.steps) != config:
         raise CharmError(f"{out} exists and is not a quickstart run; remove it or choose another --out")
     with locked(out, "training run"):
         shutil.rmtree(out, ignore_errors=True)
+    return False
 
 
 def results_table(found: dict[str, Any]) -> Table:

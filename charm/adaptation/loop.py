@@ -143,13 +143,6 @@ class Anchor:
         self.base = [parameter.detach().clone() for parameter in parameters]
 
     @torch.no_grad()
-    def loss(self) -> Tensor:
-        squares = [(now - base).square() for now, base in zip(self.parameters, self.base, strict=True)]
-        if self.importance is not None:
-            squares = [weight * square for weight, square in zip(self.importance, squares, strict=True)]
-        return self.strength / 2 * torch.stack([square.sum() for square in squares]).sum()
-
-    @torch.no_grad()
     def add_gradients(self) -> None:
         for number, (parameter, base) in enumerate(zip(self.parameters, self.base, strict=True)):
             pull = self.strength * (parameter - base)

@@ -11,6 +11,7 @@ from tyro.conf import Positional, arg
 from charm.commands.presets import parse_options
 from charm.commands.shared import Device, Json, output
 from charm.errors import CharmError
+from charm.progress import status
 
 
 def bench(
@@ -44,7 +45,12 @@ def run_bench(words: Sequence[str]) -> None:
     names = list(takewhile(lambda word: not word.startswith("-"), words))
     flags = words[len(names) :]
     if names == ["votes"]:
-        _votes(parse_options("charm bench votes", NoOptions, flags).json)
+        from charm.bench.votes import measure, votes_table
+
+        json = parse_options("charm bench votes", NoOptions, flags).json
+        with status("counting and ranking 385,460 votes (about 20 s)"):
+            votes = measure()
+        output(json, votes, votes_table(votes))
         return
     domain = domain_of_preset(names[0])
     for name in names:
@@ -59,12 +65,3 @@ def run_bench(words: Sequence[str]) -> None:
             raise CharmError("charm bench measures one process; start it without torchrun")
         found, *shown = domain.get("bench")(names, wanted.options, here)
     output(wanted.json, found, *shown)
-
-
-def _votes(json: bool) -> None:
-    from charm.bench.votes import measure, votes_table
-    from charm.progress import status
-
-    with status("counting and ranking 385,460 votes (about 20 s)"):
-        found = measure()
-    output(json, found, votes_table(found))

@@ -183,7 +183,16 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         tuple(fitting_side(_bound(task), config.sides) for task in asked for _ in task.test),
         tuple(_bound(task) for task in asked for _ in task.test),
     )
-    dataset.manifest = _manifest(dataset, tasks.record, len(everything), first - len(pairs))
+    dataset.manifest = {
+        "config": {**asdict(config), "data": None},
+        **tasks.record,
+        "tasks": len(everything),
+        "pairs": len(dataset.bank),
+        "synthetic_pairs": first - len(pairs),
+        "rows": len(instances),
+        "questions": len(questions),
+        "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},
+    }
     return dataset
 
 
@@ -309,16 +318,3 @@ def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, bloc
     some = tuple(Pair(*block.pair(number)) for number in range(min(len(block), 8)))
     codes = draw_views(Task(task_id, some, ()), config.synthetic_view_count, config.seed + 1)
     return instances.add(task_id, codes)
-
-
-def _manifest(dataset: Dataset, record: Mapping[str, Any], tasks: int, synthetic: int) -> dict[str, Any]:
-    return {
-        "config": {**asdict(dataset.config), "data": None},
-        **record,
-        "tasks": tasks,
-        "pairs": len(dataset.bank),
-        "synthetic_pairs": synthetic,
-        "rows": len(dataset.instances),
-        "questions": len(dataset.questions),
-        "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},
-    }

@@ -49,13 +49,11 @@ def two_parameters() -> list[nn.Parameter]:
 
 
 def test_l2sp_by_hand() -> None:
-    """0.1 / 2 * ((3 - 1)^2 + (-2.5 + 2)^2) = 0.2125, with the gradients 0.1 * 2 and 0.1 * -0.5."""
+    """0.1 / 2 * ((3 - 1)^2 + (-2.5 + 2)^2) has the gradients 0.1 * 2 and 0.1 * -0.5."""
     a, b = parameters = two_parameters()
     anchor = Anchor(parameters, 0.1)
-    assert anchor.loss() == 0
     a.data.fill_(3.0)
     b.data.fill_(-2.5)
-    torch.testing.assert_close(anchor.loss(), torch.tensor(0.2125))
     a.grad = torch.tensor([1.0])
     anchor.add_gradients()
     torch.testing.assert_close(a.grad, torch.tensor([1.2]))
@@ -78,8 +76,7 @@ def test_ewc_by_hand() -> None:
     anchor = Anchor(parameters, 0.01, fisher)
     a.data.fill_(1.5)
     b.data.fill_(0.0)
-    # 0.01 / 2 * (40 * 0.25 + 10 * 4) = 0.25; gradients 0.01 * 40 * 0.5 and 0.01 * 10 * 2
-    torch.testing.assert_close(anchor.loss(), torch.tensor(0.25))
+    # 0.01 / 2 * (40 * 0.25 + 10 * 4) has the gradients 0.01 * 40 * 0.5 and 0.01 * 10 * 2.
     anchor.add_gradients()
     torch.testing.assert_close(a.grad, torch.tensor([0.2]))
     torch.testing.assert_close(b.grad, torch.tensor([0.2]))
@@ -96,7 +93,6 @@ def test_the_gradient_of_the_anchor_is_that_of_its_loss() -> None:
     free = parameter.detach().clone().requires_grad_()
     loss = 0.3 / 2 * (importance * (free - base) ** 2).sum()
     loss.backward()
-    torch.testing.assert_close(anchor.loss(), loss.detach())
     torch.testing.assert_close(parameter.grad, free.grad)
 
 
