@@ -38,6 +38,7 @@ ATTEMPT_SECONDS = 5.0
 MAX_LISTED = 5  # maximum number of failures of one kind to print
 # Rejections that are the package's fault; identities, repeats and official inputs are simply dropped.
 FAULTS = (workbench.GENERATOR_FAILED, workbench.VERIFIER_FAILED, workbench.MISMATCH, ILLEGAL, OVERTIME)
+NO_PAIRS = TaskRecord(0, 0, {}, "", None)
 
 
 @dataclass
@@ -45,11 +46,8 @@ class Report:
     """Outcome of a check; the package passes if there are no failures."""
 
     package: workbench.Package
-    pairs: int = 0
-    attempts: int = 0
+    record: TaskRecord = NO_PAIRS
     seconds: float = 0.0
-    rejects: dict[str, int] = field(default_factory=dict)
-    content: str = ""
     coverage: Coverage | None = None
     regularities: dict[str, Broken] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
@@ -76,11 +74,11 @@ class Report:
         return Check(
             sha256=package.sha256,
             passed=self.passed,
-            pairs=self.pairs,
-            attempts=self.attempts,
+            pairs=self.record.pairs,
+            attempts=self.record.attempts,
             seconds=math.ceil(self.seconds),
-            content=self.content,
-            rejects=self.rejects,
+            content=self.record.sha256,
+            rejects=self.record.rejects,
             ranges={name: f"{a.low}..{a.high} | {b.low}..{b.high}" for name, (a, b) in ranges.items()},
             failures=[failure.splitlines()[0] for failure in self.failures],
             notes=self.notes,
@@ -91,7 +89,7 @@ class Report:
     def lines(self) -> list[str]:
         """Lines about what was dropped, noted, declared and wrong."""
         return [
-            *(f"dropped: {reason} {self.rejects[reason]:,}" for reason in sorted(self.rejects)),
+            *(f"dropped: {reason} {count:,}" for reason, count in sorted(self.record.rejects.items())),
             *(f"note: {note}" for note in self.notes),
             *(f"declared: {name}: {reason}" for name, reason in self.excused.items()),
             *(f"FAILED {failure}" for failure in self.failures),
@@ -99,7 +97,8 @@ class Report:
 
     def table(self) -> Table:
         """Compare official and generated pairs: minimum, quartiles, maximum."""
-        title = f"{self.package.id}: {self.pairs:,} pairs, {self.attempts:,} attempts, {self.seconds:.1f} s"
+        made = f"{self.record.pairs:,} pairs, {self.record.attempts:,} attempts"
+        title = f"{self.package.id}: {made}, {self.seconds:.1f} s"
         rows = []
         if self.coverage:
             for name, both in self.coverage.ranges.items():
@@ -191,7 +190,7 @@ def _check_pairs(report: Report, pairs: int, root: Path) -> PairBlock:
 
     def make(task: str, index: int) -> Sample | Rejected:
         if time.process_time() - began > limit:
-            raise _TooSlow(index)
+            raise TimeoutError(index)
         outcome = provider.make(task, index)
         if isinstance(outcome, Rejected):
             first.setdefault(outcome.reason, index)
@@ -202,24 +201,18 @@ def _check_pairs(report: Report, pairs: int, root: Path) -> PairBlock:
     wanted = pairs if package.cap is None else min(pairs, package.cap + 1)
     try:
         block, record = collect(make, package.id, wanted, ATTEMPT_SECONDS)
-    except _TooSlow as slow:
+    except TimeoutError as slow:
         report.failures.append(
             f"2. {limit:.0f} s were not enough for {pairs:,} pairs: {slow.args[0]:,} attempts were made"
         )
         block, record = collect(provider.make, package.id, min(20, wanted), ATTEMPT_SECONDS)
-    report.seconds = time.process_time() - began
-    report.pairs, report.attempts = record.pairs, record.attempts
-    report.rejects, report.content = record.rejects, record.sha256
-    _judge_pairs(report, record, wanted, first)
+    report.record, report.seconds = record, time.process_time() - began
+    _judge_pairs(report, wanted, first)
     return block
 
 
-class _TooSlow(Exception):
-    pass
-
-
-def _judge_pairs(report: Report, record: TaskRecord, wanted: int, first: dict[str, int]) -> None:
-    package = report.package
+def _judge_pairs(report: Report, wanted: int, first: dict[str, int]) -> None:
+    package, record = report.package, report.record
     for reason in FAULTS:
         if count := record.rejects.get(reason):
             example = _example(package, first.get(reason))

@@ -51,7 +51,7 @@ def only(report: Report, criterion: int, words: str) -> None:
 def test_a_sound_package_passes(root: Path) -> None:
     report = checked(root, GOOD, 120)
     assert report.failures == []
-    assert report.pairs == 120
+    assert report.record.pairs == 120
     found = report.as_check()
     assert found.passed
     assert found.sha256 == load_package(TASK, root).sha256
@@ -107,7 +107,7 @@ def test_2_a_cap_must_be_the_true_one(root: Path) -> None:
         cap: checked(root_of(root, cap), FEW + excused + f"CAP = {cap}\n", 100) for cap in (36, 30, 50)
     }
     texts = {cap: [f for f in report.failures if f.startswith("2.")] for cap, report in with_cap.items()}
-    assert with_cap[36].pairs == 36
+    assert with_cap[36].record.pairs == 36
     assert texts[36] == []
     assert texts[30] == ["2. CAP is 30, but there are more pairs"]
     assert texts[50] == ["2. CAP is 50, but only 36 pairs were found"]

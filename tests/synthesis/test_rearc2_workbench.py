@@ -150,7 +150,7 @@ def test_build_stores_verified_pairs_and_resumes(root: Path, tmp_path: Path) -> 
     assert both.built == 1
     blocks = load_pairs(folder)
     assert {task: len(block) for task, block in blocks.items()} == {TASK: 5, OTHER: 5}
-    assert blocks[TASK].content() == check_package(TASK, 5, root).content
+    assert blocks[TASK].content() == check_package(TASK, 5, root).record.sha256
     with pytest.raises(CharmError, match="--replace"):
         build_rearc2(folder, [OTHER], seed=1, pairs=5, root=root)
     again = build_rearc2(folder, [OTHER], seed=1, pairs=5, replace=True, root=root)
