@@ -86,10 +86,13 @@ def choose_device(wanted: str, local_rank: int = 0) -> torch.device:
 @contextmanager
 def place(wanted: str = "auto") -> Iterator[Place]:
     """The place of this process; under torchrun also the process group, gloo on the CPU, NCCL or XCCL on GPUs."""
-    if "WORLD_SIZE" not in os.environ or int(os.environ["WORLD_SIZE"]) == 1:
-        yield Place(_entered(choose_device(wanted)))
+    alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
+    device = choose_device(wanted, 0 if alone else int(os.environ.get("LOCAL_RANK", "0")))
+    if device.type in ("cuda", "xpu"):
+        torch.accelerator.set_device_index(device.index)
+    if alone:
+        yield Place(device)
         return
-    device = _entered(choose_device(wanted, int(os.environ.get("LOCAL_RANK", "0"))))
     backend = {"cuda": "nccl", "xpu": "xccl", "cpu": "gloo"}.get(device.type)
     if backend is None:
         raise CharmError(f"torch cannot run several processes on {device.type}")
@@ -101,12 +104,6 @@ def place(wanted: str = "auto") -> Iterator[Place]:
         yield Place(device, dist.get_rank(), dist.get_world_size())
     finally:
         dist.destroy_process_group()
-
-
-def _entered(device: torch.device) -> torch.device:
-    if device.type in ("cuda", "xpu"):
-        torch.accelerator.set_device_index(device.index)
-    return device
 
 
 def to_device(array: np.ndarray[Any, Any], device: torch.device) -> Tensor:

@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 
 from charm.commands.presets import parse_options
 from charm.commands.shared import Device, Json, output
+from charm.domains import NoOptions, domain_of_preset
 from charm.errors import CharmError
 from charm.progress import status
 
@@ -40,7 +41,6 @@ def bench(
 def run_bench(words: Sequence[str]) -> None:
     """`charm bench NAME... FLAGS`: the domain of the first preset decides which flags may follow."""
     from charm.devices import place
-    from charm.domains import NoOptions, domain_of_preset
 
     names = list(takewhile(lambda word: not word.startswith("-"), words))
     flags = words[len(names) :]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from charm.commands.presets import parse_options
 from charm.commands.shared import Device, Json, Run, output
+from charm.domains import domain_of
 from charm.errors import CharmError
 
 
@@ -27,7 +28,6 @@ def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
 def run_evaluate(run: Path, flags: Sequence[str]) -> None:
     """`charm eval RUN ...`: the run's domain decides which flags may follow."""
     from charm.devices import place
-    from charm.domains import domain_of
 
     domain = domain_of(run)
     wanted = parse_options(f"charm eval {run}", domain.get("evaluate_options"), flags)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tyro.conf import Positional
 
 from charm.commands.shared import Data, Json, Switch, flag, output
+from charm.domains import Counted, domain_of_preset
 from charm.errors import CharmError
-
-if TYPE_CHECKING:
-    from charm.domains import Counted
+from charm.progress import track
+from charm.tables import Table
 
 
 def params(
@@ -62,9 +62,6 @@ def params(
 
 
 def _all(start: str, data_rows: bool, json: bool, data: Path | None) -> None:
-    from charm.domains import domain_of_preset
-    from charm.tables import Table
-
     names = [name for name in domain_of_preset(start).get("presets") if name.startswith(start)]
     if not names:
         raise CharmError(f"no preset's name starts with {start}")
@@ -75,8 +72,6 @@ def _all(start: str, data_rows: bool, json: bool, data: Path | None) -> None:
 
 
 def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:
-    from charm.domains import domain_of_preset
-
     domain = domain_of_preset(name)
     config = domain.configuration(name)
     if domain.count is None:
@@ -87,7 +82,6 @@ def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:
 
 def _paper(json: bool, data: Path | None) -> None:
     from charm.paper.counts import DATASETS, STREAMS, check_paper, drawn_sizes, paper_tables, tally
-    from charm.progress import track
 
     names = (*DATASETS, *STREAMS)
     sizes, missing = drawn_sizes(track(names, "drawing views (about 20 s)", len(names)), data)

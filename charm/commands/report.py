@@ -8,6 +8,8 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from charm.commands.shared import RunData, flag
+from charm.domains import PageOptions
+from charm.errors import CharmError
 
 
 def report(
@@ -41,8 +43,6 @@ def report(
         films: number of tasks to show a film of refinement for, made with the newest checkpoint.
         device: device for films: cuda, xpu, mps, cpu, or auto for the best available.
     """
-    from charm.errors import CharmError
-
     if figure is not None:
         if protocol is not None or films:
             raise CharmError("--protocol and --films are for pages, not for figures")
@@ -50,7 +50,6 @@ def report(
 
         print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))
     else:
-        from charm.domains import PageOptions
         from charm.report.pages import write_pages
 
         print(write_pages(runs, out, PageOptions(protocol, films, device, data)))

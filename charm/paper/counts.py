@@ -72,12 +72,6 @@ def paper_dataset(config: DataConfig) -> str | None:
     return next((name for one in candidates for name, known in DATASETS.items() if one == known), None)
 
 
-def stream_size(name: str) -> Size:
-    """Numbers of puzzles and rows of a stream, which has no blank row."""
-    tasks = load_stream(name).tasks
-    return Size(len(tasks), sum(len(draw_views(task.blind(), 1000, seed=0)) for task in tasks))
-
-
 def drawn_sizes(
     names: Iterable[str] = (*DATASETS, *STREAMS), data: Path | None = None
 ) -> tuple[dict[str, Size], list[str]]:
@@ -86,7 +80,9 @@ def drawn_sizes(
     for name in names:
         try:
             if name in STREAMS:
-                sizes[name] = stream_size(STREAMS[name])
+                tasks = load_stream(STREAMS[name]).tasks  # which have no blank row
+                rows = sum(len(draw_views(task.blind(), 1000, seed=0)) for task in tasks)
+                sizes[name] = Size(len(tasks), rows)
             else:
                 sizes[name] = drawn_size(replace(DATASETS[name], data=data))
         except CharmError as error:

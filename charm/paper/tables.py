@@ -65,9 +65,7 @@ TEXT_CLAIMS = ("CoSE x5 < Engram x5", "CoSE x20 < Engram x20")
 ENGRAM_CLAIMS = ("Engram x5 < stock", "Engram x20 < stock")
 STREAM_CLAIMS = ("CoSE memory-only > table memory-only",)
 METHOD_CLAIMS = (
-    "CoSE memory-only > rehearsal composition",
-    "CoSE memory-only > ewc composition",
-    "CoSE memory-only > naive composition",
+    *(f"CoSE memory-only > {method} composition" for method in ("rehearsal", "ewc", "naive")),
     "CoSE memory-only > naive full",
     "l2sp composition > CoSE memory-only",
     "memory-only base after > naive composition base after",

@@ -168,9 +168,7 @@ class TrainConfig(RunConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.shard_tables and self.reasoner.kind == "writer":
-            raise CharmError(
-                "shard_tables is for reasoners with slots: a writer's processes read unequally many rows"
-            )
+            raise CharmError("shard_tables needs slots: a writer's processes read unequally many rows")
         if self.reasoner.kind == "writer" and (self.data.scales != 1 or self.data.canvas == "large"):
             raise CharmError(
                 "a writer has no canvas: data.scales must be 1 and data.canvas full or fit; "
