@@ -7,6 +7,8 @@ from pathlib import Path
 
 from charm.commands.presets import train_preset
 from charm.commands.shared import NewRun, Preset, Restart, Resume
+from charm.config import read_run_config
+from charm.domains import domain_of, domain_of_preset
 from charm.errors import CharmError
 
 
@@ -31,9 +33,6 @@ def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart
 
 def run_resume(run: Path, flags: Sequence[str]) -> None:
     """`charm train --resume RUN ...`: the run's own configuration decides the defaults of the flags."""
-    from charm.config import read_run_config
-    from charm.domains import domain_of
-
     if not run.is_dir():
         raise CharmError(f"{run}: no such run folder; name the folder of the run to resume")
     domain = domain_of(run)
@@ -43,7 +42,5 @@ def run_resume(run: Path, flags: Sequence[str]) -> None:
 
 def run_train(name: str, flags: Sequence[str]) -> None:
     """`charm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
-    from charm.domains import domain_of_preset
-
     domain = domain_of_preset(name)
     train_preset("charm train", name, domain.configuration(name), flags, domain.get("train"))

@@ -29,16 +29,6 @@ class Speed:
     machine: str
     date: str
 
-    @property
-    def step(self) -> float:
-        """Seconds for an update of 768 samples."""
-        return 768 / self.training
-
-    @property
-    def evaluation(self) -> float:
-        """Hours for an evaluation of ARC-AGI-1 with the paper's number of iterations."""
-        return ARC1 * 16 / self.forward / 3600
-
     def hours(self, config: RunConfig, steps: int, predictions: int) -> tuple[float, float]:
         """Hours of all updates and of all evaluations during training."""
         forward, training = flops(config.reasoner, MAX_SIDE)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.costs import Speed, hours
+from charm.paper.costs import ARC1, Speed, hours
 from charm.paper.drawn import FIGURES, tables_of
 from charm.paper.plans import Reproduction, record_name
 from charm.paper.printed import PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
-from charm.paper.sizes import GROUPS, SIZE_NAMES, Setting, SizeName
+from charm.paper.sizes import GROUPS, SIZE_NAMES, SizeName
 from charm.paper.tables import ROWS, SECTIONS, Ours, Row
 from charm.paper.verdicts import paired, verdict
 
@@ -48,10 +48,11 @@ def updated(page: str, records: Mapping[str, ResultRecord]) -> str:
 def render(records: Mapping[str, ResultRecord]) -> str:
     """The generated part: a table for each part of the paper, then the records."""
     speed = measured_speed(records)
+    update, evaluation = 768 / speed.training, ARC1 * 16 / speed.forward / 3600
     lines = [
         f"Costs are hours of one GPU ({speed.machine}, {speed.date}): {speed.training:,.1f} samples/s in training and "
-        f"{speed.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes {speed.step:.2f} s and an "
-        f"evaluation of ARC-AGI-1 (the paper's 502 batches of 768, 16 steps) {speed.evaluation:.2f} h, "
+        f"{speed.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes {update:.2f} s and an "
+        f"evaluation of ARC-AGI-1 (the paper's 502 batches of 768, 16 steps) {evaluation:.2f} h, "
         "or half as long again with the votes after 24 steps that the presets take too. "
         "Other reasoners are scaled by their count of operations, which flatters models narrower than `arc1`. Streams "
         "count their updates and not their checks. d20 is scaled from d12 by the parameters of the backbone.",
@@ -70,12 +71,16 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         "### The smaller sizes",
         "",
     ]
-    where = {"small": "one H200", "cpu": "two CPU cores"}
-    settings = [
-        (", ".join(groups), size, setting.about, f"{setting.minutes:g}, {where[size]}")
-        for size, setting, groups in _settings()
-    ]
-    lines += _table(("group", "size", "setting", "minutes for a run, about"), settings)
+    groups: dict[
+        tuple[str, str, str], list[str]
+    ] = {}  # a size, what it is, its minutes -> groups of variants
+    for group, settings in GROUPS.items():
+        for size, where in (("cpu", "two CPU cores"), ("small", "one H200")):
+            if size in settings:
+                row = (size, settings[size].about, f"{settings[size].minutes:g}, {where}")
+                groups.setdefault(row, []).append(group)
+    sizes = [(", ".join(some), *row) for row, some in groups.items()]
+    lines += _table(("group", "size", "setting", "minutes for a run, about"), sizes)
     lines += ["Minutes are planned, not measured, except where a record below has them.", ""]
     made = [
         (
@@ -96,17 +101,6 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """The lines of a Markdown table, and an empty one."""
     head, *lines = (f"| {' | '.join(cells)} |" for cells in (columns, *rows))
     return [head, "|" + "---|" * len(columns), *lines, ""]
-
-
-def _settings() -> list[tuple[str, Setting, list[str]]]:
-    """Each size and setting with the groups of variants that have it."""
-    found: dict[tuple[str, str], tuple[str, Setting, list[str]]] = {}
-    for group, settings in GROUPS.items():
-        for size in ("cpu", "small"):
-            if size in settings:
-                one = settings[size]
-                found.setdefault((size, one.about), (size, one, []))[2].append(group)
-    return list(found.values())
 
 
 def _cells(row: Row, records: Mapping[str, ResultRecord]) -> list[str]:
