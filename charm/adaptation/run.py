@@ -48,9 +48,8 @@ from charm.adaptation.streams import left_out, load_stream
 from charm.config import at_least, to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.ballots import ballots_of
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import protocol_named
+from charm.evaluation.protocols import ballots_of, protocol_named
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
 from charm.files import check_files, fingerprint, locked, read_sealed, write_atomically, write_sealed

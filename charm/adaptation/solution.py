@@ -7,10 +7,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 from charm.devices import Place
-from charm.evaluation.ballots import ballots_of
 from charm.evaluation.judging import Judgements
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import protocol_named
+from charm.evaluation.protocols import ballots_of, protocol_named
 from charm.evaluation.ranking import Candidate, rank
 from charm.evaluation.run import as_asked
 from charm.model import CharmModel

@@ -18,9 +18,8 @@ from charm.automata.rules import FAMILIES, Grids, Rule, evolve
 from charm.config import read_run_config
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.ballots import ballots_of, load_ballots
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import Protocol
+from charm.evaluation.protocols import Protocol, ballots_of, load_ballots
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.run import Voting, vote
 from charm.evaluation.scoring import score

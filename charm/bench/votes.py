@@ -24,9 +24,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charm.evaluation.ballots import load_ballots
 from charm.evaluation.decode import collect
-from charm.evaluation.protocols import PROTOCOLS
+from charm.evaluation.protocols import PROTOCOLS, load_ballots
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import score
 from charm.runs.archive import Header, write_votes

@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
-from charm.evaluation.ballots import Ballot
-from charm.evaluation.protocols import Order
+from charm.evaluation.protocols import Ballot, Order
 from charm.runs.votes import distinct, probability
 from charm.tasks.task import Grid, Question
 

@@ -11,9 +11,8 @@ from typing import Any
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.ballots import load_ballots
 from charm.evaluation.predict import Request, predict_votes
-from charm.evaluation.protocols import Protocol, protocol_named
+from charm.evaluation.protocols import Protocol, load_ballots, protocol_named
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission

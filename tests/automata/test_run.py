@@ -30,8 +30,8 @@ from charm.commands.train import run_train
 from charm.devices import Place
 from charm.drawing.terminal import marked_text
 from charm.errors import CharmError
-from charm.evaluation.ballots import Ballot
 from charm.evaluation.decode import collect
+from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.paper.counts import check_paper
 from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark

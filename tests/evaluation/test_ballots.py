@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.ballots import first_views, load_ballots
-from charm.evaluation.protocols import PROTOCOLS, Protocol
+from charm.evaluation.protocols import PROTOCOLS, Protocol, first_views, load_ballots
 from charm.runs.archive import Header, write_votes
 from charm.tasks.task import Question
 

@@ -14,9 +14,8 @@ from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
-from charm.evaluation.ballots import ballots_of, load_ballots
 from charm.evaluation.predict import Request, jobs, predict_votes
-from charm.evaluation.protocols import PROTOCOLS, Protocol
+from charm.evaluation.protocols import PROTOCOLS, Protocol, ballots_of, load_ballots
 from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
 from charm.model import CharmModel

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from charm.errors import CharmError
-from charm.evaluation.ballots import Ballot, load_ballots
 from charm.evaluation.decode import hash_grid
-from charm.evaluation.protocols import PROTOCOLS, Protocol
+from charm.evaluation.protocols import PROTOCOLS, Ballot, Protocol, load_ballots
 from charm.evaluation.ranking import Ranking, rank
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import probability

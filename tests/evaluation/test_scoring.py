@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from charm.evaluation.ballots import Ballot
+from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import KS, score
 from charm.tasks.task import Pair, Question, Task, questions_of
