@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charm.language.muon import POLAR_EXPRESS, NorMuon, even_out, polar
+from charm.language.optimizers import POLAR_EXPRESS, NorMuon, even_out, polar
 
 SHAPES = [(16, 16), (40, 12), (12, 40), (2, 12)]
 

@@ -9,8 +9,7 @@ from torch.optim import AdamW
 
 from charm.language.config import LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import GPT
-from charm.language.muon import NorMuon
-from charm.language.optimizers import LMOptimizers, parameter_groups, schedule
+from charm.language.optimizers import LMOptimizers, NorMuon, parameter_groups, schedule
 from charm.language.presets import lm_preset
 from charm.memory.optimizers import RowAdamW
 from tests.language.toy import MEMORIES, TOY_GPT, canonical
