@@ -82,16 +82,10 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     sizes = [(", ".join(some), *row) for row, some in groups.items()]
     lines += _table(("group", "size", "setting", "minutes for a run, about"), sizes)
     lines += ["Minutes are planned, not measured, except where a record below has them.", ""]
-    made = [
-        (
-            _link(name),
-            f"{one.what}: {one.size}",
-            f"`{_cell(one.command)}`",
-            f"{one.machine}, {one.date}",
-            _seeds(one),
-        )
-        for name, one in records.items()
-    ]
+    made = []
+    for name, one in records.items():
+        about = (f"{one.what}: {one.size}", f"`{_cell(one.command)}`", f"{one.machine}, {one.date}")
+        made.append((_link(name), *about, _seeds(one)))
     lines += ["### What was run here", ""]
     lines += _table(("record", "what and how large", "command", "where, when", "seeds"), made)
     return "\n".join(lines)

@@ -160,10 +160,8 @@ def _check_official(report: Report) -> dict[str, Pair]:
                 report.failures.append(f"1. {name} is declared wrong, but verify reproduces it")
             official[name] = Pair(pair.input, np.asarray(found).astype(np.uint8))
         elif not workbench.same(found, pair.output):
-            grids = {"official": np.asarray(pair.output), "verify": np.asarray(found)}
-            report.failures.append(
-                f"1. verify differs from the official output of {name}\n{_difference(grids)}"
-            )
+            shown = _difference({"official": np.asarray(pair.output), "verify": np.asarray(found)})
+            report.failures.append(f"1. verify differs from the official output of {name}\n{shown}")
         for rival, rule in package.rivals.items():
             if not _reproduces(rule, official[name]):
                 report.failures.append(f"1. {rival} does not reproduce {name}, so it is no rival reading")

@@ -108,11 +108,10 @@ def _compare(result: Coverage, measure: str, ours: Mapping[str, dict[str, int]],
         return
     official, generated = _spread(list(values.values())), _spread(made)
     result.ranges[measure] = official, generated
+    span = f"{generated.low}..{generated.high}"
     far = [name for name, value in values.items() if not generated.low <= value <= generated.high]
     if far:
-        result.findings[measure] = (
-            f"{measure}: {values[far[0]]} in {far[0]} is outside the generated {generated.low}..{generated.high}"
-        )
+        result.findings[measure] = f"{measure}: {values[far[0]]} in {far[0]} is outside the generated {span}"
     elif measure in HARD:
         # The upper median: for 1, 1, 3 and 3 objects it is 3, which a generator that mostly draws 1 rarely reaches.
         median = sorted(values.values())[len(values) // 2]
@@ -123,9 +122,7 @@ def _compare(result: Coverage, measure: str, ours: Mapping[str, dict[str, int]],
                 f"{median} (generated median {generated.median}); make harder ones"
             )
     if official.low == official.high and generated.low < generated.high and len(values) > 2:
-        result.notes.append(
-            f"{measure}: always {official.low} officially, {generated.low}..{generated.high} generated"
-        )
+        result.notes.append(f"{measure}: always {official.low} officially, {span} generated")
 
 
 def _spread(values: list[int]) -> Spread:

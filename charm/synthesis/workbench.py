@@ -79,10 +79,9 @@ def load_package(task: str, root: Path = ROOT) -> Package:
     """Load the package of a task; a file that cannot be imported or lacks a part is reported with the reason."""
     path, sha256 = root / "tasks" / f"{task}.py", package_sha256(task, root)
     if sha256 is None:
-        known = task in listed_ids(root)
-        raise CharmError(
-            f"{path}: the package does not exist yet" if known else f"{task} is not a task of Re-ARC2"
-        )
+        if task not in listed_ids(root):
+            raise CharmError(f"{task} is not a task of Re-ARC2")
+        raise CharmError(f"{path}: the package does not exist yet")
     spec = importlib.util.spec_from_file_location(f"rearc2.tasks.{task}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -278,8 +277,6 @@ def _declared(module: ModuleType, path: Path, name: str, kind: type, default: An
     value = getattr(module, name, default)
     if value is not default and not isinstance(value, kind):
         raise CharmError(f"{path}: {name} must be of type {kind.__name__}")
-    if isinstance(value, dict) and not all(
-        isinstance(text, str) and text for text in [*value, *value.values()]
-    ):
+    if isinstance(value, dict) and not all(one and isinstance(one, str) for one in (*value, *value.values())):
         raise CharmError(f"{path}: {name} must map each finding to its reason")
     return value
