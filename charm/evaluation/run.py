@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -217,7 +216,7 @@ def score_checkpoint(
     made_by = run_of(out)
     asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views, run=made_by)]
     for one in damaged_passes(votes):  # they do not end a training, but `charm eval` asks for them
-        print(f"the votes of step {one} are missing or damaged and do not count", file=sys.stderr)
+        say(f"the votes of step {one} are missing or damaged and do not count")
     evaluation = evaluate_votes(votes, protocol, data.config, asked_alike, made_by)
     write_evaluation(out, f"step_{step:09d}", evaluation)
     return {name: value for name, value in evaluation.scores.metrics.items() if name in ("pass@1", "pass@2")}

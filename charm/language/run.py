@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -31,7 +30,7 @@ from charm.language.data import Integers, Piece, Prepared, TokenIds, training_ro
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
 from charm.memory.sharding import like, shard_dense
-from charm.progress import track
+from charm.progress import say, track
 from charm.runs import checkpoint
 from charm.training.engine import Engine, Exam, Job, LogEntry, compiles, train
 
@@ -196,7 +195,7 @@ def train_lm(
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
     """The model of a run's newest intact checkpoint, and its step."""
     config = read_run_config(run, LMConfig)
-    found = checkpoint.last_good(run, lambda text: print(text, file=sys.stderr))
+    found = checkpoint.last_good(run, say)
     if found is None:
         raise CharmError(f"{run} has no intact checkpoint")
     weights = read_part(checkpoint.folder_of(run, found[0]), "model")

@@ -62,16 +62,11 @@ def write_report(
     top: int | None = None,
     out: Path | None = None,
 ) -> Path:
-    """Write the page of a run folder and return its path.
+    """Write the page of a run folder, by default RUN/report.html, and return its path.
 
-    Arguments:
-        protocol: ranks the votes. By default the standard protocol, at the refinement depths the run evaluates with, or
-            else at those its newest checkpoint has voted on.
-        data: overrides the configuration's folder of downloaded data.
-        films: refinement steps of some questions, shown below their candidates and saved as RUN/films.json. By default
-            those of an existing RUN/films.json.
-        top: number of candidates for each question; by default as many as fit on a page.
-        out: path of the page; by default RUN/report.html.
+    By default votes are ranked by the standard protocol, at the refinement depths the run evaluates with, or else at
+    those its newest checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by
+    default those of an existing file. By default as many candidates are shown as fit on a page, not `top`.
     A run without metrics or votes gets a page that says so. Missing sources are an error.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
