@@ -553,6 +553,8 @@ GROUPS: dict[str, Mapping[str, Setting]] = {
         small=lambda full: train_small(on_training_split(full)),
     ),
     "arc1": REARC,
+    # The same full-size runs as `plain`; at the small size, on the tasks of `arc1`, to be compared with it.
+    "arc1-plain": {**REARC, "full": replace(FULL, home="plain")},
     "arc2": PUBLIC,
     "arc2-plain": PUBLIC,
     "systems": SYSTEMS,

@@ -234,6 +234,7 @@ VARIANTS: dict[str, Variant] = {
         ),
         # The paper's system without Re-ARC, 600k updates.
         *_variants("plain", "arc1", {**NO_DATA, **UNGATED}, MEMORIES),
+        *_variants("arc1-plain", "arc1", {**NO_DATA, **UNGATED}, {"table": TABLE, "cose-gated": GATED}),
         # With Re-ARC.
         *_variants(
             "arc1",

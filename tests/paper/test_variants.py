@@ -236,6 +236,13 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "arc2.cose-gated": {**REARC2, **COSE, "memory.rank": 32, "memory.gate": True},
     "arc2.cose-v10": {**REARC2, **COSE, "memory.rank": 32, "data.synthetic_view_count": 10},
     "arc2.cose-rearc": {**REARC2, **COSE, "memory.rank": 32, "data.synthetic": ("rearc",)},
+    **{
+        f"arc1-plain.{name}": {**PUBLIC, **memory, "data.synthetic": ()}
+        for name, memory in {
+            "table": {**TABLE, "memory.rank": 512},
+            "cose-gated": {**COSE, "memory.rank": 32, "memory.gate": True},
+        }.items()
+    },
     "arc2-plain.table": {**REARC2, **TABLE, "memory.rank": 512, "data.synthetic": ()},
     "arc2-plain.cose": {**REARC2, **COSE, "memory.rank": 32, "data.synthetic": ()},
     "arc2-plain.cose-gated": {**REARC2, **COSE, "memory.rank": 32, "memory.gate": True, "data.synthetic": ()},
@@ -427,7 +434,17 @@ def test_runs_that_share_a_name_are_the_same(size: Any) -> None:
     if size == "small":
         assert VARIANTS["plain.cose"].home(size) == VARIANTS["train.cose"].home(size) == "train.cose"
     if size == "full":
-        assert len(homes) == len(VARIANTS)
+        twice = [variant for variant in VARIANTS.values() if variant.group == "arc1-plain"]
+        assert len(homes) == len(VARIANTS) - len(twice)
+        assert {variant.home(size) for variant in twice} == {f"plain.{variant.name}" for variant in twice}
+
+
+def test_with_and_without_rearc_are_compared_on_the_same_tasks() -> None:
+    with_pairs, without = (
+        VARIANTS[f"{group}.cose-gated"].at("small").data for group in ("arc1", "arc1-plain")
+    )
+    assert with_pairs.synthetic == ("rearc",)
+    assert without == replace(with_pairs, synthetic=())
 
 
 @pytest.mark.parametrize("group", GROUPS)
