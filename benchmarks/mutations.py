@@ -121,7 +121,7 @@ MUTATIONS = (
         ("test_slots.py",),
     ),
     Mutation(
-        "votes of the step resumed from are forgotten, too",
+        "evaluations of the step resumed from are forgotten, too",
         "if number.isdecimal() and int(number) > self.step:",
         "if number.isdecimal() and int(number) >= self.step:",
         ("test_resume.py",),
