@@ -63,10 +63,7 @@ def test_nothing_of_later_steps_stays_after_a_resume(config: TrainConfig, tmp_pa
     config = replace(config, steps=18, evaluate_every=6, keep_checkpoints=0, log_every=3)
     train(config, run, HERE, say=quiet)
     assert {path.name for path in (run / "votes").iterdir()} >= {"step_6", "step_12", "step_18"}
-    (run / "eval").mkdir()
-    for step in (6, 12):  # as `charm eval` names them
-        (run / "eval" / f"step_{step}.standard.json").write_text("{}\n")
-    kept = [*sorted((run / "votes" / "step_6").rglob("*.npz")), run / "eval" / "step_6.standard.json"]
+    kept = [*sorted((run / "votes" / "step_6").rglob("*.npz")), run / "eval" / "step_000000006.json"]
     before = [path.read_bytes() for path in kept]
     for step in (12, 18):
         shutil.rmtree(checkpoint.folder_of(run, step))
@@ -76,7 +73,10 @@ def test_nothing_of_later_steps_stays_after_a_resume(config: TrainConfig, tmp_pa
         "step_8",
     }  # the last step votes
     assert [path.read_bytes() for path in kept] == before
-    assert not (run / "eval" / "step_12.standard.json").exists()
+    assert {path.name.split(".")[0] for path in (run / "eval").glob("step_*")} == {
+        "step_000000006",
+        "step_000000008",
+    }
     steps = [json.loads(line)["step"] for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert steps == sorted(steps)
     assert set(steps) == {3, 6, 8}
