@@ -19,14 +19,15 @@ def export(
     Example: charm export runs/base --out base
 
     Args:
-        run: a run folder, or a saved model.
+        run: a run folder, a saved model, or the name of a model that comes with CHARM.
         out: a new folder.
         dtype: type of the stored weights; bfloat16 has half of the size.
     """
     import torch
 
+    from charm.paths import model_at
     from charm.progress import say
     from charm.runs.export import export_model
 
-    size = export_model(run, out, getattr(torch, dtype))
+    size = export_model(model_at(run), out, getattr(torch, dtype))
     say(f"{out}: {size / 1e6:.1f} MB; use it with `charm solve --checkpoint {out}`")

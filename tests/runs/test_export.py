@@ -79,3 +79,9 @@ def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert model_at("../released") == Path("../released")
     (tmp_path / "speedrun").mkdir()  # a folder of the user's own comes first
     assert model_at(Path("speedrun")) == Path("speedrun")
+
+
+def test_a_released_model_is_exported_by_its_name(tmp_path: Path) -> None:
+    main(["export", "base", "--out", str(tmp_path / "copy")])
+    name = "model.safetensors"
+    assert (tmp_path / "copy" / name).read_bytes() == (released_model() / name).read_bytes()
