@@ -82,13 +82,13 @@ def start_from(model: CharmModel, other: CharmModel) -> None:
     tables = private_tables(model)
     weights = other.state_dict()
     for name, tensor in model.state_dict().items():
-        found = weights.get(name)
-        if name in tables and found is not None and places[name]:
-            here, there = torch.tensor(places[name]).T
-            tensor[here] = found[there]
-        elif found is not None and found.shape == tensor.shape:
-            tensor.copy_(found)
-        elif name not in tables:
+        if name in tables:
+            if places[name]:
+                here, there = torch.tensor(places[name]).T
+                tensor[here] = weights[name][there]
+        elif name in weights and weights[name].shape == tensor.shape:
+            tensor.copy_(weights[name])
+        else:
             raise CharmError(f"start: the model to start from has another shape ({name})")
 
 

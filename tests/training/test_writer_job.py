@@ -144,6 +144,14 @@ def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
                 assert torch.equal(row, theirs["memory.base.rows.weight"][other.instances.number(puzzle)])
             else:
                 assert not row.any()
+        # As many tasks, but none in common: all start at zero.
+        write_toy_tasks(tmp_path / "others", 2)
+        for path in (tmp_path / "others").iterdir():
+            path.rename(path.with_name(f"other_{path.name}"))
+        apart = replace(second, data=replace(data, evaluate=(str(tmp_path / "others"),)))
+        vectors = arc_job(apart, here, say=lambda text: None).model.state_dict()["memory.base.rows.weight"]
+        assert len(vectors) == len(known)
+        assert not vectors.any()
         # A resumed run has its own weights: the model that it started from may be gone.
         train(second, tmp_path / "second", here, say=lambda text: None)
         (tmp_path / "first").rename(tmp_path / "gone")
