@@ -40,16 +40,12 @@ class Accounting:
 
     size: Size
     reasoner: int  # trained weights of the backbone
-    initial_state: (
-        int  # of the backbone: never trained, but the paper counts it (unless a table states otherwise)
-    )
+    initial_state: int  # never trained, but counted by the paper unless a table states otherwise
     puzzles: int  # the puzzles' own vectors
     modifiers: int  # vectors of symmetries and recolourings
     composer: int
     table: int  # instance rows, or the rows of a keyed table
-    up_projection: (
-        int  # from rows narrower than the model to its width: instance rows and puzzle vectors alike
-    )
+    up_projection: int  # from narrow rows to the model's width: instance rows and puzzle vectors alike
     gate: int  # of the residual; a keyed table has its own
 
     @property

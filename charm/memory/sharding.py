@@ -134,8 +134,8 @@ def own_rows(whole: Tensor, mesh: DeviceMesh, device: torch.device) -> DTensor:
     parts = torch.chunk(whole, mesh.size())
     rank = mesh.get_local_rank()
     mine = parts[rank] if rank < len(parts) else whole[:0]
-    own, sizes = mine.to(device, copy=True), (whole.shape, whole.stride())
-    return DTensor.from_local(own, mesh, [Shard(0)], run_check=False, shape=sizes[0], stride=sizes[1])
+    own, shape, stride = mine.to(device, copy=True), whole.shape, whole.stride()
+    return DTensor.from_local(own, mesh, [Shard(0)], run_check=False, shape=shape, stride=stride)
 
 
 def like(whole: Tensor, target: Tensor) -> Tensor:

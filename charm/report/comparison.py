@@ -31,9 +31,8 @@ def write_comparison(
     scores: list[list[str]] = []
     shown: list[JsonObject] = []
     entries: list[dict[str, JsonObject]] = []  # of each run, by task id
-    for name, run in zip(
-        names, runs, strict=True
-    ):  # one at a time, because a full evaluation has millions of votes
+    # One at a time, because a full evaluation has millions of votes.
+    for name, run in zip(names, runs, strict=True):
         config, used, evaluation = page.ranked(run, protocol, data)
         steps, found = [], []
         cells = ["no votes yet", *[UNKNOWN] * (len(HEADS) - 2)]

@@ -33,7 +33,8 @@ class Optimizers(OptimizerSet):
         others, factors, puzzles, instance_rows = grouped_parameters(model)
 
         # Token vectors of a writer or a vit are single vectors, not maps.
-        tokens = {id(p) for p in getattr(model.reasoner, "elementwise_parameters", list)()}
+        elementwise_of = getattr(model.reasoner, "elementwise_parameters", None)
+        tokens = {id(p) for p in elementwise_of()} if elementwise_of else set()
         muon: list[dict[str, object]] = []
         adamw: list[dict[str, object]] = []
         atan2: list[dict[str, object]] = []
