@@ -65,8 +65,8 @@ def predicted_batches(answers: list[np.ndarray], seed: int) -> Iterator[Batch]:
         confidence = rng.random(len(question), np.float32) * np.where(wrong, 0.8, 1.0).astype(np.float32)
         rows = np.arange(start, start + len(question))
         arrays = (tokens.reshape(-1, SIDE * SIDE), confidence, question, view, rows)
-        canvas_NT, sure_N, question_N, view_N, row_N = (torch.from_numpy(column) for column in arrays)
-        yield canvas_NT, sure_N.logit(), question_N, view_N, row_N
+        canvas_NT, sure_N, about_N, view_N, row_N = (torch.from_numpy(column) for column in arrays)
+        yield canvas_NT, sure_N.logit(), about_N, view_N, row_N
 
 
 def measure(seed: int = 0) -> dict[str, float]:
