@@ -42,6 +42,9 @@ class WriterRecipe:
     """Tokens in each update; 0 chooses by the device and the number of tasks."""
     stop: Literal["never", "exact", "held-out"] = "never"
     """Let rates fall early: once demonstrations stay exact, or once a held-out one of each task stops improving."""
+    adopt: float = 0.0
+    """Final share of the learning time that also learns the answers a first vote was sure of, where a task has more
+    test inputs; 0 for none."""
     unsure: float = 0.0
     """Only test inputs whose best candidate leads by less than this share of the votes vote again; 0: all do."""
     ema: float = 0.0
@@ -58,7 +61,7 @@ class WriterRecipe:
             chosen_later = name in ("dropout", "rehearse") and value == -1
             if isinstance(value, int | float) and not (0 <= value < math.inf or chosen_later):
                 raise CharmError(f"writer.{name} must be a number >= 0, got {value}")
-        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse"):
+        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse", "adopt"):
             if getattr(self, name) >= 1:
                 raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
         if self.views < 1:
