@@ -26,7 +26,7 @@ from charm.synthesis import records, workbench
 from charm.synthesis.export import export_pairs
 from charm.synthesis.facts import facts_text
 from charm.synthesis.gallery import gallery as gallery_page
-from charm.synthesis.preview import facts_sheet, generated_pairs, package_sheet, write_html
+from charm.synthesis.preview import generated_pairs, sheet, write_html
 from charm.synthesis.quarantine import quarantine as failing_tasks
 from charm.synthesis.quarantine import quarantine_page
 from charm.synthesis.rearc import fetch_package
@@ -74,7 +74,7 @@ def facts(
     """
     print(facts_text(task))
     if png:
-        panel_png(facts_sheet(task), png)
+        panel_png(sheet(task, {}), png)
 
 
 @app.command
@@ -297,7 +297,7 @@ def preview(
     chosen = list(tasks) or workbench.package_ids()
     if len(chosen) != 1 and (png or not html):
         raise CharmError("a picture shows one package: name it, or write a page with --html FILE")
-    panels = {task: package_sheet(task, pairs, first, seed) for task in chosen}
+    panels = {task: sheet(task, generated_pairs(task, pairs, first, seed)) for task in chosen}
     if html:
         write_html(panels, html)
         print(html)

@@ -79,8 +79,7 @@ def _grid(grid: Grid) -> Iterator[str]:
     mixed = objects(cells, ground, same_color=False)
     by_edges = objects(cells, ground, diagonal=False)
     counted = f"{len(things)} objects (by edges {len(by_edges)}, of mixed colours {len(mixed)})"
-    gaps, margins = _gaps(things, grid)
-    yield f"{counted}{gaps}{margins}"
+    yield f"{counted}{_gaps(things, grid)}"
     if 0 < len(things) <= MAX_THINGS:
         yield "  " + "; ".join(_thing(thing) for thing in things)
     elif things:
@@ -115,10 +114,10 @@ def _periods(grid: Grid) -> str:
     return f"{period(grid)}/{period(grid.T)}"
 
 
-def _gaps(things: list[Thing], grid: Grid) -> tuple[str, str]:
+def _gaps(things: list[Thing], grid: Grid) -> str:
     """The smallest gap between boxes (-1: they overlap) and the free rows and columns around all objects."""
     if not things:
-        return "", ""
+        return ""
     distances = [
         max(max(a.top, b.top) - min(a.bottom, b.bottom) - 1, max(a.left, b.left) - min(a.right, b.right) - 1)
         for number, a in enumerate(things[:60])
@@ -132,7 +131,7 @@ def _gaps(things: list[Thing], grid: Grid) -> tuple[str, str]:
         height - 1 - max(thing.bottom for thing in things),
         min(thing.left for thing in things),
     )
-    return gap, f"; margins top/right/bottom/left {'/'.join(map(str, margin))}"
+    return f"{gap}; margins top/right/bottom/left {'/'.join(map(str, margin))}"
 
 
 def _relation(before: Grid, after: Grid) -> Iterator[str]:

@@ -36,8 +36,9 @@ def generated_pairs(
     return found
 
 
-def sheet(task: str, generated: Mapping[str, Pair], rule: str) -> Panel:
-    """The picture: title, official pairs, a line of text, generated pairs."""
+def sheet(task: str, generated: Mapping[str, Pair], root: Path = ROOT) -> Panel:
+    """The picture: title, official pairs, and generated pairs if there are any."""
+    rule = load_package(task, root).rule if generated else "official pairs"
     official = official_pairs(task)
     shown = [*official.values(), *generated.values()]
     longest = max(max(grid.shape) for pair in shown for grid in pair.grids())
@@ -48,16 +49,10 @@ def sheet(task: str, generated: Mapping[str, Pair], rule: str) -> Panel:
         panel.labels.append(Label(MARGIN, y + FONT / 2, text, bold=True))
         y += int(1.5 * FONT)
     for title, pairs in (("official", official), ("generated (by attempt)", generated)):
-        panel.labels.append(Label(MARGIN, y + FONT / 2, title, bold=True))
+        if pairs:
+            panel.labels.append(Label(MARGIN, y + FONT / 2, title, bold=True))
         y = _flow(panel, pairs, y + 2 * FONT, cell) + GAP
     panel.height = y
-    return panel
-
-
-def facts_sheet(task: str) -> Panel:
-    """A sheet of the official pairs only."""
-    panel = sheet(task, {}, "official pairs")
-    panel.labels = [label for label in panel.labels if not label.text.startswith("generated")]
     return panel
 
 
@@ -88,7 +83,3 @@ def write_html(panels: Mapping[str, Panel], path: Path) -> None:
     ]
     head = '<!doctype html><meta charset="utf-8"><title>Re-ARC2</title>'
     write_atomically(path, f"{head}<body>{''.join(parts)}</body>\n")
-
-
-def package_sheet(task: str, count: int, first: int = 0, seed: int = 0, root: Path = ROOT) -> Panel:
-    return sheet(task, generated_pairs(task, count, first, seed, root), load_package(task, root).rule)

@@ -6,12 +6,11 @@ that moves colour 0 is not found. A pair without an output equals only pairs wit
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from charm.config import to_json
 from charm.errors import CharmError
@@ -55,13 +54,9 @@ class Match:
     pairs: tuple[PairMatch, ...]
 
     @property
-    def same_id(self) -> bool:
-        return self.ids[0] == self.ids[1]
-
-    @property
     def heading(self) -> str:
         """The entry of COUNTS for this match."""
-        if self.same_id:
+        if self.ids[0] == self.ids[1]:
             return "same id, identical" if self.kind == "identical" else "same id, changed"
         return f"other id, {self.kind}"
 
@@ -88,8 +83,11 @@ def audit(sources: Sequence[Source]) -> AuditReport:
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
-    entries = [_Entry.of(source.name, task) for source in sources for task in source.tasks]
-
+    entries = [
+        _Entry(source.name, task, tuple(map(canonical, task.pairs)))
+        for source in sources
+        for task in source.tasks
+    ]
     holders: dict[bytes, list[int]] = defaultdict(list)  # pair up to views -> the entries that hold it
     namesakes: dict[str, list[int]] = defaultdict(list)
     for number, entry in enumerate(entries):
@@ -160,31 +158,21 @@ def audit_tables(report: AuditReport) -> list[Table]:
     return tables
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """A task with what the comparison needs, computed once."""
-
+class _Entry(NamedTuple):
     source: str
     task: Task
-    content: str
-    keys: tuple[bytes, ...]  # of task.pairs, in their order
-    places: tuple[str, ...]
-
-    @staticmethod
-    def of(source: str, task: Task) -> _Entry:
-        keys = tuple(hashlib.blake2b(canonical(pair), digest_size=16).digest() for pair in task.pairs)
-        return _Entry(source, task, task.content(), keys, tuple(task.named_pairs()))
+    keys: tuple[bytes, ...]  # canonical forms of task.pairs, in their order
 
 
 def _match(first: _Entry, second: _Entry) -> Match:
     pairs = tuple(
-        PairMatch(first.places[a], second.places[b], first.task.pairs[a] == second.task.pairs[b])
-        for a in range(len(first.keys))
-        for b in range(len(second.keys))
-        if first.keys[a] == second.keys[b]
+        PairMatch(a, b, pair == other)
+        for (a, pair), key in zip(first.task.named_pairs().items(), first.keys, strict=True)
+        for (b, other), other_key in zip(second.task.named_pairs().items(), second.keys, strict=True)
+        if key == other_key
     )
     view = None
-    if first.content == second.content:
+    if first.task.content() == second.task.content():
         kind: Relation = "identical"
         view = IDENTITY
     else:

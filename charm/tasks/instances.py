@@ -31,8 +31,8 @@ class Instances:
         self.puzzles: list[str] = []  # puzzle number -> task id
         self._number: dict[str, int] = {}
         self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = []  # (puzzle number, codes), in row order
-        self._rows: list[list[RowNumbers]] = []  # puzzle number -> chunks of its rows
-        self._codes: list[list[npt.NDArray[np.uint32]]] = []
+        self._rows: list[RowNumbers] = []  # puzzle number -> its rows
+        self._codes: list[npt.NDArray[np.uint32]] = []  # and their views
         self._count = 1
         self.memo: dict[str, Any] = {}
         """What was computed from all rows, by name; new rows empty it."""
@@ -62,29 +62,27 @@ class Instances:
         if puzzle not in self._number:
             self._number[puzzle] = len(self.puzzles)
             self.puzzles.append(puzzle)
-            self._rows.append([])
-            self._codes.append([])
+            self._rows.append(np.zeros(0, np.int32))
+            self._codes.append(np.zeros(0, np.uint32))
         number = self._number[puzzle]
-        old_rows, old_codes = self.rows(puzzle), self.codes(puzzle)
-        new = codes[~np.isin(codes, old_codes)]
+        new = codes[~np.isin(codes, self._codes[number])]
         if len(new):
             new_rows = np.arange(self._count, self._count + len(new), dtype=np.int32)
             self._chunks.append((number, new))
-            self._rows[number].append(new_rows)
-            self._codes[number].append(new)
+            self._rows[number] = np.concatenate([self._rows[number], new_rows])
+            self._codes[number] = np.concatenate([self._codes[number], new])
             self._count += len(new)
             self.memo.clear()
-            old_rows, old_codes = self.rows(puzzle), self.codes(puzzle)
-        order = np.argsort(old_codes)
-        return old_rows[order[np.searchsorted(old_codes, codes, sorter=order)]]
+        order = np.argsort(self._codes[number])
+        return self._rows[number][order[np.searchsorted(self._codes[number], codes, sorter=order)]]
 
     def rows(self, puzzle: str) -> RowNumbers:
         """All rows of a puzzle, the first views drawn first."""
-        return np.concatenate([np.zeros(0, np.int32), *self._rows[self.number(puzzle)]])
+        return self._rows[self.number(puzzle)]
 
     def codes(self, puzzle: str) -> npt.NDArray[np.uint32]:
         """The views of a puzzle, in the order of `rows`."""
-        return np.concatenate([np.zeros(0, np.uint32), *self._codes[self.number(puzzle)]])
+        return self._codes[self.number(puzzle)]
 
     def row(self, puzzle: str, view: View) -> int:
         place = np.flatnonzero(self.codes(puzzle) == view.code)

@@ -182,9 +182,8 @@ def _consistent(block: PairBlock) -> bool:
 
 
 def write_block(folder: Path, task_id: str, block: PairBlock) -> None:
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, cells=block.cells, shapes=block.shapes, index=block.index)
-    write_atomically(folder / f"{task_id}.npz", buffer.getvalue())
+    arrays = {"cells": block.cells, "shapes": block.shapes, "index": block.index}
+    write_atomically(folder / f"{task_id}.npz", lambda file: np.savez_compressed(file, **arrays))
 
 
 def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str, PairBlock]:

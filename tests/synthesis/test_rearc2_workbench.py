@@ -16,7 +16,7 @@ from charm.errors import CharmError
 from charm.synthesis.build import collect
 from charm.synthesis.check import check_package
 from charm.synthesis.facts import facts_text, grids_text
-from charm.synthesis.preview import facts_sheet, package_sheet, write_html
+from charm.synthesis.preview import generated_pairs, sheet, write_html
 from charm.synthesis.quarantine import _reasons, quarantine, quarantine_page
 from charm.synthesis.rearc import ReArc, fetch_package
 from charm.synthesis.records import (
@@ -201,13 +201,13 @@ def test_grids_side_by_side_or_stacked() -> None:
 
 
 def test_a_sheet_shows_official_pairs_above_generated_ones(root: Path, tmp_path: Path) -> None:
-    panel = package_sheet(TASK, count=7, root=root)
+    panel = sheet(TASK, generated_pairs(TASK, 7, root=root), root)
     assert len(panel.tiles) == 2 * (3 + 7)
     assert np.array_equal(panel.tiles[0].tokens, official_pairs(TASK)["train 0"].input + 2)
     assert max(tile.y for tile in panel.tiles[:6]) < min(tile.y for tile in panel.tiles[6:])
     assert all(tile.x + tile.cell * tile.tokens.shape[1] <= panel.width for tile in panel.tiles)
     assert all(tile.y + tile.cell * tile.tokens.shape[0] <= panel.height for tile in panel.tiles)
-    assert len(facts_sheet(TASK).tiles) == 6
+    assert len(sheet(TASK, {}).tiles) == 6
     write_html({TASK: panel}, tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().count("<svg") == 1
 
