@@ -349,8 +349,8 @@ MUTATIONS = (
     ),
     Mutation(
         "known views are given out in the order of their codes",
-        "return old_rows[order[np.searchsorted(old_codes, codes, sorter=order)]]",
-        "return old_rows[order]",
+        "return rows[order[np.searchsorted(known, codes, sorter=order)]]",
+        "return rows[order]",
         ("test_instances.py",),
     ),
     Mutation(

@@ -130,18 +130,14 @@ def domain_of(run: Path) -> Domain:
         raise not_a_run(run, error) from error
     if not isinstance(settings, dict):
         raise CharmError(f"{run} is not a run folder: config.json is not an object")
-    name = settings.get("domain") or _domain_of_older(settings)
+    name = settings.get("domain")
+    if not name:  # a folder from before domains were recorded shows its own by its fields
+        data = settings.get("data")
+        name = "car" if isinstance(data, dict) and "benchmark" in data else "arc"
+        name = "lm" if "gpt" in settings else name
     if name not in DOMAINS:
         raise CharmError(f"{run} is a run of an unknown domain {name!r}")
     return DOMAINS[name]
-
-
-def _domain_of_older(settings: Mapping[str, Any]) -> str:
-    """The domain of a folder from before domains were recorded, by its fields."""
-    if "gpt" in settings:
-        return "lm"
-    data = settings.get("data")
-    return "car" if isinstance(data, dict) and "benchmark" in data else "arc"
 
 
 register(

@@ -47,7 +47,7 @@ from charm.adaptation.results import summarize, write_matrices
 from charm.adaptation.streams import left_out, load_stream
 from charm.config import at_least, to_json
 from charm.devices import Place
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import ballots_of, protocol_named
 from charm.evaluation.ranking import rank
@@ -174,10 +174,8 @@ def run_stream(
     begun = (out / "config.json").is_file()
     if not begun and any((out / "stages").glob("*.json")):
         raise CharmError(f"{out}: config.json is missing: the stages in the folder may belong to another run")
-    try:
+    with charm_errors(f"{out} cannot be written", OSError):
         out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CharmError(f"{out} cannot be written ({error.strerror or error})") from error
     engine = train(config, lambda: StreamJob(base, out, config, place, say), out, place, begun, say)
     # The oracle has no evaluation at the end: it keeps no model to ask.
     if engine.step == updates and (engine.evaluated() or not config.evaluates_at(updates)):
@@ -372,7 +370,10 @@ class StreamJob(Job):
         if self.asked is not None:
             record["pass@2 before"] = self.asked
         record["files"] = self._save_rows(number)
-        self.restore_base()
+        if self.method.restores:  # the oracle: every shared weight as it was before the stream
+            with torch.no_grad():
+                for name, parameter in self.shared.items():
+                    parameter.copy_(self.base[name])
         self.before = snapshot(self.model)
         record["learning_seconds"] = round(learning, 3)
         record["seconds"] = round(time.monotonic() - self.began, 3)
@@ -387,13 +388,6 @@ class StreamJob(Job):
             if name not in self.shared:
                 raise CharmError(f"{when}: {count} values of {name} changed that must not")
         return sum(drifted.values())
-
-    def restore_base(self) -> None:
-        """For the oracle: every shared weight as it was before the stream."""
-        if self.method.restores:
-            with torch.no_grad():
-                for name, parameter in self.shared.items():
-                    parameter.copy_(self.base[name])
 
     def evaluate(self, exam: Exam) -> LogEntry | None:
         """The whole stream, tasks not learned yet included, and the base's own puzzles."""

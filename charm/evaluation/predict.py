@@ -180,8 +180,12 @@ def predict_votes(
     def keep(votes: dict[int, Votes], complete: bool) -> None:
         for depth in depths:
             write_votes(votes_folder, replace(header, loops=depth, complete=complete), votes[depth])
-            if complete and place.is_main:
-                _forget_other_ranks(pass_folder(votes_folder, step, depth), place.world)
+            if (
+                complete and place.is_main
+            ):  # votes of an earlier attempt by more processes are in our files now
+                for path in pass_folder(votes_folder, step, depth).glob("rank_*.npz"):
+                    if int(path.stem.removeprefix("rank_")) >= place.world:
+                        path.unlink()
 
     earlier = {depth: _earlier(votes_folder, replace(header, loops=depth)) for depth in depths}
     predict(request, place, earlier, keep, advance, stop)
@@ -196,13 +200,6 @@ def _earlier(votes_folder: Path, header: Header) -> Votes:
             if before.questions == header.questions and same_run(before.run, header.run):
                 found.append(votes)
     return merge(found)
-
-
-def _forget_other_ranks(folder: Path, ranks: int) -> None:
-    """Remove the files of an earlier attempt by more processes: their votes are in this one's files now."""
-    for path in folder.glob("rank_*.npz"):
-        if int(path.stem.removeprefix("rank_")) >= ranks:
-            path.unlink()
 
 
 def _only(votes: Votes, done: Numbers) -> Votes:

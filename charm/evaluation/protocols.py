@@ -134,10 +134,10 @@ def load_ballots(
     ballots = []
     for step, weight in weights.items():
         for loops in protocol.loops:
-            found = read_pass(votes_folder, step, loops)
+            found, votes, missing = read_pass(votes_folder, step, loops)
             folder = pass_folder(votes_folder, step, loops)
-            if found.missing:
-                ranks = ", ".join(map(str, found.missing))
+            if missing:
+                ranks = ", ".join(map(str, missing))
                 raise CharmError(f"{folder}: the votes of rank {ranks} are missing or not finished")
             if protocol.views != "all" and 0 < found.views < protocol.views:
                 raise CharmError(
@@ -151,6 +151,6 @@ def load_ballots(
                     f"{folder}: these votes were made by another run; remove them and evaluate again"
                 )
             questions, run = found.questions, run or found.run
-            ballots.append(Ballot(first_views(found.votes, protocol.views), step, weight))
+            ballots.append(Ballot(first_views(votes, protocol.views), step, weight))
     assert questions is not None  # a protocol has at least one refinement depth
     return questions, ballots

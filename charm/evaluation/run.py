@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from charm.model import CharmModel
 from charm.progress import bar, say
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.archive import damaged_passes, forget_later_votes, is_finished, passes
-from charm.runs.checkpoint import folder_of, run_of, steps_of
+from charm.runs.checkpoint import by_step, folder_of, run_of, steps_of
 from charm.runs.folder import RESULTS
 from charm.runs.metrics import Exam, LogEntry
 from charm.runs.settings import read_config
@@ -99,7 +98,8 @@ def _lacking_votes(
     saved, made_by = steps_of(run), run_of(run)
     views = 0 if protocol.views == "all" else protocol.views
     damaged = damaged_passes(votes_folder)
-    voted = {*passes(votes_folder), *damaged, *(() if blank_memory else scored_in_training(run))}
+    scored = [] if blank_memory else by_step(run / "eval", ".json")  # in training, so there must be votes
+    voted = {*passes(votes_folder), *damaged, *scored}
     newest = (
         saved[-1:] if blank_memory else sorted(protocol.weights(voted if rank_only else {*saved, *voted}))
     )
@@ -130,12 +130,6 @@ def _lacking_votes(
             votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")
             lacking = steps = able
     return votes_folder, lacking, steps
-
-
-def scored_in_training(run: Path) -> list[int]:
-    """Steps that were evaluated during training and so must have votes."""
-    names = (re.fullmatch(r"step_(\d+)\.json", path.name) for path in (run / "eval").glob("step_*.json"))
-    return sorted(int(name[1]) for name in names if name)
 
 
 def scores_table(found: dict[str, Any]) -> Table:

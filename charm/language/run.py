@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -178,18 +178,18 @@ def bits_per_byte(
     return {"bpb": nats_sum / (math.log(2) * byte_sum), "loss": nats_sum / count}
 
 
-def lm_job(config: LMConfig, place: Place, say: Callable[[str], None] = print) -> LMJob:
-    job = LMJob(config, place, say)
-    # Report an impossible evaluation now, before anything is written, not after the last update.
-    place.share(len(job.validation))
-    return job
-
-
 def train_lm(
     config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> Engine[LMJob]:
     """Train a whole run in the folder `out`; see `charm.training.engine.train`."""
-    return train(config, partial(lm_job, config, place, say), out, place, resume, say)
+
+    def make() -> LMJob:
+        job = LMJob(config, place, say)
+        # Report an impossible evaluation now, before anything is written, not after the last update.
+        place.share(len(job.validation))
+        return job
+
+    return train(config, make, out, place, resume, say)
 
 
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:

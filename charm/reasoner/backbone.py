@@ -159,7 +159,8 @@ class Reasoner(nn.Module):
         """Whether this model, where it is now, computes its blocks with the fused kernels."""
         config = self.config
         # Tiles of the attention kernel are powers of two, and matrix units take no fewer than 16 columns.
-        possible = self.initial.is_cuda and config.head_width in (16, 32, 64, 128) and _has_triton()
+        possible = self.initial.is_cuda and config.head_width in (16, 32, 64, 128)
+        possible = possible and importlib.util.find_spec("triton") is not None
         if config.kernels == "fused" and not possible:
             raise CharmError(
                 f"the fused kernels need Triton, an NVIDIA GPU and heads of 16, 32, 64 or 128 columns; this model "
@@ -203,10 +204,6 @@ def refine(
     for _ in range(steps):
         state, logits_BTV, halt = reasoner(state, tokens_BT, task_BD, side)
         yield logits_BTV, halt
-
-
-def _has_triton() -> bool:
-    return importlib.util.find_spec("triton") is not None
 
 
 def count_parameters(module: nn.Module, initial_state: bool = True) -> int:

@@ -12,14 +12,14 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from charm.arrays import ZIP_ERRORS
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.runs.checkpoint import run_of
+from charm.runs.checkpoint import by_step, run_of
 from charm.runs.votes import Candidates, Votes, merge
 from charm.tasks.task import COLORS, MAX_SIDE, Question
 
@@ -52,17 +52,12 @@ class Header:
     run: str = ""  # the run that trained the model, as its checkpoints name it; empty in older files
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(NamedTuple):
     """All votes of one checkpoint at one refinement depth, over all ranks."""
 
-    step: int
-    loops: int
-    questions: tuple[Question, ...]
+    header: Header  # of the first rank
     votes: Votes
     missing: tuple[int, ...]  # ranks without a file, or whose file is not complete
-    views: int  # as in the header
-    run: str  # as in the header
 
 
 def pass_folder(votes_folder: Path, step: int, loops: int) -> Path:
@@ -186,11 +181,7 @@ def forget_later_votes(votes_folder: Path, step: int) -> bool:
 
     Returns whether there were any.
     """
-    later = [
-        folder
-        for folder in votes_folder.glob("step_*")
-        if (number := folder.name.removeprefix("step_")).isdecimal() and int(number) > step
-    ]
+    later = [folder for number, folder in by_step(votes_folder).items() if number > step]
     for folder in later:
         shutil.rmtree(folder)
     return bool(later)
@@ -217,7 +208,7 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
             raise CharmError(f"{folder}: {paths[0].name} and {path.name} were made by different runs")
     finished = {header.rank for header in headers if header.complete}
     missing = tuple(rank for rank in range(first.ranks) if rank not in finished)
-    return Pass(step, loops, first.questions, merge(parts), missing, first.views, first.run)
+    return Pass(first, merge(parts), missing)
 
 
 def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -34,12 +35,19 @@ def folder_of(run: Path, step: int) -> Path:
     return run / "checkpoints" / f"step_{step:09d}"
 
 
+def by_step(folder: Path, ending: str = "") -> dict[int, Path]:
+    """The files or folders named step_N and the ending, by N, lowest first."""
+    found = (
+        (re.fullmatch(rf"step_(\d+){re.escape(ending)}", path.name), path) for path in folder.glob("step_*")
+    )
+    return dict(sorted((int(name[1]), path) for name, path in found if name))
+
+
 def steps_of(run: Path) -> list[int]:
     """Steps of all checkpoints, oldest first; half-written ones do not count."""
     if run.is_file():
         raise CharmError(f"{run} must be a run folder, got a file")
-    folders = (run / "checkpoints").glob("step_*")
-    return sorted(int(one.name[5:]) for one in folders if one.name[5:].isdigit())
+    return list(by_step(run / "checkpoints"))
 
 
 def saved_model(run: Path) -> Path | None:

@@ -73,8 +73,9 @@ class Instances:
             self._codes[number] = np.concatenate([self._codes[number], new])
             self._count += len(new)
             self.memo.clear()
-        order = np.argsort(self._codes[number])
-        return self._rows[number][order[np.searchsorted(self._codes[number], codes, sorter=order)]]
+        rows, known = self._rows[number], self._codes[number]
+        order = np.argsort(known)
+        return rows[order[np.searchsorted(known, codes, sorter=order)]]
 
     def rows(self, puzzle: str) -> RowNumbers:
         """All rows of a puzzle, the first views drawn first."""

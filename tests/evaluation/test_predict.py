@@ -138,7 +138,7 @@ def test_more_views_are_added_and_fewer_change_nothing(
         )
         assert seen[:1] == {2: [0], 4: [2 * len(data.questions)], 3: []}[views]
     assert candidates(tmp_path / "more", 3) == candidates(tmp_path / "four", 3)
-    assert read_pass(tmp_path / "more", 0, 3).views == 4
+    assert read_pass(tmp_path / "more", 0, 3).header.views == 4
 
 
 def test_votes_in_memory_are_those_of_the_archive(

@@ -47,7 +47,7 @@ def test_ranks_unite_to_the_single_file(tmp_path: Path) -> None:
     assert hand.listed(one.votes) == hand.listed(four.votes)
     assert len(one.votes.candidates) == len(four.votes.candidates)
     assert one.missing == four.missing == ()
-    assert four.questions == QUESTIONS
+    assert four.header.questions == QUESTIONS
 
 
 def test_missing_and_unfinished_ranks_are_reported(tmp_path: Path) -> None:
