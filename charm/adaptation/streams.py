@@ -6,7 +6,7 @@ A stream may hold a malformed task: it is named with its reason and left out, an
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -74,9 +74,15 @@ def load_stream(
 
 def read_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     """The tasks of files and folders, and a reason for each task or file that is not usable."""
+    files: list[Path] = []
+    skipped: dict[str, str] = {}
+    for path in paths:
+        inside, unreadable = json_files(path) if path.is_dir() else ([path], {})
+        files += inside
+        skipped |= unreadable
+    solutions = {solutions_of(file) for file in files}
     tasks: dict[str, Task] = {}
-    files, skipped = _files(paths)
-    for file in files:
+    for file in [file for file in files if file not in solutions]:
         found, bad = _read_file(file)
         skipped |= bad
         for task in found:
@@ -93,18 +99,6 @@ def left_out(skipped: dict[str, str]) -> list[str]:
         f"left out: {reason}" if what in reason else f"left out: {what} ({reason})"
         for what, reason in skipped.items()
     ]
-
-
-def _files(paths: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
-    """Files of tasks, and a reason for each folder that cannot be read."""
-    files: list[Path] = []
-    unreadable: dict[str, str] = {}
-    for path in paths:
-        inside, reasons = json_files(path) if path.is_dir() else ([path], {})
-        files += inside
-        unreadable |= reasons
-    solutions = {solutions_of(file) for file in files}
-    return [file for file in files if file not in solutions], unreadable
 
 
 def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:

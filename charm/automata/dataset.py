@@ -178,22 +178,15 @@ def answer_key(benchmark: Benchmark, combinations: Sequence[Combination]) -> dic
 def _train_bank(benchmark: Benchmark, combinations: Sequence[Combination]) -> PairBank:
     """Pairs in the order of combinations; a rule's initial grids are stored once for all of its horizons."""
     side, examples = benchmark.config.side, slice(HELD_OUT, None)
-    grids: list[npt.NDArray[np.uint8]] = []
-    starts: list[npt.NDArray[np.int64]] = []  # of inputs and outputs, for each combination
-    inputs_at: dict[Rule, npt.NDArray[np.int64]] = {}
-
-    def store(some: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """Append grids (the same number in every call); returns where each of them starts."""
-        first = len(grids) * some.size
-        grids.append(some.reshape(-1))
-        return first + np.arange(len(some)) * side * side
-
+    grids: dict[tuple[Rule, int], npt.NDArray[np.uint8]] = {}  # by horizon, 0 for the initial ones
     for one in combinations:
-        if one.rule not in inputs_at:
-            inputs_at[one.rule] = store(benchmark.inputs(one.rule, examples))
-        outputs_at = store(benchmark.outputs(one.rule, one.horizon, examples))
-        starts.append(np.stack([inputs_at[one.rule], outputs_at], axis=1))
-    start = np.concatenate(starts)
-    cells = np.concatenate([*grids, np.zeros(1, np.uint8)])
+        if (one.rule, 0) not in grids:
+            grids[one.rule, 0] = benchmark.inputs(one.rule, examples)
+        grids[one.rule, one.horizon] = benchmark.outputs(one.rule, one.horizon, examples)
+    place = {key: number for number, key in enumerate(grids)}
+    places = np.array([[place[one.rule, 0], place[one.rule, one.horizon]] for one in combinations], np.int64)
+    numbers = np.arange(benchmark.config.examples)
+    start = (places[:, None] * len(numbers) + numbers[:, None]).reshape(-1, 2) * side * side
+    cells = np.concatenate([*(some.reshape(-1) for some in grids.values()), np.zeros(1, np.uint8)])
     shape = np.full((len(start), 4), side, np.int64)
     return PairBank(torch.from_numpy(cells), torch.from_numpy(start), torch.from_numpy(shape))

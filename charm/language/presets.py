@@ -19,7 +19,7 @@ import numpy as np
 
 from charm.domains import Counted
 from charm.errors import CharmError
-from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
+from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig, Variant
 from charm.language.gpt import components
 from charm.language.ngram import table_sizes
 from charm.tables import Table
@@ -27,7 +27,7 @@ from charm.tables import Table
 VOCAB = 32_768
 CAPACITIES = {12: (5, 10, 20, 40), 20: (5, 10, 20)}
 WIDTHS = {12: (24, 48, 96), 20: (40, 80, 160)}  # in addition to the full widths, 384 and 640
-VARIANTS = ("engram", "cose", "mixture")
+VARIANTS: tuple[Variant, ...] = ("engram", "cose", "mixture")
 
 
 def deep(depth: int) -> LMConfig:
@@ -80,30 +80,24 @@ def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
     return choices[bisect_left(choices, wanted, key=total)]
 
 
-def _named() -> dict[str, tuple[str, NgramConfig]]:
-    """Name -> name of its backbone, and its memory; matched controls are computed on demand."""
-    found: dict[str, tuple[str, NgramConfig]] = {}
-    for depth, capacities in CAPACITIES.items():
-        base, full = f"lm-d{depth}", deep(depth).gpt.model_width // 2
-        found[base] = (base, NgramConfig())
-        found[f"{base}-cose-x0"] = (base, NgramConfig("cose", 0, full))
-        for variant in VARIANTS:
-            found[f"{base}-{variant}-one-row"] = (base, NgramConfig(variant, 1, full))  # type: ignore[arg-type]
-            for times in capacities:
-                memory = NgramConfig(variant, times * VOCAB, full)  # type: ignore[arg-type]
-                found[f"{base}-{variant}-x{times}"] = (base, memory)
-            for width in WIDTHS[depth]:
-                memory = NgramConfig(variant, 5 * VOCAB, width)  # type: ignore[arg-type]
-                found[f"{base}-{variant}-x5-w{width}"] = (base, memory)
-        for times in capacities:
-            found[f"{base}-engram-x{times}-matched"] = (base, NgramConfig("engram", times * VOCAB, full))
-    found["lm-tiny"] = ("lm-tiny", NgramConfig())
+def _memories(depth: int) -> dict[str, NgramConfig]:
+    """The memories of a backbone by the end of their preset's name; matched controls are computed on demand."""
+    full = deep(depth).gpt.model_width // 2
+    tables = {f"x{times}": (times * VOCAB, full) for times in CAPACITIES[depth]}
+    narrow = {f"x5-w{width}": (5 * VOCAB, width) for width in WIDTHS[depth]}
+    found = {"": NgramConfig(), "-cose-x0": NgramConfig("cose", 0, full)}
     for variant in VARIANTS:
-        found[f"lm-tiny-{variant}"] = ("lm-tiny", NgramConfig(variant, 4 * 2048, 64, layers=(1, 2)))  # type: ignore[arg-type]
-    return found
+        for name, size in {"one-row": (1, full), **tables, **narrow}.items():
+            found[f"-{variant}-{name}"] = NgramConfig(variant, *size)
+    return found | {f"-engram-{name}-matched": NgramConfig("engram", *size) for name, size in tables.items()}
 
 
-LM_PRESETS = _named()
+TINY = {f"-{variant}": NgramConfig(variant, 4 * 2048, 64, layers=(1, 2)) for variant in VARIANTS}
+MEMORIES = {"lm-d12": _memories(12), "lm-d20": _memories(20), "lm-tiny": {"": NgramConfig(), **TINY}}
+# Name -> name of its backbone, and its memory.
+LM_PRESETS = {
+    f"{base}{end}": (base, memory) for base, some in MEMORIES.items() for end, memory in some.items()
+}
 
 
 def lm_preset(name: str) -> LMConfig:

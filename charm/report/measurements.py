@@ -15,7 +15,7 @@ from charm.config import to_json
 from charm.domains import domain_of
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.files import read_sealed
@@ -111,11 +111,10 @@ def read_pareto(sources: Sequence[Path]) -> Series:
     recorded: dict[str, dict[int, Point]] = {}  # of each variant, the seeds one by one
     for path in (source for source in sources if source.is_file()):
         for run in _raw(path):
-            try:
+            kinds = (KeyError, TypeError, AttributeError)
+            with charm_errors(f"{path}: not runs with a variant, its parameters and its scores", *kinds):
                 point = Point(run["parameters"]["memory"], (run["scores"]["pass@2"],))
                 recorded.setdefault(run["variant"].rpartition(".")[2], {})[run["seed"]] = point
-            except (KeyError, TypeError, AttributeError) as error:
-                raise CharmError(f"{path}: not runs with a variant, its parameters and its scores") from error
     series: dict[str, list[Point]] = {
         variant: [Point(next(iter(seeds.values())).x, tuple(one.values[0] for one in seeds.values()))]
         for variant, seeds in recorded.items()
@@ -208,11 +207,10 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
         groups.setdefault(label, []).extend(car_steps(run) for run in members)
     for path in sources:
         for run in _raw(path) if path.is_file() else ():
-            try:
+            problem = f"{path}: not runs on cellular automata with their evaluations"
+            with charm_errors(problem, KeyError, TypeError):
                 label = memory_label(CAR_MEMORIES[run["memory"]])
                 groups.setdefault(label, []).append({one["step"]: one for one in run["evaluations"]})
-            except (KeyError, TypeError) as error:
-                raise CharmError(f"{path}: not runs on cellular automata with their evaluations") from error
     series: dict[str, dict[str, list[Point]]] = {"seen": {}, "unseen": {}}
     for label, scored in groups.items():
         steps = sorted(set.intersection(*(set(one) for one in scored)))
@@ -273,15 +271,13 @@ def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
     values: dict[str, dict[int, list[float]]] = {}
     stock: list[float] = []
     for path in sources:
-        try:
+        with charm_errors(f"{path}: not results of language models", KeyError, TypeError, ValueError):
             for run in _raw(path):
                 if run["variant"] == "stock":
                     stock.append(float(run["bpb"]))
                 else:
                     label = LM_NAMES[run["variant"]]
                     values.setdefault(label, {}).setdefault(int(run["memory"]), []).append(float(run["bpb"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise CharmError(f"{path}: not results of language models") from error
     if not values:
         raise CharmError(f"{sources[0]}: no run with a memory in it")
     series = {

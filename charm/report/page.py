@@ -13,7 +13,7 @@ import numpy as np
 
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
-from charm.errors import CharmError
+from charm.errors import charm_errors
 from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
@@ -293,7 +293,8 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
     if (run / "data.json").is_file():
         manifest = read_sealed(run / "data.json")
         names = ("role", "name", "version", "tasks")
-        try:
+        problem = f"{run / 'data.json'}: not a record of a run's data"
+        with charm_errors(problem, KeyError, TypeError, ValueError):
             rows = [
                 [*(str(source[name]) for name in names), source["sha256"][:12]]
                 for source in manifest["sources"]
@@ -303,8 +304,6 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
                 for name in ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
             ]
             partial = [str(text) for text in manifest.get("partial", ())]
-        except (KeyError, TypeError, ValueError) as error:
-            raise CharmError(f"{run / 'data.json'}: not a record of a run's data") from error
         parts.append(table([*names, "content hash"], rows))
         parts += [f"<p>Trained on part of the data: {escape(text)}.</p>" for text in partial]
         parts.append(f'<p class="soft">{escape(", ".join(counted))}.</p>')

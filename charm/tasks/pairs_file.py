@@ -14,7 +14,7 @@ import shlex
 import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -182,8 +182,8 @@ def _consistent(block: PairBlock) -> bool:
 
 
 def write_block(folder: Path, task_id: str, block: PairBlock) -> None:
-    arrays = {"cells": block.cells, "shapes": block.shapes, "index": block.index}
-    write_atomically(folder / f"{task_id}.npz", lambda file: np.savez_compressed(file, **arrays))
+    write = partial(np.savez_compressed, cells=block.cells, shapes=block.shapes, index=block.index)
+    write_atomically(folder / f"{task_id}.npz", write)
 
 
 def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str, PairBlock]:

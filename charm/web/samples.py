@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -11,12 +10,13 @@ from pathlib import Path
 
 from charm import processes
 from charm.errors import CharmError
-from charm.synthesis.build import Rejected, Sample
+from charm.synthesis.build import Maker, Rejected, Sample
 from charm.synthesis.rearc import ReArc
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, package_ids
 from charm.tasks.task import Pair, as_grid
 
 TIME_LIMIT = 20.0  # seconds; the slowest honest attempt takes about 3
+Outcome = Sample | Rejected | str  # a text is why there is neither
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Sampler:
         if task not in generators.tasks:
             raise CharmError(f"{generators.title} has no generator for task {task}")
         with self._turn:
-            outcome = self._ask(replace(generators.provider, seed=seed).make, task, attempt, name)
+            outcome = self._ask(replace(generators.provider, seed=seed).make, task, attempt)
         if isinstance(outcome, str):
             raise CharmError(f"{name}: {outcome}")
         if isinstance(outcome, Rejected):
@@ -66,22 +66,20 @@ class Sampler:
             processes.stop(self._worker[0])
             self._worker = None
 
-    def _ask(
-        self, make: Callable[[str, int], Sample | Rejected], task: str, attempt: int, name: str
-    ) -> Sample | Rejected | str:
+    def _ask(self, make: Maker, task: str, attempt: int) -> Outcome:
         if self._worker is None:
             self._worker = processes.start(_serve)
         connection = self._worker[1]
         try:
             connection.send((make, task, attempt))
             if connection.poll(self.time_limit):
-                outcome: Sample | Rejected | str = connection.recv()
+                outcome: Outcome = connection.recv()
                 return outcome
         except (EOFError, OSError):
             self.close()
-            raise CharmError(f"{name}: the generator's process died") from None
+            return "the generator's process died"
         self.close()
-        raise CharmError(f"{name}: stopped after {self.time_limit:g} seconds; the next attempt may be faster")
+        return f"stopped after {self.time_limit:g} seconds; the next attempt may be faster"
 
 
 def _serve(connection: Connection) -> None:
@@ -91,7 +89,7 @@ def _serve(connection: Connection) -> None:
         except EOFError:
             return
         try:
-            outcome: Sample | Rejected | str = make(task, attempt)
+            outcome: Outcome = make(task, attempt)
         except CharmError as error:
             outcome = str(error)
         connection.send(outcome)
