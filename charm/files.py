@@ -27,7 +27,12 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
     """Write the content to a temporary file, then rename it. The content may be a function that writes.
 
     After a kill at any moment, readers see the old file or the new one, never a part. Folders are created as needed.
+    A link stays, and the file that it names is written. A device or a pipe is refused: a rename would replace it.
     """
+    if os.path.islink(path):
+        path = Path(os.path.realpath(path))
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        raise CharmError(f"{path} cannot be written (not a regular file)")
     temporary = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

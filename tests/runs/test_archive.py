@@ -1,5 +1,6 @@
 import json
 import math
+import os
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -203,3 +204,16 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         write_atomically(path, fail)
     assert path.read_bytes() == b"new"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_link_stays_and_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """A rename would replace them: `--out /dev/null` must not turn the device into a file."""
+    link, pipe = tmp_path / "link", tmp_path / "pipe"
+    link.symlink_to(tmp_path / "file")
+    os.mkfifo(pipe)
+    write_atomically(link, b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"new"
+    with pytest.raises(CharmError, match="pipe cannot be written"):
+        write_atomically(pipe, b"new")
+    assert pipe.is_fifo()
