@@ -19,7 +19,7 @@ from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.config import to_json
 from charm.errors import CharmError
-from charm.evaluation.submission import Submission, attempts, write_submission
+from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
 from charm.files import sweep, write_atomically
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.task import Task, questions_of, task_to_json
@@ -53,7 +53,7 @@ class SubmissionInProgress:
             self._tasks[task.id] = {"task": content, "updates": -1, "views": 0, "finished": False}
         resume = resume and path.exists()
         if resume:
-            self._take_over()
+            self._take_over(tasks)
         self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
         if self.left:
             # In this order: a kill in between must not leave empty answers with an older solve's finished tasks.
@@ -99,9 +99,13 @@ class SubmissionInProgress:
         else:
             write_atomically(self.record_path, json.dumps(self.record))
 
-    def _take_over(self) -> None:
-        """Take over the answers of an interrupted solve; one that was not interrupted has finished all its tasks."""
-        before: Submission = _read(self.path)
+    def _take_over(self, tasks: Sequence[Task]) -> None:
+        """Take over the answers of an interrupted solve; one that was not interrupted has finished all its tasks.
+
+        An entry that does not fit its task's test inputs is not taken over.
+        """
+        found = _read(self.path)
+        before: Submission = {task.id: found[task.id] for task in tasks if _fits(found.get(task.id), task)}
         if not self.record_path.exists():
             for task_id in self._tasks.keys() & before.keys():
                 self._tasks[task_id]["finished"] = True
@@ -118,6 +122,15 @@ class SubmissionInProgress:
             if old is not None and old["task"] == known["task"] and task_id in before:
                 known |= old
                 self.submission[task_id] = before[task_id]
+
+
+def _fits(entry: object, task: Task) -> bool:
+    """Whether this entry of a submission has both attempts at every test input of the task."""
+    return (
+        isinstance(entry, list)
+        and len(entry) == len(task.test)
+        and all(isinstance(given, dict) and given.keys() >= set(ATTEMPTS) for given in entry)
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:
