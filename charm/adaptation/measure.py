@@ -87,14 +87,13 @@ def scores_table(found: Mapping[str, Any]) -> Table:
         if f"pass@{k}" in metrics
     ]
     cost = "" if found["dollars"] is None else f", {found['dollars']:.2f} dollars"
-    solved = (
-        ""
-        if between is None
-        else (
+    if between is None:
+        solved = "; no score, because no test output is known"
+    else:
+        solved = (
             f"; all test inputs right in two attempts: {found['outcomes']['solved']} of {found['puzzles']} tasks "
             f"(95 % interval {100 * between[0]:.0f} to {100 * between[1]:.0f} %)"
         )
-    )
     caption = (
         f"{found['tasks']} {'task' if found['tasks'] == 1 else 'tasks'} in {found['seconds']:.0f} s, "
         f"{found['device_seconds_per_task']:.1f} s of a device for each{cost}{solved}"

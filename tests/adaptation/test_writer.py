@@ -443,6 +443,9 @@ def test_scores_by_hand(tasks: list[Task]) -> None:
         "no answer",
     ]
     assert scores_table(scores).rows[1] == ["pass@2", "50.0", "50.0"]
+    blind = [task.blind() for task in tasks]
+    unknown = measured(blind, found, submission, Path("model"), OPTIONS, ["cpu"], 100.0, None)
+    assert "no score, because no test output is known" in scores_table(unknown).caption
 
 
 def test_the_command_writes_scores(writer: Path, unseen: Path, tmp_path: Path) -> None:
