@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json as jsonlib
+import math
+import os
 import re
 import sys
 import time
@@ -82,7 +84,7 @@ def solve(
     from charm.adaptation import solve as solving
     from charm.adaptation.measure import measured
     from charm.adaptation.progress import SubmissionInProgress
-    from charm.adaptation.streams import left_out
+    from charm.adaptation.streams import left_out, read_tasks
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
 
@@ -91,6 +93,9 @@ def solve(
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
+    for name, number in (("choose", choose), ("largest", largest), ("dollars", dollars or 0.0)):
+        if not 0 <= number < math.inf:
+            raise CharmError(f"{name} must be >= 0, got {number}")
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest)
     model = model_at(checkpoint)
@@ -99,9 +104,12 @@ def solve(
         say(reason)
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
+    if os.path.isfile(path) and read_tasks([path])[0]:
+        raise CharmError(
+            f"{path} contains tasks, and the submission would overwrite it; choose another --out"
+        )
     devices = solving.solve_devices(device, len(loaded))
-    if budget is None or budget.endswith("/task"):
-        options = replace(options, budget=_share_of(budget, seconds, len(loaded), devices))
+    options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))
     begun = SubmissionInProgress(path, loaded, model, options, resume)
     left = begun.left
     if resume and len(left) < len(loaded):
@@ -109,6 +117,7 @@ def solve(
     found: dict[str, Solution] = {}
     if left:
         devices = devices[: len(left)]
+        options = replace(options, budget=_budget(budget, seconds, len(left), devices))
         each = options.budget * len(devices) / len(left)
         noun = "task" if len(left) == 1 else "tasks"
         say(f"{len(left)} {noun} on {', '.join(devices)}: about {each:.0f} s for each")
@@ -154,11 +163,11 @@ def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: 
     say(f"charm: {len(problems)} of {tasks} tasks failed; --resume tries them again")
 
 
-def _share_of(budget: str | None, seconds: float, tasks: int, devices: list[str]) -> float:
-    """Seconds for everything if the budget is for each task or not given."""
-    if budget is None:
+def _budget(given: str | None, seconds: float, tasks: int, devices: list[str]) -> float:
+    """Seconds for everything: as given, as given for each task, or the device's default."""
+    if given is None:
         return CPU_BUDGET if devices == ["cpu"] else seconds
-    return seconds * tasks / len(devices)
+    return seconds * tasks / len(devices) if given.endswith("/task") else seconds
 
 
 def _draw(found: dict[str, Solution], path: Path) -> None:

@@ -227,6 +227,47 @@ def test_resuming_keeps_better_answers_and_refuses_other_settings(
     assert on_disk() == 0
 
 
+def test_an_entry_that_does_not_fit_its_task_is_not_resumed(base: Path, unseen: Path, tmp_path: Path) -> None:
+    tasks = load_tasks([unseen])[0]
+    out, unanswered = tmp_path / "out.json", [{"attempt_1": [[5]], "attempt_2": [[5]]}]
+    out.write_text(json.dumps({"new0": unanswered, "new1": "text", "new2": unanswered * 2, "new3": [{}]}))
+    resumed = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=True)
+    assert [task.id for task in resumed.left] == ["new1", "new2", "new3"]
+    assert json.loads(out.read_text())["new0"] == unanswered
+
+
+def test_task_files_are_not_overwritten(base: Path, unseen: Path) -> None:
+    file = unseen / "new0.json"
+    before = file.read_text()
+    with pytest.raises(CharmError, match=r"new0\.json contains tasks.*choose another --out"):
+        solve((unseen,), checkpoint=base, out=file, **SMALL)
+    assert file.read_text() == before
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"choose": -1}, {"largest": -1}, {"dollars": -1.0}, {"dollars": float("nan")}]
+)
+def test_numbers_that_make_no_sense_are_refused(base: Path, unseen: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(CharmError, match=f"{next(iter(wrong))} must be >= 0, got"):
+        solve((unseen,), checkpoint=base, out=unseen / "out.json", **SMALL, **wrong)
+
+
+def test_a_resumed_task_has_the_seconds_of_a_task(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from charm.adaptation import solve as solving
+
+    monkeypatch.setattr(solving, "solve", lambda *rest: {})
+    out = tmp_path / "out.json"
+    out.write_text(json.dumps({f"new{i}": [{"attempt_1": [[5]], "attempt_2": [[5]]}] for i in range(3)}))
+    solve((unseen,), checkpoint=base, out=out, resume=True, budget="7s/task", **SMALL)
+    assert "1 task on cpu: about 7 s for each" in capsys.readouterr().err
+
+
 def test_a_task_that_fails_is_named_in_the_end(
     base: Path,
     unseen: Path,
