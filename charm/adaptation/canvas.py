@@ -94,11 +94,11 @@ class Solver:
         """Updates of a task at most."""
         return STEPS if self.options.steps is None else self.options.steps
 
-    def prepare(self, task: Task) -> Dataset:
-        """The task as a separate dataset, with room in the model's memory, and shared weights as trained."""
+    def prepare(self, *tasks: Task) -> Dataset:
+        """The tasks as a separate dataset, with room in the model's memory, and shared weights as trained."""
         instances = self.model.instances.copy()
         config = task_data(self.config.data, self.options.views)
-        data = assemble(TaskSet(evaluate=(task,)), config, instances)
+        data = assemble(TaskSet(evaluate=tasks), config, instances)
         self.model.grow(instances)
         with torch.no_grad():
             for name, parameter in self.shared.items():

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
+from torch import Tensor
 
 from charm.arc.presets import preset
 from charm.arc.run import arc_job
@@ -28,19 +29,22 @@ from charm.reasoner.config import ReasonerConfig
 from charm.reasoner.vit import PATCH, PATCHES
 from charm.runs.settings import RunConfig
 from charm.tables import Table
+from charm.tasks.sequences import SEQUENCE_VOCABULARY
 from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
+from charm.training.writer_job import WriterJob
 
 WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
 Canvas = Literal["full", "fit", "large"]
+CPU_TOKENS = 2048  # of a writer's update, at most
 VIEWS = 10  # views of each puzzle; the number of memory rows does not matter to the speed
 
 
 @dataclass(frozen=True)
 class SideSpeed:
-    """One canvas size; a sample is one refinement step of one example."""
+    """One canvas size; a sample is one refinement step of one example, of a writer a whole example."""
 
-    side: int
+    side: int  # 0 for a writer's sequences
     share: float  # of the training index
     training: float  # samples per second
     forward: float  # samples per second, without gradients
@@ -82,6 +86,16 @@ def flops(config: ReasonerConfig, side: int) -> tuple[int, int]:
     return forward, training
 
 
+def writer_flops(config: ReasonerConfig, lengths_N: Tensor) -> int:
+    """Operations of a writer for sequences of these lengths, without gradients; training takes three times as many."""
+    width, tokens = config.width, int(lengths_N.sum())
+    weights = 4 * width * width + 3 * width * config.inner_width
+    # A token reads itself and those before it.
+    pairs = int((lengths_N * (lengths_N + 1)).sum()) // 2
+    layer = 2 * tokens * weights + 4 * pairs * width
+    return config.recurrences * config.layers * layer + 2 * tokens * width * SEQUENCE_VOCABULARY
+
+
 def _vit_flops(config: ReasonerConfig) -> tuple[int, int]:
     """All pairs of positions count, also those that the attention mask hides."""
     patches, width = PATCHES**2, config.width
@@ -100,6 +114,8 @@ def measure_training(
     views = min(VIEWS, config.data.views)
     data = replace(config.data, auxiliary=(), synthetic=(), views=views, canvas=canvas)
     config = replace(config, data=data, batch=batch, accumulate=1)
+    if place.device.type == "cpu":
+        config = replace(config, tokens=min(config.tokens, CPU_TOKENS))
     make = partial(arc_job, config, place, lambda text: None)
     return measure_job(name, canvas, config, make, place, seconds)
 
@@ -112,9 +128,7 @@ def measure_job(
     try:
         job = make()
         job.compile()
-        index = sum(len(mixture) for mixture in job.data.mixtures.values())
-        shares = {side: len(job.data.mixtures[side]) / index for side in job.slots}
-        sides = tuple(_measure_side(job, slots, shares[side], seconds) for side, slots in job.slots.items())
+        sides = _measure_writer(job, seconds) if isinstance(job, WriterJob) else _measure_sides(job, seconds)
         job.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(
@@ -122,15 +136,13 @@ def measure_job(
         ) from error
     training = 1 / sum(one.share / one.training for one in sides)
     forward = 1 / sum(one.share / one.forward for one in sides)
-    counts = {one.side: flops(config.reasoner, one.side) for one in sides}
-    mean_forward, mean_training = (
-        sum(one.share * counts[one.side][n] for one in sides) / 1e12 for n in (0, 1)
-    )
+    mean_training = sum(one.share * one.training_tflops / one.training for one in sides)
+    mean_forward = sum(one.share * one.forward_tflops / one.forward for one in sides)
     return TrainingSpeed(
         preset=name,
-        canvas=canvas,
-        batch=config.batch,
-        kernels="fused" if job.model.canvas.uses_fused_kernels() else "plain",
+        canvas="none" if isinstance(job, WriterJob) else canvas,
+        batch=job.work[0],
+        kernels=_kernels(job),
         machine=f"{place.describe()}, torch {torch.__version__}",
         training=training,
         forward=forward,
@@ -140,6 +152,35 @@ def measure_job(
         peak_gib=peak_gib(place.device),
         sides=sides,
     )
+
+
+def _kernels(job: ReasonerJob) -> str:
+    if isinstance(job, WriterJob):
+        return "plain" if job.loss == job.writer.loss else "compiled"
+    return "fused" if job.model.canvas.uses_fused_kernels() else "plain"
+
+
+def _measure_writer(job: WriterJob, seconds: float) -> tuple[SideSpeed, ...]:
+    """Of one pack of sequences after the other; the samples and operations are those of the last pack."""
+    steps = count()
+    update_seconds = seconds_each(lambda: job.update(next(steps)), seconds)
+
+    def answer() -> None:
+        with torch.no_grad():
+            job.loss(job.packs.pack, job.model.task(job.packs.row_N))
+
+    forward_seconds = seconds_each(answer, seconds)
+    lengths_N = job.packs.pack.edges_N2.diff()[:-1]  # the last one is padding
+    lengths_N = lengths_N[lengths_N > 0].long().cpu()
+    rates = len(lengths_N) / update_seconds, len(lengths_N) / forward_seconds
+    operations = writer_flops(job.config.reasoner, lengths_N) / 1e12
+    return (SideSpeed(0, 1.0, *rates, 3 * operations / update_seconds, operations / forward_seconds),)
+
+
+def _measure_sides(job: ReasonerJob, seconds: float) -> tuple[SideSpeed, ...]:
+    index = sum(len(mixture) for mixture in job.data.mixtures.values())
+    shares = {side: len(job.data.mixtures[side]) / index for side in job.slots}
+    return tuple(_measure_side(job, slots, shares[side], seconds) for side, slots in job.slots.items())
 
 
 def _measure_side(job: ReasonerJob, slots: Slots, share: float, seconds: float) -> SideSpeed:
@@ -212,7 +253,8 @@ class ArcBench(BenchOptions):
     """Samples per second of a preset, training and forward only, compared with the machine's peak."""
 
     canvas: Literal["both", "full", "fit"] = "both"
-    """30 x 30 always, the smallest of a few sizes that fits, or one after the other; a vit has one canvas only."""
+    """30 x 30 always, the smallest of a few sizes that fits, or one after the other; a vit has one canvas only, a
+    writer none."""
 
 
 @dataclass(frozen=True)
@@ -234,8 +276,9 @@ def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[An
 
 
 def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
-    if preset(name).reasoner.kind == "vit":
-        return ("large",)
+    kind = preset(name).reasoner.kind
+    if kind in ("vit", "writer"):
+        return ("large",) if kind == "vit" else ("full",)
     return ("full", "fit") if options.canvas == "both" else (options.canvas,)
 
 
@@ -267,14 +310,14 @@ def training_table(preset: str, batch: int, found: Sequence[TrainingSpeed]) -> t
     for speed in found:
         for side in speed.sides:
             rates = (f"{side.training:,.0f}", f"{side.training_tflops:.3g}", f"{side.forward:,.0f}")
-            rows.append(
-                (f"{side.side} x {side.side}", f"{side.share:.0%}", *rates, f"{side.forward_tflops:.3g}")
-            )
+            label = f"{side.side} x {side.side}" if side.side else "packs"
+            rows.append((label, f"{side.share:.0%}", *rates, f"{side.forward_tflops:.3g}"))
         totals.append(len(rows))
         shares = f"{speed.training_share:.0%} / {speed.forward_share:.0%}"
         rows.append((speed.canvas, "", f"{speed.training:,.0f}", "", f"{speed.forward:,.0f}", "", shares))
     columns = ("canvas", "share", "training /s", "TFLOP/s", "forward /s", "TFLOP/s", "of ceiling")
-    title = f"{preset}, batch {batch}, {found[0].kernels} kernels"
+    of = "" if found[0].sides[0].side else " tokens"
+    title = f"{preset}, batch {batch}{of}, {found[0].kernels} kernels"
     peak = max((speed.peak_gib for speed in found if speed.peak_gib is not None), default=None)
     memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
     ceiling = ceiling_line(found[0].machine, found[0].ceiling_tflops)

@@ -4,16 +4,18 @@ A canvas of 64 x 64 tokens is cut into patches of 2 x 2. The task's vector is on
 and the patches that hold a part of the input grid; every patch asks. LoopViT repeats the same layers, with a learned
 vector for each repeat, and learns from all of them.
 
-Shapes: B examples, T cells, P patches, L = 1 + P positions, D width, F inner width, N heads, H head width, V tokens.
+Shapes: B examples, T cells, P patches, L = 1 + P positions, M = B * L, D width, F inner width, N heads, H head width,
+V tokens.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention.varlen import varlen_attn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
@@ -50,6 +52,67 @@ class Norm(nn.Module):
         return F.layer_norm(x, self.weight.shape, gain, bias, NORM_EPS)
 
 
+class Readable(NamedTuple):
+    """What attention may read, in two forms: as a mask, and as the order in which such positions come first."""
+
+    seen_BL: Tensor
+    order_M: Tensor
+    """Of the M = B * L positions of all examples, those that may be read, then the others."""
+    place_M: Tensor
+    """Where each position has its place in that order."""
+    asking_B: Tensor
+    """Where the positions of each example begin, and their end; int32 [B + 1]."""
+    read_B: Tensor
+    """The same in the order, of positions that may be read."""
+
+    @staticmethod
+    def of(seen_BL: Tensor) -> Readable:
+        count, length = seen_BL.shape
+        seen_M = seen_BL.flatten()
+        before_M = seen_M.cumsum(0)
+        all_M = torch.arange(len(seen_M), device=seen_M.device)
+        # A hidden position comes after all that may be read and the hidden ones before it.
+        place_M = torch.where(seen_M, before_M - 1, before_M[-1] + all_M - before_M)
+        order_M = torch.empty_like(all_M).scatter_(0, place_M, all_M)
+        asking_B = torch.arange(0, (count + 1) * length, length, device=seen_M.device, dtype=torch.int32)
+        read_B = F.pad(before_M[length - 1 :: length], (1, 0)).to(torch.int32)
+        return Readable(seen_BL, order_M, place_M, asking_B, read_B)
+
+
+class _Gather(torch.autograd.Function):
+    """Rows [M, ...] in another order. A hidden row has no gradient, whatever the kernel left in its place."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, order_M: Tensor, place_M: Tensor, seen_M: Tensor) -> Tensor:
+        ctx.save_for_backward(place_M, seen_M)
+        return x.index_select(0, order_M)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
+        place_M, seen_M = ctx.saved_tensors
+        shape = (-1, *[1] * (grad.dim() - 1))
+        return torch.where(seen_M.view(shape), grad.index_select(0, place_M), 0), None, None, None
+
+
+def packs(x: Tensor) -> bool:
+    """Whether only what may be read is given to a kernel for sequences of any length, a third of all on average."""
+    return x.is_cuda and x.dtype == torch.bfloat16
+
+
+def attend(q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable) -> Tensor:
+    """Every position asks those that may be read, [B, L, N, H]."""
+    if not packs(q_BLNH):
+        parts = (part.transpose(1, 2) for part in (q_BLNH, k_BLNH, v_BLNH))
+        mask_B11L = readable.seen_BL[:, None, None]
+        return F.scaled_dot_product_attention(*parts, attn_mask=mask_B11L).transpose(1, 2)
+    length, order = q_BLNH.shape[1], (readable.order_M, readable.place_M, readable.seen_BL.flatten())
+    k_MNH, v_MNH = (_Gather.apply(part.flatten(0, 1), *order) for part in (k_BLNH, v_BLNH))
+    q_MNH = q_BLNH.flatten(0, 1).contiguous()
+    found = varlen_attn(q_MNH, k_MNH, v_MNH, readable.asking_B, readable.read_B, length, length)
+    assert isinstance(found, Tensor)
+    return found.view_as(q_BLNH)
+
+
 class VitLayer(nn.Module):
     """Attention, then a GELU between two maps; each is added to what came in and normalised afterwards."""
 
@@ -61,12 +124,11 @@ class VitLayer(nn.Module):
         self.up, self.down = Affine(width, inner, generator), Affine(inner, width, generator)
         self.norm_attention, self.norm_feed_forward = Norm(width), Norm(width)
 
-    def forward(self, x_BLD: Tensor, turn: Rotation, seen_B11L: Tensor) -> Tensor:
+    def forward(self, x_BLD: Tensor, turn: Rotation, readable: Readable) -> Tensor:
         qkv_BL3NH = self.qkv(x_BLD).unflatten(-1, (3, self.heads, -1))
-        q_BNLH, k_BNLH = rotate(qkv_BL3NH[:, :, :2], turn).permute(2, 0, 3, 1, 4)
-        v_BNLH = qkv_BL3NH[:, :, 2].transpose(1, 2)
-        mixed_BNLH = F.scaled_dot_product_attention(q_BNLH, k_BNLH, v_BNLH, attn_mask=seen_B11L)
-        mixed_BLD = self.out(mixed_BNLH.transpose(1, 2).flatten(2))
+        q_BLNH, k_BLNH = rotate(qkv_BL3NH[:, :, :2], turn).unbind(2)
+        mixed_BLNH = attend(q_BLNH, k_BLNH, qkv_BL3NH[:, :, 2], readable)
+        mixed_BLD = self.out(mixed_BLNH.flatten(2))
         x_BLD = self.norm_attention(x_BLD + dropped(mixed_BLD, self.dropout, self.training))
         inner_BLF = dropped(F.gelu(self.up(x_BLD)), self.dropout, self.training)
         return self.norm_feed_forward(x_BLD + dropped(self.down(inner_BLF), self.dropout, self.training))
@@ -115,12 +177,12 @@ class Vit(nn.Module):
         patches_BPK = cut(tokens_BT)
         x_BLD = torch.cat([task_BD[:, None].to(self.compute_dtype), self.embed(patches_BPK)], dim=1)
         x_BLD = dropped(x_BLD, config.dropout, self.training)
-        seen_B11L = seen(patches_BPK)[:, None, None]
+        readable = Readable.of(seen(patches_BPK))
         for repeat in range(config.recurrences):
             if self.repeats is not None:
                 x_BLD = x_BLD + self.repeats[repeat].to(x_BLD.dtype)
             for block in self.blocks:
-                x_BLD = block(x_BLD, turn, seen_B11L)
+                x_BLD = block(x_BLD, turn, readable)
         logits_BPKV = self.head(self.norm(x_BLD[:, 1:])).unflatten(-1, (PATCH**2, config.vocab))
         return state_SBLD, joined(logits_BPKV).float(), logits_BPKV.new_zeros(len(tokens_BT)).float()
 

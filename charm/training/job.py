@@ -88,14 +88,19 @@ class ReasonerJob(Job):
         self.compile()
 
     def compile(self) -> None:
-        """Compile the blocks if requested, and report a failure."""
+        """Compile the blocks if requested, with their gradient, and report a failure."""
         side = min(self.slots)
         slots = self.slots[side]
+        part = slice(
+            0, len(slots) // self.config.accumulate
+        )  # the shape of updates: nothing is compiled twice
 
         def attempt() -> None:
             self.model.canvas.compile_blocks()
-            with torch.no_grad():
-                self.model(slots.state_SBLD[:, :1].clone(), slots.inputs_BT[:1], slots.row_B[:1], side)
+            state = slots.state_SBLD[:, part].clone()
+            _, logits, halt = self.model(state, slots.inputs_BT[part], slots.row_B[part], side)
+            (logits.sum() + halt.sum()).backward()
+            self.model.zero_grad(set_to_none=True)
 
         if not compiles(attempt, self.config.compile, self.place, self.say):
             for block in self.model.canvas.blocks:

@@ -7,11 +7,16 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from charm.bench.training import flops, measure_training, seconds_each
+from charm.arc.presets import preset
+from charm.bench import training
+from charm.bench.training import flops, measure_training, seconds_each, training_table, writer_flops
 from charm.devices import Place
 from charm.reasoner.backbone import Reasoner
 from charm.reasoner.config import ReasonerConfig, hrm, loopvit, trm, varc
 from charm.reasoner.vit import Vit
+from charm.reasoner.writer import Writer
+from charm.tasks.dataset import load_dataset
+from charm.training.packs import Packs
 
 SMALL = {"width": 32, "heads": 2, "layers": 2, "prefix": 3, "inner_multiple": 16, "compute_dtype": "float32"}
 
@@ -63,10 +68,44 @@ def test_the_paper_size() -> None:
     assert round(training / 1e9) == 764
 
 
+def test_operations_of_a_writer() -> None:
+    """Of torch's count, in which attention computes the whole square of each sequence."""
+    config = replace(
+        preset("base").reasoner, width=32, heads=2, layers=2, inner_multiple=8, compute_dtype="float32"
+    )
+    config = replace(config, dropout=0.0)
+    data = load_dataset(
+        replace(preset("base").data, synthetic=(), train=("arc1/training",), tasks=("25ff71a9",))
+    )
+    packs = Packs(data, 2048, 0, torch.device("cpu"))
+    packs.prepare()
+    lengths = packs.pack.edges_N2.diff().long()
+    with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
+        Writer(config).loss(packs.pack, torch.zeros(packs.room, 32))
+    square, triangle = lengths**2, lengths * (lengths + 1) // 2
+    # The padding is computed too, but for its attention.
+    spared = 4 * 32 * 2 * int((square - triangle)[:-1].sum() - triangle[-1])
+    assert counter.get_total_flops() - spared == writer_flops(config, lengths)
+
+
 def test_seconds_each_counts_calls() -> None:
     calls = []
     seconds_each(lambda: calls.append(1), 1e-9)
     assert len(calls) >= 5  # warm-up, one to size the run, the run
+
+
+def test_a_writer_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    base = preset("base")
+    data = replace(base.data, train=("arc1/training",), tasks=("25ff71a9",))
+    small = replace(base.reasoner, width=32, heads=2, layers=1, inner_multiple=8)
+    monkeypatch.setattr(training, "preset", lambda name: replace(base, data=data, reasoner=small))
+    found = measure_training("base", 2, "full", Place(torch.device("cpu")), seconds=0.01)
+    (packs,) = found.sides
+    assert (found.batch, found.canvas, found.kernels) == (2048, "none", "plain")
+    assert found.forward == packs.forward > found.training == packs.training > 0
+    assert found.training_share == pytest.approx(packs.training_tflops / found.ceiling_tflops)
+    shown, _ = training_table("base", found.batch, [found])
+    assert shown.title == "base, batch 2048 tokens, plain kernels"
 
 
 def test_quickstart_is_measured() -> None:

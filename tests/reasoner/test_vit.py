@@ -10,11 +10,12 @@ from charm.accounting import account
 from charm.arc.presets import preset
 from charm.errors import CharmError
 from charm.model import build_reasoner
+from charm.reasoner import vit as vit_module
 from charm.reasoner.backbone import count_parameters
 from charm.reasoner.config import ReasonerConfig, loopvit, loopvit_small, varc
 from charm.reasoner.layers import rotate, rotation
 from charm.reasoner.losses import canvas_loss
-from charm.reasoner.vit import PATCHES, Vit, cut, joined, seen
+from charm.reasoner.vit import PATCHES, Readable, Vit, cut, joined, seen
 from charm.tasks.canvas import LARGE_SIDE, PAD
 
 TINY = {"width": 16, "heads": 2, "inner_multiple": 8, "layers": 2, "compute_dtype": "float32"}
@@ -128,7 +129,7 @@ def test_it_is_torchs_post_norm_transformer_with_masked_keys(base: ReasonerConfi
             x, ours = x + vit.repeats[repeat], ours + vit.repeats[repeat]
         for layer, block in zip(layers, vit.blocks, strict=True):
             x = layer(x, src_key_padding_mask=hidden)
-            ours = block(ours, still, ~hidden[:, None, None])
+            ours = block(ours, still, Readable.of(~hidden))
     torch.testing.assert_close(ours, x, atol=1e-5, rtol=1e-4)
 
 
@@ -224,3 +225,54 @@ def test_settings_that_a_vit_cannot_have() -> None:
     vit = tiny()
     with pytest.raises(CharmError, match="canvases of side 64, got 30"):
         vit(vit.initial_state(1, 900), torch.zeros(1, 900, dtype=torch.uint8), torch.zeros(1, 16), 30)
+
+
+def slow_attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, asking: torch.Tensor, read: torch.Tensor, *most: int
+) -> torch.Tensor:
+    """What FlashAttention computes for sequences, one by one; gradients of unread rows are not even numbers."""
+    for part in (k, v):
+        if part.requires_grad:
+            unread = torch.arange(int(read[-1]), len(part))
+            part.register_hook(lambda grad, unread=unread: grad.index_fill(0, unread, float("nan")))
+    assert max(int(edges.diff().max()) for edges in (asking, read)) <= min(most)
+    found = []
+    for n in range(len(asking) - 1):
+        mine, theirs = slice(asking[n], asking[n + 1]), slice(read[n], read[n + 1])
+        a, b, c = (part.transpose(0, 1)[None] for part in (q[mine], k[theirs], v[theirs]))
+        found.append(F.scaled_dot_product_attention(a, b, c)[0].transpose(0, 1))
+    return torch.cat(found)
+
+
+@pytest.mark.parametrize("base", [varc(), replace(loopvit(), recurrences=2, horizon=2)])
+def test_attention_to_packed_positions_is_that_under_a_mask(
+    base: ReasonerConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Answers and all gradients; of inputs with many cells, with few and with none."""
+    tokens = torch.cat([canvases(3), torch.zeros(1, LARGE_SIDE**2, dtype=torch.uint8)])
+    vit, found = tiny(base), []
+    monkeypatch.setattr(vit_module, "varlen_attn", slow_attention)
+    for packed in (False, True):
+        monkeypatch.setattr(vit_module, "packs", lambda x, packed=packed: packed)
+        task = torch.randn(4, 16, generator=torch.Generator().manual_seed(2)).requires_grad_()
+        logits = answer(vit, tokens, task)
+        (logits.softmax(-1) ** 2).sum().backward()
+        found.append([logits, task.grad, *(parameter.grad for parameter in vit.parameters())])
+        vit.zero_grad()
+    for masked, packed_one in zip(*found, strict=True):
+        torch.testing.assert_close(masked, packed_one, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="packed attention needs an NVIDIA GPU")
+def test_packed_attention_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    vit = tiny(width=128, compute_dtype="bfloat16").cuda()
+    tokens, found = canvases(3).cuda(), []
+    task = torch.randn(3, 128, generator=torch.Generator().manual_seed(2)).cuda()
+    for packed in (False, True):
+        monkeypatch.setattr(vit_module, "packs", lambda x, packed=packed: packed)
+        logits = answer(vit, tokens, task)
+        (logits.softmax(-1) ** 2).sum().backward()
+        found.append([logits, *(parameter.grad for parameter in vit.parameters())])
+        vit.zero_grad()
+    for masked, packed_one in zip(*found, strict=True):
+        assert (masked - packed_one).norm() < 0.03 * masked.norm()

@@ -20,6 +20,7 @@ from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig, loopvit, varc
+from charm.reasoner.vit import Vit
 from charm.report.film import refinement_film
 from charm.report.pages import write_arc_page
 from charm.runs.checkpoint import folder_of, newest_checkpoint
@@ -62,6 +63,25 @@ def test_a_resumed_vit_ends_with_the_same_bits(tmp_path: Path) -> None:
     )
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
     assert whole["memory.residual.rows.weight"].shape == (1 + 2 * 51, 16)
+
+
+def test_a_compiled_vit_begins_as_a_plain_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling learns from nothing, and one graph serves all layers and updates."""
+    plain = Vit.compile_blocks
+    monkeypatch.setattr(Vit, "compile_blocks", lambda self: plain(self, backend="eager"))
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    config = vit_config(tmp_path, replace(varc(), dropout=0.0))
+    config = replace(config, reasoner=replace(config.reasoner, layers=2))
+    losses = []
+    with place("cpu") as here:
+        for compile_ in ("off", "on"):
+            job = arc_job(replace(config, compile=compile_), here, say=quiet)
+            job.compile()
+            assert all(parameter.grad is None for parameter in job.model.parameters())
+            losses.append([job.update(step)["loss"].item() for step in range(2)])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-5)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
 
 
 def test_training_lowers_the_loss_and_510_votes_answer_each_question(tmp_path: Path) -> None:
