@@ -24,6 +24,7 @@ import argparse
 import gc
 import json
 import math
+import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -50,7 +51,6 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
-from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import Dataset, answers_of
@@ -66,12 +66,11 @@ from charm.training.writer_job import WriterJob
 TICKS = 10**6  # of the training time: what an update's number is, so that schedules follow the clock
 RISE = 0.1  # of the training time, in which rates rise
 LAST = 0.1  # of the updates, whose exact answers are reported
-TRAIN_VIEWS = (
-    8  # of the recurrent baselines, which have a vector for every view: with more, few are read twice
-)
+TRAIN_VIEWS = 8  # of the recurrent baselines: each view has a vector, and with more few are read twice
 VIEWS = 16  # of each new task that they learn and ask
 MEASURED_VIEWS = 2  # that measure what votes cost
 VOTE_MARGIN = 1.15  # times what votes are expected to take is kept for them
+VOTE_SHARE = 0.3  # of the time is kept for votes at most, as `charm solve` does
 VOTE_BATCH = 512  # predictions that a GPU makes at once
 SHARED_LR = 3e-4  # of all weights but the tasks' own vectors, as VARC has it
 GRAPH_SECONDS = 3.0  # for a task, below which recording its updates takes longer than it saves
@@ -175,13 +174,9 @@ class Pace:
         self._newest: HostCopy | None = None
 
     def add(self, metrics: dict[str, Tensor]) -> None:
-        before, self._newest = (
-            self._newest,
-            HostCopy(torch.stack([metrics["loss"], metrics["exact_accuracy"]])),
-        )
-        if before is not None:
-            loss, exact = before.array().tolist()
-            self.measured.append((loss, exact))
+        newest = HostCopy(torch.stack([metrics["loss"], metrics["exact_accuracy"]]))
+        self.finish()
+        self._newest = newest
 
     def finish(self) -> None:
         """Wait for the newest update."""
@@ -219,7 +214,8 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
     if record.is_file():
         return json.loads(record.read_text())  # type: ignore[no-any-return]
     config = configuration(name, plan)
-    with place(device) as here, freed(here):
+    with place(device) as here:
+        clear(here)
         with said(f"{name}: data, weights and kernels"):
             job = arc_job(config, here)
             build(job)
@@ -244,11 +240,10 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
             "machine": f"{here.describe()}, torch {torch.__version__}",
         }
         job.model.trained_by = {"domain": config.domain, **to_json(config)}
-        if not (out / "model").exists():
-            with whole_folder(out / "model") as part:
-                job.model.save(part)
+        shutil.rmtree(out / "model", ignore_errors=True)  # of a run that was stopped here
+        with whole_folder(out / "model") as part:
+            job.model.save(part)
         job.close()
-        del job
     write_atomically(record, json.dumps(found, indent=2) + "\n")
     return found
 
@@ -266,14 +261,15 @@ def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]
     left = [task.blind() for task in asked if task.id not in {one["task"] for one in done}]
     if not left:
         return done
-    with place(device) as here, freed(here):
+    with place(device) as here:
+        clear(here)
         answer: Callable[[Sequence[Task], float], dict[str, Solution]]
         with said(f"{out.name}: weights and kernels"):
             if kind == "writer":
                 options = SolveOptions(plan.seconds, 2 if plan.tiny else None, seed=plan.seed)
                 answer = partial(together, WriterSolver(out / "model", options, here))
             else:
-                student = Student(out / "model", plan, here)
+                student = Student(out / "model", kind == "vit", plan, here)
                 others = [task for task in load_source("arc1/evaluation").tasks if task not in asked]
                 student.rehearse(left, others[0].blind())
                 answer = student.answer
@@ -286,8 +282,6 @@ def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]
                 took = (time.monotonic() - began) / len(group)
                 done += [recorded(task, found[task.id], took) for task in group]
                 write_atomically(record, json.dumps(done) + "\n")
-        gc.unfreeze()
-        del answer
     return done
 
 
@@ -301,11 +295,9 @@ def together(solver: WriterSolver, tasks: Sequence[Task], seconds: float) -> dic
 class Student:
     """A trained model of canvases that learns new tasks and then votes, within seconds."""
 
-    def __init__(self, model: Path, plan: Plan, here: Place) -> None:
-        self.plan = plan
-        # VARC's own number of views and examples.
-        is_vit = CharmModel.from_pretrained(model).config.reasoner.kind == "vit"
-        self.views, batch = (51, 8) if is_vit else (VIEWS, 128)
+    def __init__(self, model: Path, is_vit: bool, plan: Plan, here: Place) -> None:
+        self.is_vit, self.plan = is_vit, plan
+        self.views, batch = (51, 8) if is_vit else (VIEWS, 128)  # VARC's own, or ours
         if plan.tiny:
             self.views, batch = 2, 4
         options = SolveOptions(plan.seconds, views=self.views, batch=batch, mode="full", seed=plan.seed)
@@ -316,8 +308,7 @@ class Student:
 
     def rehearse(self, asked: Sequence[Task], other: Task) -> None:
         """Build all kernels, and measure what votes cost; nothing of it is kept."""
-        is_vit = self.solver.reasoner.kind == "vit"
-        tasks, views = ([other], self.views) if is_vit else (asked, min(MEASURED_VIEWS, self.views))
+        tasks, views = ([other], self.views) if self.is_vit else (asked, min(MEASURED_VIEWS, self.views))
         data = self.solver.prepare(*tasks)
         for _ in range(2):  # the first builds kernels
             began = time.monotonic()
@@ -329,7 +320,9 @@ class Student:
         """Learn these tasks together, from the trained weights, until only the time to vote is left."""
         clock, place = Clock(seconds), self.solver.place
         data = self.solver.prepare(*tasks)
-        keep = VOTE_MARGIN * self.vote_seconds * self.views * len(data.questions)
+        cost = VOTE_MARGIN * self.vote_seconds * len(data.questions)
+        views = max(1, min(self.views, int(VOTE_SHARE * seconds / cost)))
+        keep = cost * views
         seed = key_of(*(task.id for task in tasks))
         learning = Adaptation(self.solver.model, data, self.recipe, "full", place, seed=seed)
         if seconds < GRAPH_SECONDS:
@@ -342,8 +335,8 @@ class Student:
         learning.close()
         loss, exact = pace.measured[-1] if pace.measured else (math.nan, math.nan)
         diverged = bool(pace.measured) and not math.isfinite(loss)
-        answers = {} if diverged else self._vote(data, self.views)
-        how = (learning.updates, self.views, loss, exact, clock.spent, diverged)
+        answers = {} if diverged else self._vote(data, views)
+        how = (learning.updates, views, loss, exact, clock.spent, diverged)
         return {
             task.id: Solution({q: ranked for q, ranked in answers.items() if q.task_id == task.id}, *how)
             for task in tasks
@@ -399,10 +392,9 @@ def said(what: str) -> Iterator[None]:
     print(f"{what}: {time.monotonic() - began:.1f} s", flush=True)
 
 
-@contextmanager
-def freed(here: Place) -> Iterator[None]:
-    """Leave the device's memory to the next system afterwards."""
-    yield
+def clear(here: Place) -> None:
+    """Free what the system before has left behind."""
+    gc.unfreeze()
     gc.collect()
     if here.device.type == "cuda":
         torch._dynamo.reset()

@@ -88,7 +88,7 @@ class _Gather(torch.autograd.Function):
         return x.index_select(0, order_M)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
         place_M, seen_M = ctx.saved_tensors
         shape = (-1, *[1] * (grad.dim() - 1))
         return torch.where(seen_M.view(shape), grad.index_select(0, place_M), 0), None, None, None
@@ -102,9 +102,9 @@ def packs(x: Tensor) -> bool:
 def attend(q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable) -> Tensor:
     """Every position asks those that may be read, [B, L, N, H]."""
     if not packs(q_BLNH):
-        parts = (part.transpose(1, 2) for part in (q_BLNH, k_BLNH, v_BLNH))
-        mask_B11L = readable.seen_BL[:, None, None]
-        return F.scaled_dot_product_attention(*parts, attn_mask=mask_B11L).transpose(1, 2)
+        q, k, v = (part.transpose(1, 2) for part in (q_BLNH, k_BLNH, v_BLNH))
+        seen_B11L = readable.seen_BL[:, None, None]
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=seen_B11L).transpose(1, 2)
     length, order = q_BLNH.shape[1], (readable.order_M, readable.place_M, readable.seen_BL.flatten())
     k_MNH, v_MNH = (_Gather.apply(part.flatten(0, 1), *order) for part in (k_BLNH, v_BLNH))
     q_MNH = q_BLNH.flatten(0, 1).contiguous()
