@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from glob import escape
@@ -17,6 +18,7 @@ from typing import Any
 from charm.adaptation.course import Course
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
+from charm.adaptation.streams import read_tasks
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
@@ -35,6 +37,10 @@ class SubmissionInProgress:
     def __init__(
         self, path: Path, tasks: Sequence[Task], model: Path, options: SolveOptions, resume: bool
     ) -> None:
+        if os.path.isfile(path) and read_tasks([path])[0]:
+            raise CharmError(
+                f"{path} contains tasks that the submission would overwrite; choose another --out"
+            )
         self.path, self.record_path = path, path.with_suffix(".progress.json")
         for written in (self.path, self.record_path):
             sweep(written.parent, f"{escape(written.name)}.*")

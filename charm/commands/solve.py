@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as jsonlib
 import math
-import os
 import re
 import sys
 import time
@@ -84,7 +83,7 @@ def solve(
     from charm.adaptation import solve as solving
     from charm.adaptation.measure import measured
     from charm.adaptation.progress import SubmissionInProgress
-    from charm.adaptation.streams import left_out, read_tasks
+    from charm.adaptation.streams import left_out
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
 
@@ -93,9 +92,7 @@ def solve(
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
-    for name, number in (("choose", choose), ("largest", largest), ("dollars", dollars or 0.0)):
-        if not 0 <= number < math.inf:
-            raise CharmError(f"{name} must be >= 0, got {number}")
+    _refuse_negative(choose=choose, largest=largest, dollars=dollars or 0.0)
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest)
     model = model_at(checkpoint)
@@ -104,10 +101,6 @@ def solve(
         say(reason)
     one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
-    if os.path.isfile(path) and read_tasks([path])[0]:
-        raise CharmError(
-            f"{path} contains tasks, and the submission would overwrite it; choose another --out"
-        )
     devices = solving.solve_devices(device, len(loaded))
     options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))
     begun = SubmissionInProgress(path, loaded, model, options, resume)
@@ -142,6 +135,12 @@ def solve(
     if begun.problems:
         _tell_problems(begun.problems, found, len(left))
         sys.exit(1)
+
+
+def _refuse_negative(**numbers: float) -> None:
+    for name, number in numbers.items():
+        if not 0 <= number < math.inf:
+            raise CharmError(f"{name} must be >= 0, got {number}")
 
 
 def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
