@@ -51,6 +51,11 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
             temporary.unlink(missing_ok=True)
 
 
+def readable_like_its_folder(file: Path) -> None:
+    """Let those read and write a file who may in its folder: safetensors writes files for their owner alone."""
+    file.chmod(file.parent.stat().st_mode & 0o666)
+
+
 def _temporary(path: Path) -> Path:
     """The name under which a file or folder is written. It shows others whether its maker is still running."""
     return path.parent / f"{path.name}.{socket.gethostname()}-{os.getpid()}.tmp"

@@ -21,7 +21,7 @@ from charm import hub
 from charm.config import from_json, to_json
 from charm.devices import require_finite
 from charm.errors import CharmError, charm_errors
-from charm.files import RECORD, check_files, fingerprint, read_sealed, write_sealed
+from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, write_sealed
 from charm.memory import RowTable
 from charm.memory.cose import CoSEConfig
 from charm.memory.sharding import prefetched
@@ -57,7 +57,7 @@ model = charm.load("{name}")
 result = charm.solve("task.json", model=model, budget=60)
 ```
 
-`pip install charm-arc[hub]` installs what this needs. The weights are in `model.safetensors`, the shapes in
+`pip install 'charm-arc[hub]'` installs what this needs. The weights are in `model.safetensors`, the shapes in
 `config.json`, and which memory row belongs to which task and view in `instances.npz`.
 """
 
@@ -157,6 +157,7 @@ class CharmModel(nn.Module):
         tensors = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
         require_finite(tensors)
         save_file(tensors, folder / "model.safetensors")
+        readable_like_its_folder(folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")
         self.schema.save(folder)
         names = ["model.safetensors", "config.json", *self.schema.files]

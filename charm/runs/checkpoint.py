@@ -28,7 +28,7 @@ from torch.optim import Optimizer
 
 from charm.devices import require_finite
 from charm.errors import CharmError, charm_errors
-from charm.files import RECORD, check_files, fingerprint, read_sealed, seal
+from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, seal
 
 
 def folder_of(run: Path, step: int) -> Path:
@@ -86,6 +86,7 @@ def storable(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     require_finite(tensors)
     save_file(storable(tensors), path)
+    readable_like_its_folder(path)
 
 
 class CheckpointWriter:

@@ -85,3 +85,10 @@ def test_a_released_model_is_exported_by_its_name(tmp_path: Path) -> None:
     main(["export", "base", "--out", str(tmp_path / "copy")])
     name = "model.safetensors"
     assert (tmp_path / "copy" / name).read_bytes() == (released_model() / name).read_bytes()
+
+
+def test_who_may_read_the_folder_may_read_the_weights(run: Path) -> None:
+    """safetensors writes files that only their owner can read."""
+    for folder in (run / "checkpoints").iterdir():
+        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir() if path.is_file()}
+        assert set(modes.values()) == {modes["config.json"]}
