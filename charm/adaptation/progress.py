@@ -24,18 +24,25 @@ from charm.errors import CharmError
 from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
 from charm.files import sweep, write_atomically
 from charm.runs.checkpoint import newest_checkpoint
-from charm.tasks.task import Task, questions_of, task_to_json
+from charm.tasks.task import Question, Task, questions_of, task_to_json
 
 
 class SubmissionInProgress:
     """The submission of these tasks at `path`; `left` are those that are not finished.
 
     With `resume` it continues what an interrupted solve with the same model and settings left there. An answer is
-    only replaced by one after more updates, or after as many and more views.
+    only replaced by one after more updates, or after as many and more views. Tasks that are `unusable` have empty
+    answers, for the number of test inputs given: a competition wants an entry for every task.
     """
 
     def __init__(
-        self, path: Path, tasks: Sequence[Task], model: Path, options: SolveOptions, resume: bool
+        self,
+        path: Path,
+        tasks: Sequence[Task],
+        model: Path,
+        options: SolveOptions,
+        resume: bool,
+        unusable: Mapping[str, int] | None = None,
     ) -> None:
         if os.path.isfile(path) and read_tasks([path])[0]:
             raise CharmError(
@@ -46,6 +53,8 @@ class SubmissionInProgress:
             sweep(written.parent, f"{escape(written.name)}.*")
         self.submission: Submission = {}
         self.problems: dict[str, str] = {}
+        for task_id, tests in (unusable or {}).items():
+            self.submission |= attempts({Question(task_id, test): [] for test in range(tests)})
         for task in tasks:  # complete from the start: what has no answer yet has an empty one
             self.submission |= attempts({question: [] for question in questions_of([task])})
         with (newest_checkpoint(model) / "model.safetensors").open("rb") as opened:

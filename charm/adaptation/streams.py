@@ -6,7 +6,7 @@ A stream may hold a malformed task: it is named with its reason and left out, an
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,17 @@ def read_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
             else:
                 tasks[task.id] = task
     return list(tasks.values()), skipped
+
+
+def unusable(paths: Sequence[Path], skipped: Mapping[str, str]) -> dict[str, int]:
+    """The tasks skipped in these files of several tasks, and how many test inputs each has, at least one."""
+    found = {}
+    for file in paths:
+        for task_id, content in _several(file).items():
+            if task_id in skipped:
+                tests = content.get("test") if isinstance(content, dict) else None
+                found[task_id] = max(len(tests), 1) if isinstance(tests, list) else 1
+    return found
 
 
 def left_out(skipped: dict[str, str]) -> list[str]:

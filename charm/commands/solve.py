@@ -83,7 +83,7 @@ def solve(
     from charm.adaptation import solve as solving
     from charm.adaptation.measure import measured
     from charm.adaptation.progress import SubmissionInProgress
-    from charm.adaptation.streams import left_out
+    from charm.adaptation.streams import left_out, unusable
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
 
@@ -103,7 +103,8 @@ def solve(
     path = out or Path(f"{one}submission.json")
     devices = solving.solve_devices(device, len(loaded))
     options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))
-    begun = SubmissionInProgress(path, loaded, model, options, resume)
+    empty = {} if choose or largest else unusable(tasks, skipped)
+    begun = SubmissionInProgress(path, loaded, model, options, resume, empty)
     left = begun.left
     if resume and len(left) < len(loaded):
         say(f"{len(loaded) - len(left)} of {len(loaded)} tasks are finished in {path}")

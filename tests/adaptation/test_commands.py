@@ -236,6 +236,23 @@ def test_an_entry_that_does_not_fit_its_task_is_not_resumed(base: Path, unseen: 
     assert json.loads(out.read_text())["new0"] == unanswered
 
 
+def test_a_malformed_task_of_a_competition_has_an_empty_entry(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = {name: json.loads((unseen / f"{name}.json").read_text()) for name in ("new0", "new1", "new2")}
+    tasks["new1"]["test"] *= 2
+    tasks["new1"]["train"] = []
+    tasks["new2"] = None
+    challenges, out = tmp_path / "challenges.json", tmp_path / "out.json"
+    challenges.write_text(json.dumps(tasks))
+    solve((challenges,), checkpoint=base, out=out, **SMALL)
+    assert "left out: " in capsys.readouterr().err
+    empty = {"attempt_1": [[0]], "attempt_2": [[0]]}
+    found = json.loads(out.read_text())
+    assert found.pop("new0") != [empty]
+    assert found == {"new1": [empty, empty], "new2": [empty]}
+
+
 def test_task_files_are_not_overwritten(base: Path, unseen: Path) -> None:
     file = unseen / "new0.json"
     before = file.read_text()
