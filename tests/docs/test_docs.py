@@ -205,9 +205,9 @@ def look_at_server(words: list[str]) -> None:
 
 
 def check_install(words: list[str]) -> None:
-    """`pip install` of this project: as a folder, or by its name and extras that exist."""
+    """pip installs this project or builds its wheels: as a folder, or by its name and extras that exist."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert words[0] == "install"
+    assert words[0] in ("install", "wheel")
     for what in (word for word in words[1:] if not word.startswith("-")):
         name, extras = re.fullmatch(r"([\w.-]+)(?:\[(.*)\])?", what).groups()  # type: ignore[union-attr]
         assert name in (".", project["name"]), what
