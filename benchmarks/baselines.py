@@ -73,7 +73,6 @@ VOTE_MARGIN = 1.15  # times what votes are expected to take is kept for them
 VOTE_SHARE = 0.3  # of the time is kept for votes at most, as `charm solve` does
 VOTE_BATCH = 512  # predictions that a GPU makes at once
 SHARED_LR = 3e-4  # of all weights but the tasks' own vectors, as VARC has it
-GRAPH_SECONDS = 3.0  # for a task, below which recording its updates takes longer than it saves
 TINY_TASKS = ("25ff71a9", "3c9b0459")
 
 
@@ -325,8 +324,6 @@ class Student:
         keep = cost * views
         seed = key_of(*(task.id for task in tasks))
         learning = Adaptation(self.solver.model, data, self.recipe, "full", place, seed=seed)
-        if seconds < GRAPH_SECONDS:
-            learning.graphs = None
         pace = Pace()
         while clock.left > keep and not (self.plan.tiny and learning.updates == 2):
             learning.passed = min(1.0, clock.spent / (seconds - keep))

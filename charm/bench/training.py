@@ -34,7 +34,7 @@ from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
 from charm.training.writer_job import WriterJob
 
-WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
+WARM_UP = 5  # updates and answers before the clock runs: kernels are built, memory is taken, updates recorded
 Canvas = Literal["full", "fit", "large"]
 CPU_TOKENS = 2048  # of a writer's update, at most
 VIEWS = 10  # views of each puzzle; the number of memory rows does not matter to the speed
