@@ -414,6 +414,15 @@ def table(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def gather(out: Path, plan: Plan) -> list[dict[str, Any]]:
+    """The results of all finished systems, which are also written to one file."""
+    every = [out / name / "result.json" for name in SYSTEMS]
+    results = [json.loads(path.read_text()) for path in every if path.is_file()]
+    content = {"plan": asdict(plan), "systems": results}
+    write_atomically(out / "results.json", json.dumps(content, indent=2) + "\n")
+    return results
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -442,27 +451,21 @@ def main() -> None:
     if kept.is_file() and json.loads(kept.read_text()) != asdict(plan):
         raise SystemExit(f"{kept}: these results are of another plan; name another --out")
     write_atomically(kept, json.dumps(asdict(plan), indent=2) + "\n")
-    failed = []
+    failed, results = [], gather(options.out, plan)
     for name in options.only:
         out = options.out / name
         out.mkdir(exist_ok=True)
         try:
             training = learn(name, plan, out, options.device)
             done = adapt(plan, out, options.device, SYSTEMS[name]().reasoner.kind)
-        except (
-            CharmError,
-            RuntimeError,
-        ) as error:  # costs this system alone; the same command tries it again
+        except (CharmError, RuntimeError) as error:
+            # It costs this system alone; the same command tries it again.
             print(f"{name}: {type(error).__name__}: {error}", flush=True)
             failed.append(name)
             continue
         found = {"system": name, **training, **judge(done, plan.tasks)}
         write_atomically(out / "result.json", json.dumps(found, indent=2) + "\n")
-    every = [options.out / name / "result.json" for name in SYSTEMS]
-    results = [json.loads(path.read_text()) for path in every if path.is_file()]
-    write_atomically(
-        options.out / "results.json", json.dumps({"plan": asdict(plan), "systems": results}, indent=2) + "\n"
-    )
+        results = gather(options.out, plan)
     print(table(results))
     if failed:
         raise SystemExit(f"failed: {', '.join(failed)}")
