@@ -54,9 +54,9 @@ def read_run_config(run: Path, kind: type[T]) -> T:
     path = run / "config.json"
     try:
         data = unseal(json.loads(path.read_text()), path)
-        if isinstance(data, dict) and "steps" not in data:
-            raise CharmError(f"{run} is a saved model, not a run folder")
         if isinstance(data, dict):
+            if "steps" not in data:
+                raise CharmError(f"{run} is a saved model, not a run folder")
             domain = data.pop("domain", None)  # missing in older folders
             wanted = getattr(kind, "domain", None)
             if domain is not None and wanted is not None and domain != wanted:
@@ -87,18 +87,16 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         if value not in args:
             raise CharmError(f"{where}: expected one of {', '.join(map(str, args))}, got {value!r}")
         return value
-    if origin is tuple:
+    if origin in (tuple, list):
         if not isinstance(value, list | tuple):
             raise CharmError(f"{where}: expected a list, got {value!r}")
-        inner = args[0] if args[-1] is Ellipsis else None
+        inner = args[0] if origin is list or args[-1] is Ellipsis else None
         if inner is None and len(args) != len(value):
             raise CharmError(f"{where}: expected {len(args)} values, got {len(value)}")
-        return tuple(_value(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
-    if origin in (list, dict):
-        if not isinstance(value, origin):
-            raise CharmError(f"{where}: expected {origin.__name__}, got {value!r}")
-        if origin is list:
-            return [_value(args[0], item, f"{where}[{k}]") for k, item in enumerate(value)]
+        return origin(_value(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise CharmError(f"{where}: expected dict, got {value!r}")
         return {name: _value(args[1], item, f"{where}.{name}") for name, item in value.items()}
     if hint is Any:
         return value

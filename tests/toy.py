@@ -5,12 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from torch import Tensor
 
+from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
-from charm.runs.settings import OptimizerConfig, TrainConfig
+from charm.runs.settings import OptimizerConfig, Refinement, TrainConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sampling import Draw, Stream
+from charm.training.refinement import refine_prepared
+from charm.training.slots import Slots
 
 
 def write_toy_tasks(folder: Path, count: int = 3, seed: int = 0) -> Path:
@@ -27,6 +31,14 @@ def write_toy_tasks(folder: Path, count: int = 3, seed: int = 0) -> Path:
         task = {"train": [pair() for _ in range(3)], "test": [pair()]}
         (folder / f"toy{number}.json").write_text(json.dumps(task))
     return folder
+
+
+def refine_slots(
+    model: CharmModel, slots: Slots, settings: Refinement, step: int, seed: int
+) -> dict[str, Tensor]:
+    """One refinement step of slots, the host's half included."""
+    slots.prepare(step, seed)
+    return refine_prepared(model, slots, settings)
 
 
 def toy_config(folder: Path, **changes: object) -> TrainConfig:

@@ -185,7 +185,7 @@ class Adaptation:
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
 
     def update(self) -> dict[str, Tensor]:
-        """One update; returns what `refine_slots` measured before it."""
+        """One update; returns what `refine_prepared` measured before it."""
         rehearse = bool(self.rehearsal) and self.updates % 2 == 1
         slots = pick_slots(self.rehearsal if rehearse else self.slots, self.seed, self.updates)
         slots.prepare(self.updates, self.seed)

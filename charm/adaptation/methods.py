@@ -17,7 +17,7 @@ from charm.model import CharmModel
 from charm.runs.settings import Refinement, TrainConfig
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.refinement import refine_slots
+from charm.training.refinement import refine_prepared
 from charm.training.slots import fill_slots, pick_slots
 
 L2SP_STRENGTH = 0.1
@@ -74,7 +74,9 @@ def ewc(base: Base, scope: Scope, batch: int, strength: float | None = None) -> 
 
     def backward(number: int) -> None:
         # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
-        refine_slots(base.model, pick_slots(slots, seed, number), settings, number, seed)
+        chosen = pick_slots(slots, seed, number)
+        chosen.prepare(number, seed)
+        refine_prepared(base.model, chosen, settings)
 
     return Anchor(parameters, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
 

@@ -49,7 +49,7 @@ from charm.config import at_least, to_json
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import ballots_of, protocol_named
+from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
 from charm.files import check_files, fingerprint, locked, read_sealed, write_atomically, write_sealed
@@ -145,10 +145,8 @@ def score_votes(
     model: CharmModel, data: Dataset, answers: AnswerKey, views: int, place: Place, batch: int
 ) -> Scores:
     """The model's votes on all questions of the data, ranked and scored; nothing is kept on disk."""
-    loops = model.config.reasoner.voting_steps
-    votes = predict(Request(model, data, loops, views, batch), place)
-    ballots = ballots_of(votes, replace(protocol_named("continual"), loops=loops))
-    return score(rank(ballots, data.questions), answers)
+    votes = predict(Request(model, data, model.config.reasoner.voting_steps, views, batch), place)
+    return score(rank([Ballot(one) for one in votes.values()], data.questions), answers)
 
 
 def run_stream(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from charm.devices import Place
 from charm.evaluation.judging import Judgements
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import ballots_of, protocol_named
+from charm.evaluation.protocols import Ballot, protocol_named
 from charm.evaluation.ranking import Candidate, rank
 from charm.evaluation.run import as_asked
 from charm.model import CharmModel
@@ -136,7 +136,8 @@ def vote(
     protocol = as_asked(protocol, reasoner)
     request = Request(model, data, protocol.loops, views, batch, only=only, judgements=judgements)
     votes |= predict(request, place, votes, stop=stop)
-    ranking = rank(ballots_of(votes, protocol), data.questions, protocol.order or "votes")
+    ballots = [Ballot(one) for one in votes.values()]
+    ranking = rank(ballots, data.questions, protocol.order or "votes")
     # Scores rank empty grids too; here attempts are not spent on them.
     return {
         question: [one for one in ranking.top(number, CANDIDATES + 1) if one.grid.size][:CANDIDATES]

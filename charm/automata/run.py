@@ -19,7 +19,7 @@ from charm.config import read_run_config
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import Protocol, ballots_of, load_ballots
+from charm.evaluation.protocols import Ballot, Protocol, load_ballots
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.run import Voting, vote
 from charm.evaluation.scoring import score
@@ -252,17 +252,16 @@ def predictions(
     model = CharmModel.from_pretrained(newest_checkpoint(run), place.device)
     examples = range(example, example + 1)
     data = dataset.question_set(benchmark, chosen, model.instances, config.data.canvas, examples)
-    protocol = Protocol(window="current", loops=config.evaluate_loops[-1:])
-    ballots = ballots_of(predict(Request(model, data, protocol.loops), place), protocol)
+    (votes_V,) = predict(Request(model, data, config.evaluate_loops[-1:]), place).values()
     questions = data.questions
-    ranking = rank(ballots, questions)
+    ranking = rank([Ballot(votes_V)], questions)
     truths = dataset.answer_key(benchmark, chosen)
     start = benchmark.inputs(rule, slice(example, example + 1))[0]
     found = []
     for one in sorted(chosen, key=lambda one: one.horizon):
         question = Question(one.id, example)
         number = questions.index(question)
-        voters = int((ballots[0].votes.question_V == number).sum())
+        voters = int((votes_V.question_V == number).sum())
         best = ranking.top(number, 1)
         answer, votes = (best[0].grid, best[0].votes) if best else (np.zeros((0, 0), np.uint8), 0)
         found.append(Prediction(one, start, truths[question], answer, votes, voters))

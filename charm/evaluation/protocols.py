@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -90,7 +90,7 @@ class Ballot:
     """Votes of one checkpoint, each with the same `weight`."""
 
     votes: Votes
-    step: int
+    step: int = 0
     weight: float = 1.0
 
 
@@ -102,16 +102,6 @@ def first_views(votes: Votes, count: int | Literal["all"]) -> Votes:
     question = jobs >> 32
     view = np.arange(len(jobs)) - np.searchsorted(question, question, side="left")
     return votes.select(view[place_V] < count)
-
-
-def ballots_of(votes: Mapping[int, Votes], protocol: Protocol, step: int = 0) -> list[Ballot]:
-    """The ballots of one checkpoint's votes in memory, by refinement depth as `predict` returns them."""
-    ballots = []
-    for loops in protocol.loops:
-        if loops not in votes:
-            raise CharmError(f"there are no votes after {loops} refinement steps, only {sorted(votes)}")
-        ballots.append(Ballot(first_views(votes[loops], protocol.views), step))
-    return ballots
 
 
 def load_ballots(

@@ -12,16 +12,11 @@ from charm.runs.settings import Refinement
 from charm.training.slots import Slots
 
 
-def refine_slots(
-    model: CharmModel, slots: Slots, settings: Refinement, step: int, seed: int
-) -> dict[str, Tensor]:
-    """Refill what halted, refine every slot once, leave gradients of the loss, and decide who halts now."""
-    slots.prepare(step, seed)
-    return refine_prepared(model, slots, settings)
-
-
 def refine_prepared(model: CharmModel, slots: Slots, settings: Refinement) -> dict[str, Tensor]:
-    """Device half of `refine_slots`; never synchronises with the host."""
+    """Refill what halted, refine every slot once, leave gradients of the loss, and decide who halts now.
+
+    `Slots.prepare` is the host's half of the work; nothing here synchronises with the host.
+    """
     slots.take(model)
     part = len(slots) // settings.accumulate
     halts, sums = [], []

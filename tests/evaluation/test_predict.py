@@ -15,7 +15,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
 from charm.evaluation.predict import Request, jobs, predict_votes
-from charm.evaluation.protocols import PROTOCOLS, Protocol, ballots_of, load_ballots
+from charm.evaluation.protocols import PROTOCOLS, Ballot, Protocol, first_views, load_ballots
 from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
 from charm.model import CharmModel
@@ -156,16 +156,13 @@ def test_votes_in_memory_are_those_of_the_archive(
     protocol = Protocol(window="current", loops=(2, 3))
     questions, archived = load_ballots(tmp_path, protocol)
     assert questions == data.questions
-    rankings = [rank_ballots(some, questions) for some in (ballots_of(votes, protocol), archived)]
+    rankings = [rank_ballots(some, questions) for some in ([*map(Ballot, votes.values())], archived)]
     for number in range(len(questions)):
         ours, theirs = (
             [(one.votes, one.grid.tolist()) for one in ranking.top(number, 10)] for ranking in rankings
         )
         assert ours == theirs
-    few = ballots_of(votes, replace(protocol, views=2))
-    assert sorted(map(len, (ballot.votes for ballot in few))) == sorted(map(len, two.values()))
-    with pytest.raises(CharmError, match=r"no votes after 16 refinement steps, only \[2, 3\]"):
-        ballots_of(votes, Protocol())
+    assert [len(first_views(votes[depth], 2)) for depth in (2, 3)] == [len(two[depth]) for depth in (2, 3)]
 
 
 def test_other_processes_go_on_with_an_evaluation(

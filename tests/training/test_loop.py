@@ -27,8 +27,7 @@ from charm.tasks.keys import MemoryConfig
 from charm.training.engine import Engine, compiles
 from charm.training.job import ReasonerJob
 from charm.training.logs import Logs
-from charm.training.refinement import refine_slots
-from tests.toy import toy_config, write_toy_tasks
+from tests.toy import refine_slots, toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
 

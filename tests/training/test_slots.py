@@ -17,9 +17,8 @@ from charm.arc.run import arc_job
 from charm.devices import Place
 from charm.reasoner.losses import refinement_loss
 from charm.runs.settings import TrainConfig
-from charm.training.refinement import refine_slots
 from charm.training.slots import Slots, pick_slots
-from tests.toy import toy_config, write_toy_tasks
+from tests.toy import refine_slots, toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
 
