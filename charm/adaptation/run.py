@@ -31,17 +31,10 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
+from charm.adaptation import loop
 from charm.adaptation.drift import changed_values, distance, snapshot
 from charm.adaptation.forms import Form, LowRank, Units, Usage, unit_usage
-from charm.adaptation.loop import (
-    Adaptation,
-    Recipe,
-    Scope,
-    private_rows,
-    private_tables,
-    shared_parameters,
-    updated_parameters,
-)
+from charm.adaptation.loop import Adaptation, Recipe, Scope
 from charm.adaptation.methods import FISHER_BATCHES, METHODS, Base, method_named, reservoir
 from charm.adaptation.results import summarize, write_matrices
 from charm.adaptation.streams import left_out, load_stream
@@ -227,7 +220,7 @@ class StreamJob(Job):
         self.model.grow(instances)
         base_config = _base_questions(self.config.data, options.base_tasks)
         self.base_data, self.base_answers = self._load(base_config), answer_key(base_config)
-        self.shared = shared_parameters(self.model, self.scope)
+        self.shared = loop.shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
         before = Base(self.model, self.config, lambda: self._load(self.config.data), place)
         make = self.method.anchor
@@ -344,7 +337,7 @@ class StreamJob(Job):
         learning = time.monotonic() - self.began
         if not math.isfinite(loss):
             raise CharmError(f"{when}: the loss is {loss}; earlier stages are unharmed")
-        private, _ = updated_parameters(self.model, self.scope, task.id)
+        private, _ = loop.updated_parameters(self.model, self.scope, task.id)
         shared, kept = adaptation.form.count(), self.kept_bytes()
         scores = None
         if not self.method.joint:
@@ -381,7 +374,7 @@ class StreamJob(Job):
 
     def _changed(self, learned: tuple[str, ...], when: str) -> int:
         """How many shared values differ from what the last stage left; if anything else does, that is an error."""
-        drifted = changed_values(self.model, self.before, private_rows(self.model, learned))
+        drifted = changed_values(self.model, self.before, loop.private_rows(self.model, learned))
         for name, count in drifted.items():
             if name not in self.shared:
                 raise CharmError(f"{when}: {count} values of {name} changed that must not")
@@ -429,8 +422,8 @@ class StreamJob(Job):
 
     def _rows(self, stage: int) -> dict[str, Tensor]:
         """The rows that this stage (from 0) moves."""
-        own = private_rows(self.model, self._learned(stage))
-        return {name: table.weight[own[name]] for name, table in private_tables(self.model).items()}
+        own = loop.private_rows(self.model, self._learned(stage))
+        return {name: table.weight[own[name]] for name, table in loop.private_tables(self.model).items()}
 
     def _save_rows(self, number: int) -> dict[str, Any]:
         """Write the rows that a stage learned, which no later stage changes; returns the file's fingerprint."""
@@ -495,8 +488,8 @@ class StreamJob(Job):
             )
 
     def _put_rows(self, puzzles: tuple[str, ...], tensors: dict[str, Tensor]) -> None:
-        own = private_rows(self.model, puzzles)
-        for name, table in private_tables(self.model).items():
+        own = loop.private_rows(self.model, puzzles)
+        for name, table in loop.private_tables(self.model).items():
             table.weight[own[name]] = tensors[name].to(table.weight.device)
 
     def close(self) -> None:

@@ -331,19 +331,6 @@ QUICKSTART_TASKS = (
 )
 
 
-def _sweeps() -> dict[str, Callable[[], TrainConfig]]:
-    runs: dict[str, Callable[[], TrainConfig]] = {}
-    for depth, (steps, uniques) in ISO_FLOP.items():
-        for unique in uniques:
-            run = partial(scaling, unique, depth // unique, depth // 2, steps)
-            runs[f"isoflop-L{depth}-U{unique}"] = run
-    for unique, (steps, horizons) in HORIZONS.items():
-        for layers in horizons:
-            run = partial(scaling, unique, 24 // unique, layers, steps)
-            runs[f"horizon-U{unique}-H{layers}"] = run
-    return runs
-
-
 # A preset has the name of its function, with dashes.
 _FUNCTIONS = (
     *(arc1, arc2, arc2_rearc, arc1_train, urm_arc1, trm_arc1, hrm_arc1, varc_arc1, loopvit_arc1),
@@ -355,7 +342,16 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     "trm-arc2": partial(on_arc2, trm_arc1),
     "hrm-arc2": partial(on_arc2, hrm_arc1),
     **{name: partial(cl_base, **memory) for name, memory in CL_BASES.items()},
-    **_sweeps(),
+    **{
+        f"isoflop-L{depth}-U{unique}": partial(scaling, unique, depth // unique, depth // 2, steps)
+        for depth, (steps, uniques) in ISO_FLOP.items()
+        for unique in uniques
+    },
+    **{
+        f"horizon-U{unique}-H{layers}": partial(scaling, unique, 24 // unique, layers, steps)
+        for unique, (steps, horizons) in HORIZONS.items()
+        for layers in horizons
+    },
 }
 
 

@@ -24,7 +24,7 @@ NUMBERS = ("combinations", "pass@1", "pass@2")  # that every group must have
 SHARES = ("pass@1", "pass@2", "cells")  # whole grids within 1 or 2 attempts; correct cells of first answers
 
 
-def car_evaluation(path: Path) -> dict[str, Any]:
+def car_evaluation(run: Path, path: Path) -> dict[str, Any]:
     found = read_sealed(path)
     try:
         parts = [found["seen"], found.get("unseen", {})]
@@ -35,13 +35,12 @@ def car_evaluation(path: Path) -> dict[str, Any]:
         good = False
     if not good:
         raise CharmError(f"{path}: not an evaluation on cellular automata (step or shares are missing)")
-    return dict(found)
+    return own_evaluation(run, found, path.stem)
 
 
 def car_steps(run: Path) -> dict[int, dict[str, Any]]:
     """The evaluations of a run by step, oldest first."""
-    paths = sorted((run / "eval").glob("step_*.json"))
-    found = [own_evaluation(run, car_evaluation(path), path.stem) for path in paths]
+    found = [car_evaluation(run, path) for path in sorted((run / "eval").glob("step_*.json"))]
     return {one["step"]: one for one in found}
 
 

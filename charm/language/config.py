@@ -11,7 +11,7 @@ from charm.errors import CharmError
 from charm.runs.config import EngineConfig
 
 Dtype = Literal["bfloat16", "float32"]
-Variant = Literal["none", "engram", "cose", "mixture"]
+NgramVariant = Literal["none", "engram", "cose", "mixture"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class GPTConfig:
 class NgramConfig:
     """The memory of hashed 2- and 3-grams."""
 
-    variant: Variant = "none"
+    variant: NgramVariant = "none"
     """none is the stock backbone; cose adds a composition of token embeddings; mixture routes between both."""
     rows: int = 163_840
     """Each table's rows are the next unused prime from here up. 0: no tables (composition only); 1: one row each."""

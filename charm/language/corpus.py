@@ -157,7 +157,7 @@ def gather(
             raise CharmError(f"{source}: no such file or folder")
     if limit is not None and limit < 1:
         raise CharmError(f"limit must be >= 1 character, got {limit}")
-    by_source = [_parquet_files(source) for source in sources]
+    by_source = [[one] if one.suffix == ".parquet" else sorted(one.glob("*.parquet")) for one in sources]
     parquet = [path for found in by_source for path in found]
     if parquet:
         if len(parquet) < 2 or python or not all(by_source):
@@ -195,12 +195,6 @@ def gather(
         **counts,
     }
     return [Shard("shard_00000", training), Shard("shard_00001", held_out)], record
-
-
-def _parquet_files(source: Path) -> list[Path]:
-    if source.suffix == ".parquet":
-        return [source]
-    return sorted(source.glob("*.parquet")) if source.is_dir() else []
 
 
 def _docstrings(path: Path) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 
 from charm.domains import Counted
 from charm.errors import CharmError
-from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig, Variant
+from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig, NgramVariant
 from charm.language.gpt import components
 from charm.language.ngram import table_sizes
 from charm.tables import Table
@@ -27,7 +27,7 @@ from charm.tables import Table
 VOCAB = 32_768
 CAPACITIES = {12: (5, 10, 20, 40), 20: (5, 10, 20)}
 WIDTHS = {12: (24, 48, 96), 20: (40, 80, 160)}  # in addition to the full widths, 384 and 640
-VARIANTS: tuple[Variant, ...] = ("engram", "cose", "mixture")
+VARIANTS: tuple[NgramVariant, ...] = ("engram", "cose", "mixture")
 
 
 def deep(depth: int) -> LMConfig:

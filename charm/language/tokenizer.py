@@ -58,9 +58,7 @@ def load_tokenizer(path: Path) -> Tokenizer:
 
     if not path.is_file():
         raise CharmError(f"{path}: no such tokenizer file")
-    with charm_errors(
-        f"{path} is not a readable tokenizer", Exception
-    ):  # the library raises nothing narrower
+    with charm_errors(f"{path} is not a readable tokenizer", Exception):  # nothing narrower is raised
         tokenizer = Tokenizer.from_file(str(path))
     bos_id(tokenizer)
     return tokenizer

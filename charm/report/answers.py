@@ -63,7 +63,11 @@ def task_entries(
         for output in task.outputs
     }
     number = {question: q for q, question in enumerate(ranking.questions)}
-    shown = {question: _shown(ranking, q, right.get(question), top) for question, q in number.items()}
+    shown = {question: ranking.top(q, top) for question, q in number.items()}
+    for question, some in shown.items():
+        rank = right.get(question)
+        if rank is not None and rank > top:
+            some.append(ranking.top(number[question], rank)[-1])
     voters = _voters(ranking, [candidate.place for some in shown.values() for candidate in some])
     codes = None if instances is None else instances.table()[1]
     entries = []
@@ -100,12 +104,6 @@ def task_entries(
             }
         )
     return entries
-
-
-def _shown(ranking: Ranking, question: int, right: int | None, top: int) -> list[Candidate]:
-    """The best candidates, and the right one at any rank."""
-    best = ranking.top(question, top)
-    return best if right is None or right <= top else [*best, ranking.top(question, right)[-1]]
 
 
 class _Voters(NamedTuple):

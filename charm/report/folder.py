@@ -45,11 +45,6 @@ def blank(run: Path) -> JsonObject | None:
     return evaluation(run, "blank") if (run / "eval" / "blank.json").is_file() else None
 
 
-def scored_steps(run: Path) -> dict[int, JsonObject]:
-    """The evaluations made during training by step."""
-    return {one["step"]: one for one in evaluations(run, in_training=True).values()}
-
-
 def find_evaluation(run: Path) -> JsonObject | None:
     """The evaluation of the newest step, or None. Of several, the standard protocol's, else the one with most views."""
     named = evaluations(run, in_training=True) | evaluations(run)

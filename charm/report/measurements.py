@@ -175,7 +175,8 @@ def _families(runs: Sequence[Path], label: str, family: Shape, x: Shape) -> Seri
     series = {}
     for key in sorted({family(one) for one in shapes.values()}):
         members = [run for run in runs if family(shapes[run]) == key]
-        scored = {run: folder.scored_steps(run) for run in members}
+        found = {run: folder.evaluations(run, in_training=True).values() for run in members}
+        scored = {run: {one["step"]: one for one in some} for run, some in found.items()}
         shared = set.intersection(*(set(steps) for steps in scored.values()))
         if not shared:
             raise CharmError(f"{', '.join(map(str, members))}: no step at which all of these were evaluated")

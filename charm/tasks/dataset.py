@@ -234,11 +234,15 @@ def load_task_set(config: DataConfig) -> TaskSet:
         {"role": role, **{name: source.summary()[name] for name in recorded}}
         for role, source in _sources(config)
     ]
-    return replace(
-        tasks,
-        synthetic=tuple(_synthetic(config, [task.id for task in tasks.train])),
-        record={"sources": sources, "partial": lacking},
-    )
+    synthetic: list[tuple[str, PairBlock]] = []
+    trained = {task.id for task in tasks.train}
+    for provider in config.synthetic:
+        folder = data_dir(config.data) / provider
+        covered = load_pairs(folder, trained & set(read_manifest(folder).tasks))
+        if not covered:
+            raise CharmError(f"{folder}: has pairs for none of the {len(trained)} tasks that are trained on")
+        synthetic += covered.items()
+    return replace(tasks, synthetic=tuple(synthetic), record={"sources": sources, "partial": lacking})
 
 
 def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
@@ -299,16 +303,6 @@ def _by_side(
 def _sides(longest: np.ndarray[Any, Any], sides: Sequence[int]) -> np.ndarray[Any, Any]:
     table = np.array([fitting_side(length, sides) for length in range(FULL_SIDE + 1)])
     return table[longest]
-
-
-def _synthetic(config: DataConfig, trained: list[str]) -> Iterator[tuple[str, PairBlock]]:
-    """Generated pairs of the trained tasks that the providers cover."""
-    for provider in config.synthetic:
-        folder = data_dir(config.data) / provider
-        covered = load_pairs(folder, set(trained) & set(read_manifest(folder).tasks))
-        if not covered:
-            raise CharmError(f"{folder}: has pairs for none of the {len(trained)} tasks that are trained on")
-        yield from covered.items()
 
 
 def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, block: PairBlock) -> RowNumbers:

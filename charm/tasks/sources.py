@@ -277,7 +277,16 @@ def _read_tasks(path: Path) -> list[Task]:
         raise CharmError(f"{path}: no tasks in this file")
     tasks = [task_from_json(task, task_id, str(path)) for task_id, task in data.items()]
     solutions = solutions_of(path)
-    return _solved(tasks, path, solutions) if solutions and solutions.is_file() else tasks
+    if solutions is None or not solutions.is_file():
+        return tasks
+    outputs: Any = _parse_json(_read(solutions), str(solutions))  # {id: [output, ...]}
+    if not isinstance(outputs, dict):
+        raise CharmError(f"{solutions}: solutions must be an object of lists of grids by task id")
+    if unknown := sorted(outputs.keys() - data.keys()):
+        raise CharmError(f"{solutions}: task {unknown[0]} is not among the challenges in {path}")
+    if unsolved := sorted(data.keys() - outputs.keys()):
+        raise CharmError(f"{solutions}: task {unsolved[0]} of {path} has no solution")
+    return [with_solutions(task, outputs[task.id], path, solutions) for task in tasks]
 
 
 def solutions_of(path: Path) -> Path | None:
@@ -285,19 +294,6 @@ def solutions_of(path: Path) -> Path | None:
     if not path.name.endswith("_challenges.json"):
         return None
     return path.with_name(path.name.removesuffix("_challenges.json") + "_solutions.json")
-
-
-def _solved(tasks: list[Task], path: Path, solutions: Path) -> list[Task]:
-    """The tasks with test outputs from a file {id: [output, ...]}; both files must hold the same tests."""
-    outputs: Any = _parse_json(_read(solutions), str(solutions))
-    if not isinstance(outputs, dict):
-        raise CharmError(f"{solutions}: solutions must be an object of lists of grids by task id")
-    ids = {task.id for task in tasks}
-    if unknown := sorted(outputs.keys() - ids):
-        raise CharmError(f"{solutions}: task {unknown[0]} is not among the challenges in {path}")
-    if unsolved := sorted(ids - outputs.keys()):
-        raise CharmError(f"{solutions}: task {unsolved[0]} of {path} has no solution")
-    return [with_solutions(task, outputs[task.id], path, solutions) for task in tasks]
 
 
 def with_solutions(task: Task, grids: Any, path: Path, solutions: Path) -> Task:
