@@ -265,14 +265,14 @@ def test_attention_to_packed_positions_is_that_under_a_mask(
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="packed attention needs an NVIDIA GPU")
 def test_packed_attention_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    vit = tiny(width=128, compute_dtype="bfloat16").cuda()
+    """In bfloat16 it is as far from float32 as attention under a mask is."""
     tokens, found = canvases(3).cuda(), []
     task = torch.randn(3, 128, generator=torch.Generator().manual_seed(2)).cuda()
-    for packed in (False, True):
+    for dtype, packed in (("float32", False), ("bfloat16", False), ("bfloat16", True)):
         monkeypatch.setattr(vit_module, "packs", lambda x, packed=packed: packed)
+        vit = tiny(width=128, compute_dtype=dtype).cuda()
         logits = answer(vit, tokens, task)
         (logits.softmax(-1) ** 2).sum().backward()
         found.append([logits, *(parameter.grad for parameter in vit.parameters())])
-        vit.zero_grad()
-    for masked, packed_one in zip(*found, strict=True):
-        assert (masked - packed_one).norm() < 0.03 * masked.norm()
+    for exact, masked, packed_one in zip(*found, strict=True):
+        assert (packed_one - exact).norm() < 2 * (masked - exact).norm() + 0.01 * exact.norm()
