@@ -34,6 +34,8 @@ class WriterRecipe:
     """Share of the learning time in which only the memory learns, in mode memory-then-full."""
     start: Literal["mean", "nearest", "zero"] = "mean"
     """Initial vector of a new task: the mean of the known tasks, the one that fits the demonstrations best, or zero."""
+    courses: int = 1
+    """Times that a group is learned from the trained weights, with its time divided among them; all votes count."""
     rehearse: float = -1.0
     """Share of updates, until rates fall, that rehearse training tasks; -1 is half with 90 s of a GPU, else none."""
     views: int = 1000
@@ -42,9 +44,6 @@ class WriterRecipe:
     """Tokens in each update; 0 chooses by the device and the number of tasks."""
     stop: Literal["never", "exact", "held-out"] = "never"
     """Let rates fall early: once demonstrations stay exact, or once a held-out one of each task stops improving."""
-    adopt: float = 0.0
-    """Final share of the learning time that also learns the answers a first vote was sure of, where a task has more
-    test inputs; 0 for none."""
     unsure: float = 0.0
     """Only test inputs whose best candidate leads by less than this share of the votes vote again; 0: all do."""
     ema: float = 0.0
@@ -61,11 +60,12 @@ class WriterRecipe:
             chosen_later = name in ("dropout", "rehearse") and value == -1
             if isinstance(value, int | float) and not (0 <= value < math.inf or chosen_later):
                 raise CharmError(f"writer.{name} must be a number >= 0, got {value}")
-        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse", "adopt"):
+        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse"):
             if getattr(self, name) >= 1:
                 raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
-        if self.views < 1:
-            raise CharmError(f"writer.views must be >= 1, got {self.views}")
+        for name in ("views", "courses"):
+            if getattr(self, name) < 1:
+                raise CharmError(f"writer.{name} must be >= 1, got {getattr(self, name)}")
 
 
 @dataclass(frozen=True)

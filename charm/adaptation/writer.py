@@ -10,7 +10,7 @@ import math
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -34,14 +34,13 @@ from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import OptimizerConfig, solving_config
 from charm.runs.votes import Votes
 from charm.tasks import keyed
-from charm.tasks.batch import PairBank
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.keys import ArcKey
-from charm.tasks.sampling import SWAPS, Mixture
+from charm.tasks.sampling import SWAPS
 from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
-from charm.tasks.task import Grid, Pair, Question, Task
+from charm.tasks.task import Question, Task
 from charm.tasks.view import decode
 from charm.training.engine import compiles
 from charm.training.graphs import UpdateGraphs
@@ -73,9 +72,6 @@ PATIENCE = 4
 MEASURE_EVERY = 0.025
 MEASURED_VIEWS = 8
 FEWEST_TO_HOLD = 3  # demonstrations of a task of which one is held out
-# Answers that become demonstrations (`WriterRecipe.adopt`): those with at least this share of the votes.
-SURE = 0.5
-SURE_VIEWS = 32  # vote on them at most, and for at most half of the time that is kept for votes
 
 Loss = Callable[..., tuple[Tensor, dict[str, Tensor]]]
 
@@ -126,36 +122,6 @@ def unsure(
     """Numbers of the questions whose best candidate leads the next by less than this share of the views' votes."""
     votes = [[one.votes for one in ranked[question][:2]] + [0, 0] for question in questions]
     return {number for number, (best, next_one, *_) in enumerate(votes) if best - next_one < share * views}
-
-
-def to_adopt(
-    ranked: Mapping[Question, Sequence[Candidate]], questions: Sequence[Question], views: int
-) -> dict[int, Grid]:
-    """Sure answers, by the number of their question, of the tasks that also have unsure ones."""
-    sure = {
-        number: ranked[question][0].grid
-        for number, question in enumerate(questions)
-        if ranked[question] and ranked[question][0].votes >= SURE * views
-    }
-    still_open = {question.task_id for number, question in enumerate(questions) if number not in sure}
-    return {number: grid for number, grid in sure.items() if questions[number].task_id in still_open}
-
-
-def with_answers(data: Dataset, answers: Mapping[int, Grid]) -> Dataset:
-    """The data with these answers, by the number of their question, as further demonstrations of their tasks."""
-    first, puzzle = len(data.bank), data.instances.table()[0]
-    pairs = [Pair(data.question_bank.pair(number).input, grid) for number, grid in answers.items()]
-    block_of = {int(puzzle[block.rows[0]]): block for block in data.blocks}
-    added = [
-        replace(
-            block_of[data.instances.number(data.questions[number].task_id)],
-            pairs=np.array([first + place], np.int32),
-        )
-        for place, number in enumerate(answers)
-    ]
-    side, mixture = next(iter(data.mixtures.items()))
-    mixtures = {**data.mixtures, side: Mixture([*mixture.blocks, *added])}
-    return replace(data, bank=PairBank.join([data.bank, PairBank.of(pairs)]), mixtures=mixtures)
 
 
 class WriterAdaptation:
@@ -382,13 +348,11 @@ class WriterSolver:
             return max(1024, longest)
         return min(max(2048 * tasks, 8192), 32_768)
 
-    def adaptation(
-        self, model: CharmModel, data: Dataset, tokens: int, seconds: float, room: int = 0
-    ) -> WriterAdaptation:
-        """What learns the data, its loss compiled where there is time enough; again for packs with another `room`."""
+    def adaptation(self, model: CharmModel, data: Dataset, tokens: int, seconds: float) -> WriterAdaptation:
+        """What learns the data, its loss compiled where there is time enough."""
         seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
         held = held_out(data) if self.recipe.stop == "held-out" else {}
-        packs = Packs(data, tokens, seed, self.place.device, held=held, room=room)
+        packs = Packs(data, tokens, seed, self.place.device, held=held)
         wanted = self.recipe.compile
         if wanted == "auto" and seconds < LONG_SECONDS:
             wanted = "off"
@@ -408,20 +372,33 @@ class WriterSolver:
         return WriterAdaptation(model, packs, self.loss, self.recipe, self.mode, seed)
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
-        """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers."""
+        """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers.
+
+        With several courses, each starts from the trained weights and has its share of the time; all their votes count.
+        """
         self.recipe = self._recipe(clock.seconds)
-        group = _Group(self, tasks, clock, say, publish)
-        adopt = self.recipe.adopt if len(group.data.questions) > len(tasks) else 0.0
-        try:
-            group.learn(until=1 - adopt)
-            if adopt:
-                group.adopt()
+        earlier = _Earlier()
+        for _ in range(self.recipe.courses):
+            group = _Group(self, tasks, clock, say, publish, earlier)
+            try:
                 group.learn()
-        finally:
-            group.learning.close()
-            if self.place.device.type == "cuda":
-                torch.cuda.empty_cache()  # what updates needed, votes may
-        group.vote()
+            finally:
+                group.learning.close()
+                if self.place.device.type == "cuda":
+                    torch.cuda.empty_cache()  # what updates needed, votes may
+            group.vote()
+            earlier = group.with_earlier()
+
+
+@dataclass(frozen=True, eq=False)
+class _Earlier:
+    """What the courses before have left."""
+
+    votes: tuple[dict[int, Votes], ...] = ()  # of each course, by refinement depth
+    views: int = 0  # that voted in all of them together
+    updates: int = 0
+    taken: tuple[int, ...] = ()  # sequences of each stream that were learned
+    cost: float = 0.0  # seconds that a view of a vote took
 
 
 class _Stopping:
@@ -461,32 +438,44 @@ class _Group:
     """A group of tasks while it is solved: the model that learns them, the clock, and what was measured last."""
 
     def __init__(
-        self, solver: WriterSolver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish
+        self,
+        solver: WriterSolver,
+        tasks: Sequence[Task],
+        clock: Clock,
+        say: Say,
+        publish: Publish,
+        earlier: _Earlier,
     ) -> None:
-        self.solver, self.tasks, self.clock, self.publish = solver, tasks, clock, publish
+        self.solver, self.tasks, self.publish, self.earlier = solver, tasks, publish, earlier
+        self.whole, self.clock = clock, clock.share(solver.recipe.courses - len(earlier.votes))
         self.name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
         self.say = lambda text: say(clock.used, f"{self.name}: {text}")
         self.model, self.data = solver.prepare(tasks)
         tokens = solver.tokens(len(tasks), self.data)
         self.learning = solver.adaptation(self.model, self.data, tokens, clock.seconds)
+        # Another course sees other sequences, under other dropout.
+        self.learning.first = self.learning.updates = earlier.updates
+        self.learning.packs.taken = list(earlier.taken) or self.learning.packs.taken
         self.stopping = _Stopping(solver.recipe, solver.mode)
         self.held = solver.held_pack(self.data)
         self.loss = self.exact = math.nan
-        self.cost = 0.0  # seconds that a view of the last vote took
-        self.keep = solver.recipe.vote_share * clock.seconds  # for votes
-        self.early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS else []
-        self.settled: dict[int, list[Candidate]] = {}  # answers that are demonstrations now, by question
+        self.cost = earlier.cost  # seconds that a view of the last vote took
+        self.votes: dict[int, Votes] = {}
+        self.views = 0  # that have voted
 
-    def learn(self, until: float = 1.0) -> None:
-        """Learn for this share of the time that is not kept for votes, with early answers on the way."""
+    def learn(self) -> None:
+        """Learn until only the time to vote is left, with early answers on the way."""
         clock, options, share = self.clock, self.solver.options, self.solver.recipe.vote_share
-        began, first = clock.spent, self.learning.updates
+        keep = share * clock.seconds
+        if self.cost:
+            keep = voting_seconds(clock.seconds, self.cost, options.views, share)
+        early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS and not self.earlier.votes else []
         on_cpu = self.solver.place.device.type == "cpu"
         while True:
-            used = (clock.spent - began) / max(until * (clock.seconds - self.keep) - began, 1e-9)
+            used = clock.spent / (clock.seconds - keep)
             if options.steps is not None:
-                updates = until * options.steps - first
-                used = max(used, (self.learning.updates - first) / updates if updates > 0 else 1.0)
+                made = self.learning.updates - self.learning.first
+                used = max(used, made / options.steps if options.steps else 1.0)
             planned, used = used, self.stopping.share(used)
             if used >= 1:
                 break
@@ -495,14 +484,14 @@ class _Group:
             elif self.held is not None and planned >= self.stopping.due:
                 with self.learning.average.applied():
                     self.stopping.measured(planned, self.solver.held_loss(self.model, *self.held))
-            if self.early and used >= self.early[0]:
+            if early and used >= early[0]:
                 if not _is_finite(self.model):
                     break  # such answers must not replace better ones
                 views = min(EARLY_VIEWS_CPU if on_cpu else EARLY_VIEWS, options.views)
                 self.loss, self.exact = self.learning.progress()
                 self.answer({}, {}, views)
-                self.keep = voting_seconds(clock.seconds, self.cost, options.views, share)
-                self.early = self.early[1:] if self.cost * views < EARLY_COST * clock.seconds else []
+                keep = voting_seconds(clock.seconds, self.cost, options.views, share)
+                early = early[1:] if self.cost * views < EARLY_COST * clock.seconds else []
             elif self.update(used) and self.learning.updates % LOOK_EVERY == 0:
                 self.loss, self.exact = self.learning.progress()
                 if not math.isfinite(self.loss):
@@ -515,58 +504,45 @@ class _Group:
         if self.learning.updates and not (math.isfinite(self.loss) and _is_finite(self.model)):
             raise CharmError(f"{self.name}: learning diverged; a lower --writer.lr may help")
 
-    def adopt(self) -> None:
-        """Vote, and make sure answers demonstrations: what a task's other test inputs teach helps the open ones.
-
-        The answers themselves stay as they are: they are not asked again. Learning then starts anew, with rates that
-        rise and fall once more.
-        """
-        views = SURE_VIEWS if self.cost else FIRST_VIEWS
-        views = min(views, self.solver.options.views, max(int(self.keep / 2 / max(self.cost, 1e-9)), 1))
-        ranked = self.answer({}, {}, views)
-        questions = self.data.questions
-        adopted = to_adopt(ranked, questions, views)
-        self.settled = {number: ranked[questions[number]] for number in adopted}
-        self.data = with_answers(self.data, adopted)
-        self.say(f"{len(adopted)} answers of {len(questions)} are demonstrations now")
-        self.stopping, self.held, self.early = _Stopping(self.solver.recipe, self.solver.mode), None, []
-        self.learn_anew(self.learning.packs.tokens, self.learning.packs.room)
-        self.learning.packs.holding, self.learning.first = False, self.learning.updates
-
-    def learn_anew(self, tokens: int, room: int = 0) -> None:
-        """Go on with packs of this size of the data as it is now, and with new optimizers."""
-        before = self.learning
-        self.model.zero_grad(set_to_none=True)
-        before.close()
-        self.learning = self.solver.adaptation(self.model, self.data, tokens, self.clock.seconds, room)
-        self.learning.updates, self.learning.measured = before.updates, before.measured
-        self.learning.packs.holding = before.packs.holding
-
     def update(self, used: float) -> bool:
         """Make an update; where the memory is too small for it, halve the packs instead and return False."""
         try:
             self.learning.update(used)
         except torch.OutOfMemoryError:
-            tokens = self.learning.packs.tokens // 2
+            self.model.zero_grad(set_to_none=True)
+            self.learning.close()
+            before, tokens = self.learning, self.learning.packs.tokens // 2
             if tokens < longest_sequence(self.data):
                 raise
-            self.learn_anew(tokens)
+            self.learning = self.solver.adaptation(self.model, self.data, tokens, self.clock.seconds)
+            self.learning.first, self.learning.updates = before.first, before.updates
+            self.learning.measured = before.measured
+            self.learning.packs.holding = before.packs.holding
             return False
         return True
 
     def vote(self) -> None:
         """Vote in rounds of more and more views, as long as the next fits the time."""
-        votes: dict[int, Votes] = {}
         judgements: Judgements = {}
+        votes: dict[int, Votes] = {}
         limit = self.solver.options.views
         voted, more = 0, min(first_views(self.cost, self.clock.left), limit)
-        asking = set(range(len(self.data.questions))) - self.settled.keys()
+        asking = set(range(len(self.data.questions)))
         while more > voted and asking:
             ranked = self.answer(votes, judgements, more, asking)
+            if self.cost < math.inf:
+                self.votes, self.views = dict(votes), more
             if share := self.solver.recipe.unsure:
-                left = asking & unsure(ranked, self.data.questions, more, share)
+                left = asking & unsure(ranked, self.data.questions, self.earlier.views + more, share)
                 self.cost, asking = self.cost * max(len(left), 1) / len(asking), left
             voted, more = more, next_views(more, limit, self.cost, self.clock.left)
+
+    def with_earlier(self) -> _Earlier:
+        """What this course and those before leave to the next."""
+        earlier, taken = self.earlier, tuple(self.learning.packs.taken)
+        votes, views = (*earlier.votes, self.votes), earlier.views + self.views
+        cost = self.cost if self.cost < math.inf else 0.0
+        return _Earlier(votes, views, self.learning.updates, taken, cost)
 
     def answer(
         self,
@@ -592,13 +568,13 @@ class _Group:
         if stopped:
             self.cost = math.inf
             return found
-        found |= {self.data.questions[number]: ranked for number, ranked in self.settled.items()}
         answers: dict[str, dict[Question, list[Candidate]]] = {task.id: {} for task in self.tasks}
         for question, ranked in found.items():
             answers[question.task_id][question] = ranked
-        how = (self.learning.updates, views, self.loss, self.exact, clock.spent)
+        views_of_all = self.earlier.views + views
+        how = (self.learning.updates, views_of_all, self.loss, self.exact, self.whole.spent)
         self.publish({task_id: Solution(own, *how) for task_id, own in answers.items()})
-        self.say(f"{views} views have voted")
+        self.say(f"{views_of_all} views have voted")
         self.cost = (clock.spent - began) / max(views - before, 1)
         return found
 
@@ -612,9 +588,12 @@ class _Group:
     ) -> dict[Question, list[Candidate]]:
         place = self.solver.place
         batch = self.solver.options.batch if place.device.type == "cpu" else ASKED_AT_ONCE
+        earlier = self.earlier.votes
         while True:
             try:
-                return vote(self.model, self.data, votes, views, batch, place, stop, judgements, asking)
+                return vote(
+                    self.model, self.data, votes, views, batch, place, stop, judgements, asking, earlier
+                )
             except torch.OutOfMemoryError:
                 if batch == 1:
                     raise

@@ -47,7 +47,6 @@ class Packs:
         rank: int = 0,
         world: int = 1,
         held: Collection[int] = (),
-        room: int = 0,
     ) -> None:
         if tokens < (longest := longest_sequence(data)):
             raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
@@ -65,11 +64,9 @@ class Packs:
         self.streams = [Stream(Mixture(some), self.shapes, self.dihedrals, 30, 1, seed) for some in drawn]
         self.bank: PairBank = data.bank.to(device)
         self.keys: Keys = data.keys().to(device)
-        self.room = room  # for sequences
-        if not room:
-            ahead = np.arange(LOOK_AHEAD)
-            shortest = min(self._lengths(stream, ahead)[1].mean() for stream in self.streams)
-            self.room = max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM)
+        ahead = np.arange(LOOK_AHEAD)
+        shortest = min(self._lengths(stream, ahead)[1].mean() for stream in self.streams)
+        self.room = max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM)
         self.taken = [0] * len(drawn)  # sequences that this process has taken from its share of each stream
         self.row_N = torch.zeros(self.room, dtype=torch.long, device=device)
         self.pack = Pack(

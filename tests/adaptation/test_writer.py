@@ -467,19 +467,18 @@ def test_intervals_by_hand() -> None:
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
 @pytest.mark.parametrize(
-    ("mode", "adopt"), [("memory", 0.0), ("memory-then-full", 0.0), ("full", 0.0), ("full", 0.5)]
+    ("mode", "courses"), [("memory", 1), ("memory-then-full", 1), ("full", 1), ("full", 2)]
 )
 def test_groups_are_adapted_in_a_row_on_a_gpu(
-    mode: Mode, adopt: float, writer: Path, tasks: list[Task], capfd: pytest.CaptureFixture[str]
+    mode: Mode, courses: int, writer: Path, tasks: list[Task], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Every group records its own CUDA graph and ends with the loss that a CPU reaches."""
-    tasks = [*several_inputs(tasks), *tasks[2:]]
-    recipe = replace(OPTIONS.writer, tokens=1024, optimizer="adamw", dropout=0.0, adopt=adopt)
+    recipe = replace(OPTIONS.writer, tokens=1024, optimizer="adamw", dropout=0.0, courses=courses)
     options = replace(OPTIONS, steps=40, mode=mode, together=2, writer=recipe)
     found = solve(tasks, writer, options, ["cuda:0"])
     expected = solve(tasks, writer, options, ["cpu"])
     for task in tasks:
-        assert found[task.id].updates == 40
+        assert found[task.id].updates == 40 * courses
         assert found[task.id].loss == pytest.approx(expected[task.id].loss, rel=0.1)
     assert "cannot be CUDA graphs" not in capfd.readouterr().err
 
@@ -643,84 +642,47 @@ def test_only_the_unsure_go_on_voting(
     assert of(found, tasks[1]) == of(everything, tasks[1])
 
 
-def several_inputs(tasks: list[Task]) -> list[Task]:
-    """The first task with three test inputs, the second with one."""
-    more = tuple(replace(pair, output=None) for task in tasks[2:] for pair in task.test)
-    return [replace(tasks[0], test=tasks[0].test + more), tasks[1]]
-
-
-def test_what_is_adopted_by_hand() -> None:
-    questions = [Question("a", 0), Question("a", 1), Question("b", 0), Question("b", 1), Question("c", 0)]
-
-    def candidates(*votes: int) -> list[Candidate]:
-        return [Candidate(np.full((1, 1), count, np.uint8), 0, count, count, 1.0) for count in votes]
-
-    ranked = dict(
-        zip(
-            questions,
-            [candidates(4, 3), candidates(3, 3, 2), candidates(8), candidates(5), candidates(8)],
-            strict=True,
-        )
-    )
-    # Half of the votes are enough. Nothing of b is open, and c has no other input to help.
-    assert module.to_adopt(ranked, questions, 8) == {0: np.full((1, 1), 4, np.uint8)}
-    assert module.to_adopt({**ranked, questions[1]: []}, questions, 8).keys() == {0}
-
-
-def test_adopted_answers_are_demonstrations_under_the_same_views(writer: Path, tasks: list[Task]) -> None:
-    tasks = several_inputs(tasks)
-    data = WriterSolver(writer, OPTIONS, HERE).prepare(tasks)[1]
-    answer = np.arange(6, dtype=np.uint8).reshape(2, 3)
-    more = module.with_answers(data, {1: answer})
-    assert len(more.bank) == len(data.bank) + 1
-    assert [more.bank.pair(number) for number in range(len(data.bank))] == [
-        data.bank.pair(number) for number in range(len(data.bank))
-    ]
-    added = more.bank.pair(len(data.bank))
-    assert np.array_equal(added.input, tasks[0].test[1].input)
-    assert added.output is not None
-    assert np.array_equal(added.output, answer)
-    *before, block = more.blocks
-    assert [block.pairs.tolist() for block in before] == [block.pairs.tolist() for block in data.blocks]
-    assert block.pairs.tolist() == [len(data.bank)]
-    assert np.array_equal(block.rows, data.instances.rows(tasks[0].id))
-    assert len(module.with_answers(data, {}).bank) == len(data.bank)
-
-
-def test_sure_answers_are_learned_and_kept(
+def test_courses_start_anew_and_vote_together(
     writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks = several_inputs(tasks)
-    monkeypatch.setattr(module, "to_adopt", lambda ranked, questions, views: {0: np.ones((3, 3), np.uint8)})
-    learned: list[float] = []
-    real = WriterAdaptation._update_packed
+    """The first of two courses is the one that there is alone; the second starts as the first did."""
+    started: list[Tensor] = []
+    rates_of: list[float] = []
+    drawn: list[tuple[int, ...]] = []
+    real_learn, real_update = module._Group.learn, WriterAdaptation._update_packed
 
-    def noted(self: WriterAdaptation, pack: packs.Packs) -> dict[str, Tensor]:
-        learned.append(self._groups[0][0]["lr"] / self._groups[0][1])
-        return real(self, pack)
+    def learn(self: module._Group) -> None:
+        started.append(torch.cat([tensor.flatten().clone() for tensor in self.model.parameters()]))
+        real_learn(self)
 
-    monkeypatch.setattr(WriterAdaptation, "_update_packed", noted)
-    recipe = replace(OPTIONS.writer, adopt=0.5, warmup=2, cooldown=0.5)
-    solver = WriterSolver(writer, replace(OPTIONS, steps=8, writer=recipe), HERE)
-    firsts: list[Solution] = []
-    found: dict[str, Solution] = {}
+    def update(self: WriterAdaptation, made: packs.Packs) -> dict[str, Tensor]:
+        rates_of.append(self._groups[0][0]["lr"] / self._groups[0][1])
+        drawn.append(tuple(made.row_N.tolist()))
+        return real_update(self, made)
 
-    def publish(answers: dict[str, Solution]) -> None:
-        firsts.extend(answers[tasks[0].id] for _ in range(not firsts))
-        found.update(answers)
+    monkeypatch.setattr(module._Group, "learn", learn)
+    monkeypatch.setattr(WriterAdaptation, "_update_packed", update)
+    options = replace(OPTIONS, writer=replace(OPTIONS.writer, warmup=2, cooldown=0.5))
+    alone = work(WriterSolver(writer, options, HERE), tasks)[0]
+    both_options = replace(options, writer=replace(options.writer, courses=2))
+    both, published, said = work(WriterSolver(writer, both_options, HERE), tasks)
+    assert torch.equal(started[1], started[0])
+    assert torch.equal(started[2], started[0])
+    assert rates_of == pytest.approx([0.5, 1.0, 1.0, 0.5] * 3)
+    assert drawn[4:8] == drawn[:4]
+    assert drawn[8] not in drawn[:8]
+    assert [counts for name, *counts in published if name == tasks[0].id][-2:] == [[4, 4], [8, 8]]
+    assert said[-1] == "4 tasks: 8 views have voted"
 
-    said: list[str] = []
-    solver.work(tasks, Clock(50.0), lambda used, text: said.append(text), publish)
-    assert learned == pytest.approx([0.5, 1.0, 1.0, 0.5] * 2)  # rates rise and fall twice
-    assert "2 tasks: 1 answers of 4 are demonstrations now" in said
-    assert found[tasks[0].id].updates == 8
-    kept, other = Question(tasks[0].id, 0), Question(tasks[0].id, 1)
-    assert firsts[0].updates == 4
-    assert found[tasks[0].id].answers[kept] is firsts[0].answers[kept]
-    assert found[tasks[0].id].answers[other] is not firsts[0].answers[other]
+    def counted(solutions: dict[str, Solution]) -> dict[tuple[Question, bytes], int]:
+        return {
+            (question, one.grid.tobytes()): one.votes
+            for solution in solutions.values()
+            for question, ranked in solution.answers.items()
+            for one in ranked
+        }
 
-
-def test_tasks_with_one_test_input_are_learned_in_one_go(writer: Path, tasks: list[Task]) -> None:
-    plain = WriterSolver(writer, OPTIONS, HERE)
-    adopting = WriterSolver(writer, replace(OPTIONS, writer=replace(OPTIONS.writer, adopt=0.5)), HERE)
-    assert answers(work(adopting, tasks)[0]) == answers(work(plain, tasks)[0])
+    first, pooled = counted(alone), counted(both)
+    assert all(pooled[name] >= votes for name, votes in first.items())
+    assert sum(pooled.values()) > sum(first.values())
+    assert all(votes <= 8 for votes in pooled.values())
