@@ -30,11 +30,13 @@ from charm.reasoner.vit import PATCH, PATCHES
 from charm.runs.settings import RunConfig
 from charm.tables import Table
 from charm.tasks.sequences import SEQUENCE_VOCABULARY
+from charm.training import graphs
 from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
 from charm.training.writer_job import WriterJob
 
-WARM_UP = 5  # updates and answers before the clock runs: kernels are built, memory is taken, updates recorded
+WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
+RECORDED = graphs.WARM_UP + 1  # updates, after which they are replayed
 Canvas = Literal["full", "fit", "large"]
 CPU_TOKENS = 2048  # of a writer's update, at most
 VIEWS = 10  # views of each puzzle; the number of memory rows does not matter to the speed
@@ -163,7 +165,7 @@ def _kernels(job: ReasonerJob) -> str:
 def _measure_writer(job: WriterJob, seconds: float) -> tuple[SideSpeed, ...]:
     """Of one pack of sequences after the other; the samples and operations are those of the last pack."""
     steps = count()
-    update_seconds = seconds_each(lambda: job.update(next(steps)), seconds)
+    update_seconds = seconds_each(lambda: job.update(next(steps)), seconds, RECORDED)
 
     def answer() -> None:
         with torch.no_grad():
@@ -193,14 +195,14 @@ def _measure_side(job: ReasonerJob, slots: Slots, share: float, seconds: float) 
         with torch.inference_mode():
             job.model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
 
-    training = len(slots) / seconds_each(update, seconds)
+    training = len(slots) / seconds_each(update, seconds, RECORDED)
     forward = len(slots) / seconds_each(answer, seconds)
     forward_flops, training_flops = flops(job.config.reasoner, slots.side)
     tflops = (training * training_flops / 1e12, forward * forward_flops / 1e12)
     return SideSpeed(slots.side, share, training, forward, *tflops)
 
 
-def seconds_each(work: Callable[[], object], seconds: float) -> float:
+def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM_UP) -> float:
     """Mean time of one call, measured for about `seconds` seconds after a warm-up."""
 
     def timed(repeats: int) -> float:
@@ -211,7 +213,7 @@ def seconds_each(work: Callable[[], object], seconds: float) -> float:
             torch.accelerator.synchronize()
         return time.perf_counter() - began
 
-    timed(WARM_UP)
+    timed(warm_up)
     repeats = max(1, round(seconds / timed(1)))
     return timed(repeats) / repeats
 
