@@ -34,8 +34,8 @@ class Comparison:
         found = self.results.get(line.key, {})
         return {seed: one["scores"][name] for seed, one in found.items() if name in one["scores"]}
 
-    def judge(self, claim: PrintedClaim) -> tuple[float, Difference | None, Verdict]:
-        """The paper's difference, ours, and the verdict."""
+    def judge(self, claim: PrintedClaim) -> tuple[float | None, Difference | None, Verdict]:
+        """The paper's difference if it has one, ours, and the verdict."""
         first, second = self.table.line(claim.first), self.table.line(claim.second)
         claimed = self.table.claimed(claim)
         found = paired(self.scores(first, claim.measure), self.scores(second, claim.measure))
@@ -74,7 +74,7 @@ class Comparison:
                     ours += f" ± {found.half_width:.{digits}f}"
                 ours += f" (n={found.seeds})"
             text = f"{_short(claim.first)} - {_short(claim.second)}, {claim.measure}"
-            rows.append([text, f"{claimed:+.{digits}f}", ours, judged])
+            rows.append([text, "-" if claimed is None else f"{claimed:+.{digits}f}", ours, judged])
         caption = "Paired differences of equal seeds with their 95 % interval."
         return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
 
@@ -111,7 +111,9 @@ class Comparison:
                 "line": line.key,
                 "title": line.title,
                 "paper": dict(line.paper),
-                "ours": {measure: self.scores(line, measure) for measure in line.paper},
+                "ours": {
+                    measure: self.scores(line, measure) for measure in line.paper or self.table.measures
+                },
             }
             for line in self.table.lines
             if line.key in self.results
@@ -120,7 +122,7 @@ class Comparison:
         for claim in self.claims():
             claimed, found, judged = self.judge(claim)
             one: dict[str, Any] = {"first": claim.first, "second": claim.second, "measure": claim.measure}
-            one |= {"paper": round(claimed, 6), "verdict": judged}
+            one |= {"paper": None if claimed is None else round(claimed, 6), "verdict": judged}
             if found is not None:
                 finite = math.isfinite(found.half_width)
                 one |= {

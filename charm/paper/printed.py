@@ -18,7 +18,7 @@ class PrintedLine:
     run: str
     """The key of its variant; "" for a run that this code does not make."""
     paper: Mapping[str, str]
-    """Numbers by measure, as printed: "49.75 ± 2.50"."""
+    """Numbers by measure, as printed: "49.75 ± 2.50". Empty for a line that is yours and not the paper's."""
     seeds: int = 1
     """Number of runs behind the paper's number."""
     prefix: str = ""
@@ -73,11 +73,14 @@ class PrintedTable:
     def line(self, key: str) -> PrintedLine:
         return next(line for line in self.lines if line.key == key)
 
-    def claimed(self, claim: PrintedClaim) -> float:
-        """The paper's difference for a claim."""
+    def claimed(self, claim: PrintedClaim) -> float | None:
+        """The paper's difference for a claim; None if one of the lines is not the paper's."""
         if claim.difference:
             return float(claim.difference.split(" ± ")[0])
-        return self.line(claim.first).printed(claim.measure) - self.line(claim.second).printed(claim.measure)
+        first, second = self.line(claim.first), self.line(claim.second)
+        if not (first.paper and second.paper):
+            return None
+        return first.printed(claim.measure) - second.printed(claim.measure)
 
 
 def _table(
@@ -91,8 +94,8 @@ def _table(
 ) -> PrintedTable:
     """Build a table. `lines` maps a variant to "title | printed numbers | n=3"; the number of runs defaults to 1.
 
-    In the key, "@" is followed by the prefix of its score names. A key that starts with "-" is a run that this code
-    does not make.
+    A line of your own has empty cells instead of numbers. In the key, "@" is followed by the prefix of its score names.
+    A key that starts with "-" is a run that this code does not make.
     """
     names, made = measures.split(" | "), []
     for run, text in lines.items():

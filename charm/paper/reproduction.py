@@ -153,9 +153,11 @@ def verdict_of(row: Row, records: Mapping[str, ResultRecord]) -> str:
     )
 
 
-def _claims(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, list[tuple[str, str, str, float]]]:
+def _claims(
+    row: Row, records: Mapping[str, ResultRecord]
+) -> dict[str, list[tuple[str, str, str, float | None]]]:
     """Record -> two of its numbers (key and measure) that the paper distinguishes, and the paper's difference."""
-    claims: dict[str, list[tuple[str, str, str, float]]] = {}
+    claims: dict[str, list[tuple[str, str, str, float | None]]] = {}
     for one in row.ours:
         for claim in one.claims:
             first, order, second = re.split(r" ([<>]) ", claim)

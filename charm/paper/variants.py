@@ -1,7 +1,7 @@
 """The paper's runs as data: a variant is a preset and the fields that differ from it.
 
-To add a line of a table, add its variant here and the line in `charm.paper.printed`. `charm.paper.sizes` has the
-smaller settings of each group.
+To add a line to a table, add its variant here and the line in `charm.paper.printed` (docs/extend.md).
+`charm.paper.sizes` has the smaller settings of each group.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Literal
 
-Verdict = Literal["same order", "opposite", "undecided"]
+Verdict = Literal["same order", "opposite", "higher", "lower", "undecided"]
 CONFIDENCE = 0.95
 
 
@@ -39,16 +39,18 @@ def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Differenc
     return Difference(count, mean(differences), half)
 
 
-def verdict(claimed: float, found: Difference | None) -> Verdict:
-    """Whether the interval of the difference is on the same side of zero as the paper's difference.
+def verdict(claimed: float | None, found: Difference | None) -> Verdict:
+    """Whether the interval of the difference is on the same side of zero as the paper's difference, if it has one.
 
     Seeds that all differ by the same amount show no spread to judge by: too few tasks were asked.
     """
-    if found is None or not math.isfinite(found.half_width) or not found.half_width or not claimed:
+    if found is None or not math.isfinite(found.half_width) or not found.half_width or claimed == 0:
         return "undecided"
     low, high = found.interval
     if low <= 0 <= high:
         return "undecided"
+    if claimed is None:
+        return "higher" if found.mean > 0 else "lower"
     return "same order" if (found.mean > 0) == (claimed > 0) else "opposite"
 
 

@@ -42,6 +42,7 @@ AFTER = {
     "docs/adapt.md": ("docs/train.md",),
     "docs/speedrun.md": ("docs/data.md",),
     "docs/rearc2.md": ("docs/data.md",),
+    "docs/extend.md": ("docs/quickstart.md",),
     "docs/view.md": ("docs/quickstart.md", "docs/solve.md"),
     "docs/reproduce.md": ("docs/quickstart.md", "docs/adapt.md"),
 }
@@ -105,6 +106,8 @@ SMALL = {
     "--stream arc1/evaluation",  # the download of these tests is no real one, and only this process takes it
     "python examples/sudoku.py train": "--steps 2 --puzzles 8 --held-out 4 --batch 4 --device cpu",
     "python examples/sudoku.py eval": "--device cpu",
+    "python examples/composer.py train": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
+    "python examples/composer.py eval": "--device cpu --batch 64",
     "make ": "--dry-run",
 }
 # What is written instead in Python, to take seconds.

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -22,7 +23,7 @@ from charm.files import read_sealed, write_sealed
 from charm.paper import runner
 from charm.paper.comparison import Comparison
 from charm.paper.plans import Reproduction, commands
-from charm.paper.printed import printed_table
+from charm.paper.printed import PrintedClaim, PrintedLine, printed_table
 from charm.paper.records import read_records
 from charm.paper.reproduction import reproduced
 from charm.paper.runner import MissingRun, missing, run_here, run_on_slurm
@@ -308,6 +309,24 @@ def test_the_comparison_by_hand(shelf: Shelf) -> None:
     found = comparison.to_json()
     assert found["claims"][0]["verdict"] == "same order"
     assert found["lines"][0]["ours"]["pass@2"] == {0: 10.0, 1: 11.0, 2: 12.0}
+
+
+def test_a_line_that_the_paper_does_not_have(shelf: Shelf) -> None:
+    for seed in range(3):
+        store(shelf, "train.cose", seed, pass_2=10.0 + seed)
+        store(shelf, "train.add", seed, pass_2=8.0 - seed)
+    printed = printed_table(LABEL)
+    mine = PrintedLine("mine", "train.add", {})
+    claim = PrintedClaim("train.add", "train.cose", "pass@2")
+    extended = replace(printed, lines=(*printed.lines, mine), claims=(claim,))
+    comparison = Comparison.of(extended, shelf, [printed.line("train.cose"), mine])
+    assert list(comparison.scores_table().rows[-1])[:2] == ["  ours: seeds 0, 1, 2", "7.00 ± 1.00"]
+    # Differences -2, -4, -6: mean -4, half of the interval 4.3027 x 2 / sqrt(3) = 4.968.
+    (row,) = comparison.claims_table().rows
+    assert list(row[1:]) == ["-", "-4.00 ± 4.97 (n=3)", "undecided"]
+    found = comparison.to_json()
+    assert found["claims"][0]["paper"] is None
+    assert found["lines"][-1]["ours"]["pass@2"] == {0: 8.0, 1: 7.0, 2: 6.0}
 
 
 def test_tasks_that_one_variant_alone_answers(shelf: Shelf) -> None:

@@ -42,6 +42,10 @@ def test_verdicts() -> None:
     assert verdict(+1.5, Difference(2, 6.25, 0.0)) == "undecided"  # one task of 16, twice
     assert verdict(+1.5, None) == "undecided"
     assert verdict(0.0, Difference(3, 2.0, 1.0)) == "undecided"
+    # A line that the paper does not have.
+    assert verdict(None, Difference(3, 2.0, 1.0)) == "higher"
+    assert verdict(None, Difference(3, -2.0, 1.0)) == "lower"
+    assert verdict(None, Difference(3, 2.0, 2.5)) == "undecided"
 
 
 def test_spread() -> None:
