@@ -212,6 +212,9 @@ def test_params_paper(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     assert (found["failed"], found["counts"] + found["given"]) == (0, len(found["checks"]))
     assert f"{found['agree']} of {found['counts']} counts agree" in " ".join(text.split())
     assert found["checks"][0]["drawn"] == 875_616
+    again = sum(check["drawn"] is not None for check in found["checks"])
+    assert 0 < again < found["counts"]
+    assert f"With our own views {again} of them were made again" in " ".join(text.split())
 
 
 @pytest.mark.parametrize("as_json", [False, True])
