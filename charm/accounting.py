@@ -176,23 +176,23 @@ def _assembled_size(config: DataConfig) -> Size:
     return Size(len(instances.puzzles), len(instances))
 
 
-def accounting_table(title: str, caption: str, found: Accounting) -> Table:
+def counted(name: str, about: Mapping[str, str | int], caption: str, found: Accounting) -> Counted:
+    """The parameters of a preset's model as values and as a table; `about` is more to say in the values."""
     lines = found.lines()
-    totals = [n for n, (name, _) in enumerate(lines) if name in ("backbone", "task memory", "everything")]
-    rows = [(name if n in totals else f"  {name}", f"{count:,}") for n, (name, count) in enumerate(lines)]
-    return Table(["component", "parameters"], rows, title, caption, totals)
+    totals = [n for n, (part, _) in enumerate(lines) if part in ("backbone", "task memory", "everything")]
+    rows = [(part if n in totals else f"  {part}", f"{count:,}") for n, (part, count) in enumerate(lines)]
+    table = Table(["component", "parameters"], rows, f"Parameters of {name}", caption, totals)
+    return Counted({"preset": name, **about, **found.to_json()}, table, found.memory, found.total)
 
 
 def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) -> Counted:
     """Every parameter of a preset on cellular automata; its rows follow from its settings."""
     sizes = config.data.sizes
-    found = account_car(config.model, sizes)
     caption = (
         f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
         f"{sizes.rows:,} rows, the blank one included."
     )
-    table = accounting_table(f"Parameters of {name}", caption, found)
-    return Counted({"preset": name, **sizes._asdict(), **found.to_json()}, table, found.memory, found.total)
+    return counted(name, sizes._asdict(), caption, account_car(config.model, sizes))
 
 
 # Gates

@@ -66,15 +66,14 @@ class Place:
 
 def choose_device(wanted: str, local_rank: int = 0) -> torch.device:
     """The device by name, or the accelerator torch finds (CUDA/ROCm, XPU, MPS), or the CPU."""
+    found = torch.accelerator.current_accelerator(check_available=True)
     if wanted == "auto":
-        found = torch.accelerator.current_accelerator(check_available=True)
         wanted = found.type if found is not None else "cpu"
     try:
         device = torch.device(wanted)
     except RuntimeError as error:
         raise CharmError(f"{wanted} is not a valid torch device") from error
     if device.type != "cpu":
-        found = torch.accelerator.current_accelerator(check_available=True)
         if found is None or found.type != device.type:
             there = "the CPU only" if found is None else f"{found.type} and the CPU"
             raise CharmError(f"no {device.type} device is available; torch sees {there}")

@@ -11,8 +11,8 @@ from charm.commands.parsing import Commands
 from charm.commands.shared import Device, Json, Run, Switch, flag, output
 from charm.errors import CharmError
 from charm.language.corpus import LEFT_OUT, gather
-from charm.language.data import default_folder
 from charm.language.data import prepare as write
+from charm.paths import data_dir
 from charm.progress import bar, status
 
 app = Commands()
@@ -48,7 +48,7 @@ def prepare(
         limit: maximum number of characters from text files.
         validation: share of the text files' characters used for validation.
     """
-    folder = out or default_folder()
+    folder = out or data_dir() / "lm"
     with bar("gathering text") as line:
         shards, record = gather(sources, python, suffixes, limit, validation)
         line.update(total=sum(len(shard.documents) for shard in shards))

@@ -39,10 +39,6 @@ Integers = npt.NDArray[np.int64]
 Tails = Literal["drop", "keep"]
 
 
-def default_folder() -> Path:
-    return data_dir() / "lm"
-
-
 def prepare(
     shards: Sequence[Shard],
     record: dict[str, Any],
@@ -153,7 +149,7 @@ class Prepared:
 
     @classmethod
     def read(cls, folder: Path | None) -> Prepared:
-        folder = folder or default_folder()
+        folder = folder or data_dir() / "lm"
         if not (folder / MANIFEST).is_file():
             raise CharmError(f"{folder}: no prepared text here; run `charm lm prepare` first")
         with charm_errors(f"{folder / MANIFEST} is not readable", OSError, ValueError):

@@ -12,7 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
-from charm.accounting import Accounting, Size, account, account_car, accounting_table, drawn_size
+from charm.accounting import Accounting, Size, account, account_car, counted, drawn_size
 from charm.adaptation.streams import load_stream
 from charm.automata.keys import CarSizes
 from charm.automata.run import CarConfig
@@ -574,7 +574,5 @@ def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None
     else:
         size = PAPER_SIZES[known]
         origin = f"the paper's {known} (--data-rows draws our own)"
-    found = account(config.model, *size)
     caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
-    table = accounting_table(f"Parameters of {name}", caption, found)
-    return Counted({"preset": name, "rows_from": origin, **found.to_json()}, table, found.memory, found.total)
+    return counted(name, {"rows_from": origin}, caption, account(config.model, *size))
