@@ -204,8 +204,7 @@ class StreamJob(Job):
         self.method, self.scope = method_named(options.method, options.scope)
         self.config, self.model, self.stream = base.config, base.model, base.stream
         self.work = (options.recipe.batch, "samples")
-        with (base.checkpoint / "model.safetensors").open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        sha256 = fingerprint(base.checkpoint / "model.safetensors")["sha256"]
         self.manifest = {
             "base": {"sha256": sha256, "model": to_json(self.model.config)},
             "order": list(self.stream.ids),

@@ -73,7 +73,13 @@ def bos_id(tokenizer: Tokenizer) -> int:
 
 def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     """The raw bytes of each token by id; none for specials."""
-    byte_of = {character: byte for byte, character in byte_characters().items()}
+    from tokenizers.pre_tokenizers import ByteLevel
+
+    # Byte-level BPE writes printable Latin-1 unchanged, and the other bytes in order from U+0100 on.
+    letters = sorted(ByteLevel.alphabet())
+    byte_of = {letter: ord(letter) for letter in letters if ord(letter) < 256}
+    others = [byte for byte in range(256) if chr(byte) not in byte_of]
+    byte_of |= dict(zip(letters[len(byte_of) :], others, strict=True))
     specials = set(SPECIALS)
     vocabulary = tokenizer.get_vocab()
     if sorted(vocabulary.values()) != list(range(len(vocabulary))) or len(vocabulary) > MOST_TOKENS:
@@ -88,17 +94,6 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
                 )
             found[number] = bytes(byte_of[character] for character in token)
     return found
-
-
-def byte_characters() -> dict[int, str]:
-    """How byte-level BPE writes each byte: printable Latin-1 unchanged, the others from U+0100 on."""
-    printable = [
-        *range(ord("!"), ord("~") + 1),
-        *range(ord("¡"), ord("¬") + 1),
-        *range(ord("®"), ord("ÿ") + 1),
-    ]
-    others = [byte for byte in range(256) if byte not in set(printable)]
-    return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}
 
 
 def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDArray[np.int64]:
