@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
@@ -61,8 +62,7 @@ class Request:
     and new ones join."""
 
     def __post_init__(self) -> None:
-        if self.batch < 1:
-            raise CharmError(f"batch must be >= 1, got {self.batch}")
+        at_least(1, self, "batch")
 
 
 VoteProgress = Callable[[int, int], None]  # (predictions made, predictions in all)

@@ -14,7 +14,7 @@ from charm.automata.run import CarConfig, read_car_config
 from charm.config import to_json
 from charm.domains import domain_of
 from charm.drawing import figures
-from charm.drawing.figures import Point, Series
+from charm.drawing.figures import Point, Series, common_points
 from charm.errors import CharmError, charm_errors
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
@@ -219,10 +219,8 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
             raise CharmError(f"{label}: no step at which all of its runs were evaluated")
         for part, curves in series.items():
             if all(part in one[steps[0]] for one in scored):
-                curves[label] = [
-                    Point(step, tuple(100 * one[step][part]["all"]["pass@2"] for one in scored))
-                    for step in steps
-                ]
+                shares = [{step: 100 * one[step][part]["all"]["pass@2"] for step in steps} for one in scored]
+                curves[label] = common_points(shares)
     return series["seen"], series["unseen"]
 
 

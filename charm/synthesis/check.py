@@ -118,7 +118,11 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = workbench.ROOT) ->
     if len(block):
         _check_again(report, block, root)
         generated = block.pairs()
-        _check_rivals(report, generated)
+        for name, rule in package.rivals.items():
+            odd = next((n for n, pair in enumerate(generated) if not _reproduces(rule, pair)), None)
+            if odd is not None:
+                sentence = f"{name} disagrees with generated pair {odd}; draw only where both agree"
+                report.failures.append(f"5. {sentence}")
         if official:
             report.regularities = broken_regularities(list(official.values()), generated)
             report.coverage = coverage(official, generated)
@@ -288,15 +292,6 @@ def problems(package: workbench.Package, block: PairBlock) -> list[str]:
         if not (workbench.same(again[0], before) and workbench.same(again[1], after)):
             found.append(f"{name} is different when it is made alone")
     return found
-
-
-def _check_rivals(report: Report, generated: list[Pair]) -> None:
-    for name, rule in report.package.rivals.items():
-        odd = next((number for number, pair in enumerate(generated) if not _reproduces(rule, pair)), None)
-        if odd is not None:
-            report.failures.append(
-                f"5. {name} disagrees with generated pair {odd}; draw only where both agree"
-            )
 
 
 def _reproduces(rival: workbench.GridRule, pair: Pair) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -52,15 +53,11 @@ def grids_text(grids: Mapping[str, npt.NDArray[np.generic]]) -> str:
     for name, grid in grids.items():
         rows = ["".join("." if cell == 0 else str(cell) for cell in row) for row in grid.tolist()]
         blocks.append([name, *rows] if name.strip() else rows)
-    width = sum(max(map(len, block)) + 3 for block in blocks)
-    if width > LINE_WIDTH:
+    widths = [max(map(len, block)) + 3 for block in blocks]
+    if sum(widths) > LINE_WIDTH:
         return "\n\n".join("\n".join(block) for block in blocks)
-    height = max(map(len, blocks))
-    columns = []
-    for block in blocks:
-        block_width = max(map(len, block)) + 3
-        columns.append([line.ljust(block_width) for line in [*block, *[""] * (height - len(block))]])
-    return "\n".join("".join(line).rstrip() for line in zip(*columns, strict=True))
+    lines = zip_longest(*blocks, fillvalue="")
+    return "\n".join("".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 def _grid(grid: Grid) -> Iterator[str]:

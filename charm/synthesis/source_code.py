@@ -51,12 +51,8 @@ def independence(tree: ast.Module) -> tuple[list[str], list[str]]:
 def forbidden(tree: ast.Module) -> list[str]:
     """Uses of what is forbidden in a package: other modules, files, global state, its own random numbers."""
     state = {name for node in tree.body for name in _assigned(node)}
-    found = []
-    for node in ast.walk(tree):
-        what = _forbidden(node, state)
-        if what:
-            found.append(f"line {getattr(node, 'lineno', 0)}: {what}")
-    return found
+    found = ((node, _forbidden(node, state)) for node in ast.walk(tree))
+    return [f"line {getattr(node, 'lineno', 0)}: {what}" for node, what in found if what]
 
 
 def copied(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
