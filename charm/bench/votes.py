@@ -81,6 +81,9 @@ def measure(seed: int = 0) -> dict[str, float]:
         yield
         seconds[stage] += time.perf_counter() - started
 
+    def count(batch: Batch) -> Votes:
+        return collect(*batch, loops=16)
+
     # One thread per core, each with its own batches, rather than torch's threads inside every small operation.
     torch.set_num_threads(1)
     parts: list[Votes] = []
@@ -88,7 +91,7 @@ def measure(seed: int = 0) -> dict[str, float]:
     with ThreadPoolExecutor(CORES) as pool:
         while group := list(islice(batches, 32)):
             with timed("collect"):
-                parts += pool.map(lambda batch: collect(*batch, loops=16), group)
+                parts += pool.map(count, group)
     with timed("collect"):
         votes = merge(parts)
         parts.clear()
