@@ -239,18 +239,16 @@ def rows_of(groups: Sequence[Sequence[StreamSummary]]) -> list[list[str]]:
         *COLUMNS.values(),
         *("Changed values", "Tasks", "Seeds"),
     ]
-    return [header, *map(_cells, groups)]
-
-
-def _cells(runs: Sequence[StreamSummary]) -> list[str]:
-    one, changed = runs[0], sum(run["changed_values"] for run in runs)
-    sizes = (_mean(runs, name) for name in ("updated_parameters", "bytes_per_task", "kept_bytes"))
-    return [
-        *(one["memory"], one["method"], one["scope"], one.get("settings", ""), f"{one['halt_weight']:g}"),
-        *(*map(short_count, sizes), f"{_mean(runs, 'seconds_per_task'):.2f}"),
-        *(spread(runs, name) for name in COLUMNS),
-        *(f"{changed:,}", str(one["tasks"]), str(len(runs))),
-    ]
+    rows = [header]
+    for runs in groups:
+        one, changed = runs[0], sum(run["changed_values"] for run in runs)
+        sizes = (_mean(runs, name) for name in ("updated_parameters", "bytes_per_task", "kept_bytes"))
+        about = [one["memory"], one["method"], one["scope"], one.get("settings", "")]
+        costs = [*map(short_count, sizes), f"{_mean(runs, 'seconds_per_task'):.2f}"]
+        scores = [spread(runs, name) for name in COLUMNS]
+        counts = [f"{changed:,}", str(one["tasks"]), str(len(runs))]
+        rows.append([*about, f"{one['halt_weight']:g}", *costs, *scores, *counts])
+    return rows
 
 
 def spread(runs: Sequence[StreamSummary], name: str) -> str:

@@ -158,16 +158,11 @@ def _cells_text(tokens: Tokens, digits: bool) -> Text:
     text = Text(no_wrap=True, overflow="crop")
     for number, row in enumerate(tokens):
         text.append("\n" if number else "")
-        for token in row:
-            text.append(*_cell_text(int(token), digits))
+        for token in map(int, row):
+            if token in (PAD, BOUNDARY):
+                text.append("· " if token == PAD else "▒▒", "dim")
+            else:
+                # A digit in the colour of its cell is invisible, but it is there without colours or in a copy.
+                ink = ink_on(token) if digits else PALETTE[token]
+                text.append(f"{token - FIRST_COLOR} ", f"{ink} on {PALETTE[token]}")
     return text
-
-
-def _cell_text(token: int, digits: bool) -> tuple[str, str]:
-    if token == PAD:
-        return "· ", "dim"
-    if token == BOUNDARY:
-        return "▒▒", "dim"
-    # A digit in the colour of its cell is invisible, but it is there when colours are off or text is copied.
-    ink = PALETTE[token] if not digits else ink_on(token)
-    return f"{token - FIRST_COLOR} ", f"{ink} on {PALETTE[token]}"

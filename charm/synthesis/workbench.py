@@ -7,11 +7,11 @@ A package is one file `tasks/<id>.py` under the root (see docs/rearc2.md); the p
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -82,12 +82,10 @@ def load_package(task: str, root: Path = ROOT) -> Package:
         if task not in listed_ids(root):
             raise CharmError(f"{task} is not a task of Re-ARC2")
         raise CharmError(f"{path}: the package does not exist yet")
-    spec = importlib.util.spec_from_file_location(f"rearc2.tasks.{task}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    loader = SourceFileLoader(f"rearc2.tasks.{task}", str(path))
+    module = ModuleType(loader.name)
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except Exception as error:
         raise CharmError(f"{path}: cannot be imported ({describe(error, path)})") from error
     for name in ("generate", "verify"):

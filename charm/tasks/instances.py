@@ -44,11 +44,8 @@ class Instances:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Instances):
             return NotImplemented
-        return (
-            self.puzzles == other.puzzles
-            and len(self) == len(other)
-            and all(np.array_equal(a, b) for a, b in zip(self.table(), other.table(), strict=True))
-        )
+        tables = zip(self.table(), other.table(), strict=True)
+        return self.puzzles == other.puzzles and all(np.array_equal(a, b) for a, b in tables)
 
     __hash__ = None  # type: ignore[assignment]  # it grows
 
