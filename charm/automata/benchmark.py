@@ -136,7 +136,7 @@ class Benchmark:
     def __init__(
         self, config: BenchmarkConfig, rules: dict[Family, tuple[Rule, ...]], arrays: dict[Family, Grids]
     ) -> None:
-        self.config, self.arrays = config, arrays
+        self.config, self.by_family, self.arrays = config, rules, arrays
         self.rules = [rule for family in config.families for rule in rules[family]]
         self._place = {rule: (rule.family, n) for some in rules.values() for n, rule in enumerate(some)}
 
@@ -152,9 +152,6 @@ class Benchmark:
         at = 1 + bits * self.config.horizons.index(horizon)
         return unpack(self._planes(rule)[examples, at : at + bits], self.config.side)
 
-    def of_family(self, family: Family) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.rules if rule.family == family)
-
     def part(self, config: BenchmarkConfig) -> Benchmark:
         """The smaller benchmark of `config`, identical to one built from scratch."""
         have = self.config
@@ -162,7 +159,7 @@ class Benchmark:
         enough = have.rules >= config.rules and have.examples >= config.examples
         if not (same and enough and set(config.families) <= set(have.families)):
             raise CharmError(f"the benchmark has {have.described()}, but {config.described()} was requested")
-        rules = {family: self.of_family(family)[: config.rules] for family in config.families}
+        rules = {family: self.by_family[family][: config.rules] for family in config.families}
         examples = slice(HELD_OUT + config.examples)
         arrays = {family: self.arrays[family][: config.rules, examples] for family in config.families}
         return Benchmark(config, rules, arrays)
@@ -179,7 +176,7 @@ class Benchmark:
         return {
             "format": FORMAT,
             "config": to_json(self.config),
-            "rules": {family: list(map(str, self.of_family(family))) for family in self.config.families},
+            "rules": {family: list(map(str, self.by_family[family])) for family in self.config.families},
             "sha256": {family: _hash(array) for family, array in self.arrays.items()},
         }
 

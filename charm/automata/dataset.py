@@ -107,7 +107,7 @@ def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
         return [Combination(rule, horizon, True) for rule in rules for horizon in horizons]
     order: list[Rule] = []
     for family in benchmark.config.families:
-        some = benchmark.of_family(family)
+        some = benchmark.by_family[family]
         key = keyed.key_of("car split", family, benchmark.config.seed)
         order += [some[place] for place in keyed.permute(key, np.arange(len(some)), len(some)).tolist()]
     chosen = {rule: horizons[place % len(horizons)] for place, rule in enumerate(order)}

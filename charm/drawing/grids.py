@@ -16,7 +16,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY, Tokens
 from charm.tasks.svg import HATCH, LINE, PALETTE, tile_svg
-from charm.tasks.task import Grid, Pair, Task
+from charm.tasks.task import Pair, Task
 
 INK = "#222222"
 # Digits are white on black, blue, red, magenta and maroon, where white is easier to read.
@@ -102,18 +102,16 @@ def _add_block(panel: Panel, x: int, y: int, caption: str, pair: Pair, cell: int
     panel.labels.append(Label(x, y + FONT / 2, caption))
     top = y + 2 * FONT
     middle = top + max(grid.shape[0] for grid in pair.grids()) * cell // 2
-    panel.tiles.append(_centered(pair.input, x, middle, cell))
+    places = [(pair.input, x)]
     x += pair.input.shape[1] * cell
     panel.labels.append(Label(x + ARROW / 2, middle, "→", 20, centered=True))
     x += ARROW
     if pair.output is None:
         panel.labels.append(Label(x + ARROW / 2, middle, "?", 28, centered=True, bold=True))
     else:
-        panel.tiles.append(_centered(pair.output, x, middle, cell))
-
-
-def _centered(grid: Grid, x: int, middle: int, cell: int) -> Tile:
-    return Tile(x, middle - grid.shape[0] * cell // 2, cell, grid + FIRST_COLOR)
+        places.append((pair.output, x))
+    for grid, left in places:
+        panel.tiles.append(Tile(left, middle - grid.shape[0] * cell // 2, cell, grid + FIRST_COLOR))
 
 
 def _cell_size(longest_side: int) -> int:

@@ -39,12 +39,8 @@ ATTEMPTS_PER_PAIR = 20  # the lowest yield in Re-ARC is 38 %; a task far below t
 ILLEGAL, IDENTITY, DUPLICATE, OVERTIME = "illegal grid", "identity", "duplicate", "time limit"
 
 
-@dataclass(frozen=True)
-class Sample:
-    """A verified pair from a provider: nested sequences of colours, not yet checked for legality."""
-
-    input: Any
-    output: Any
+# A verified input and output from a provider: nested sequences of colours, not yet checked for legality.
+Sample = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -205,13 +201,11 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
         return Rejected(OVERTIME)
     if isinstance(sample, Rejected):
         return sample
-    where = f"task {task}, attempt {index}"
     try:
-        output = as_grid(sample.output, where)
-        pair = Pair(as_grid(sample.input, where), output)
+        before, after = (as_grid(grid, f"task {task}, attempt {index}") for grid in sample)
     except CharmError:
         return Rejected(ILLEGAL)
-    return Rejected(IDENTITY) if np.array_equal(pair.input, output) else pair
+    return Rejected(IDENTITY) if np.array_equal(before, after) else Pair(before, after)
 
 
 def _resume(folder: Path, plan: Plan) -> Manifest:

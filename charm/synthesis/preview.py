@@ -10,7 +10,7 @@ from textwrap import wrap
 from charm.drawing.grids import ARROW, FONT, GAP, LETTER, MARGIN, Label, Panel, Tile, panel_svg
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.synthesis.build import Sample
+from charm.synthesis.build import Rejected
 from charm.synthesis.workbench import ROOT, ReArc2, load_package, official_pairs
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.task import Pair, as_grid
@@ -26,9 +26,9 @@ def generated_pairs(
     found: dict[str, Pair] = {}
     for index in range(first, first + 20 * count):
         sample = provider.make(task, index)
-        if isinstance(sample, Sample):
+        if not isinstance(sample, Rejected):
             where = f"task {task}, attempt {index}"
-            found[f"{index}"] = Pair(as_grid(sample.input, where), as_grid(sample.output, where))
+            found[f"{index}"] = Pair(*(as_grid(grid, where) for grid in sample))
         if len(found) == count:
             break
     if not found:

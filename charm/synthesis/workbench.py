@@ -168,7 +168,7 @@ class ReArc2:
             expected = apply_rule(package.verify, before)
         except Exception:
             return Rejected(VERIFIER_FAILED)
-        return Sample(before, after) if same(expected, after) else Rejected(MISMATCH)
+        return (before, after) if same(expected, after) else Rejected(MISMATCH)
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class CorrectedReArc2(ReArc2):
     def make(self, task: str, index: int) -> Sample | Rejected:
         corrected = corrected_pairs(task, self.root)
         if index < len(corrected):
-            return Sample(*corrected[index])
+            return corrected[index]
         return super().make(task, index - len(corrected))
 
 

@@ -59,7 +59,7 @@ class Sampler:
             raise CharmError(f"{name}: {outcome}")
         if isinstance(outcome, Rejected):
             raise CharmError(f"{name} produced no pair: {outcome.reason}; the next attempt may succeed")
-        return Pair(as_grid(outcome.input, f"{name}, input"), as_grid(outcome.output, f"{name}, output"))
+        return Pair(as_grid(outcome[0], f"{name}, input"), as_grid(outcome[1], f"{name}, output"))
 
     def close(self) -> None:
         if self._worker is not None:

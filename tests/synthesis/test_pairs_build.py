@@ -21,18 +21,18 @@ PLAN = Plan("toy", "1", seed=0, pairs=4, time_limit=5.0)
 
 # What attempt i gives: two good pairs, each kind of fault, and again good pairs.
 SCRIPT: list[Sample | Rejected] = [
-    Sample([[1, 2]], [[2, 1]]),
-    Sample([[1, 3]], [[3, 1]]),
-    Sample([[1, 2]], [[2, 1]]),  # duplicate
-    Sample([[5, 5]], [[5, 5]]),  # identity
-    Sample([[1, 2]], [[1], [2]]),  # the same cells in another shape are another pair
+    ([[1, 2]], [[2, 1]]),
+    ([[1, 3]], [[3, 1]]),
+    ([[1, 2]], [[2, 1]]),  # duplicate
+    ([[5, 5]], [[5, 5]]),  # identity
+    ([[1, 2]], [[1], [2]]),  # the same cells in another shape are another pair
     Rejected("of its own making"),
-    Sample([[1, 10]], [[1, 1]]),  # illegal: colour
-    Sample([[1] * 31], [[1]]),  # illegal: side
-    Sample([[1, 2], [3]], [[1]]),  # illegal: ragged
-    Sample((), [[1]]),  # illegal: empty
-    Sample(((7,),), ((8, 8), (8, 8))),
-    Sample([[0]], [[1]]),  # one too many
+    ([[1, 10]], [[1, 1]]),  # illegal: colour
+    ([[1] * 31], [[1]]),  # illegal: side
+    ([[1, 2], [3]], [[1]]),  # illegal: ragged
+    ((), [[1]]),  # illegal: empty
+    (((7,),), ((8, 8), (8, 8))),
+    ([[0]], [[1]]),  # one too many
 ]
 
 
@@ -46,7 +46,7 @@ def spinning(task: str, index: int) -> Sample | Rejected:
             pass
     except Exception:  # what a provider does with the exceptions of its generators
         return Rejected("swallowed")
-    return Sample([[index // 10, index % 10]], [[1]])
+    return ([[index // 10, index % 10]], [[1]])
 
 
 def test_keeps_the_good_and_counts_the_rest() -> None:
@@ -149,5 +149,5 @@ def test_bad_requests(tmp_path: Path) -> None:
 
 
 def test_makers_numpy_grids_are_welcome() -> None:
-    block, _ = collect(lambda task, i: Sample(np.full((2, 3), i), np.zeros((1, 1), int)), "t", 5, 5.0)
+    block, _ = collect(lambda task, i: (np.full((2, 3), i), np.zeros((1, 1), int)), "t", 5, 5.0)
     assert [block.pair(k)[0][1, 2] for k in range(5)] == [0, 1, 2, 3, 4]

@@ -17,7 +17,7 @@ from charm.synthesis import check as check_module
 from charm.synthesis.build import collect
 from charm.synthesis.check import Report, check_package, problems
 from charm.synthesis.coverage import coverage, simple_rules
-from charm.synthesis.workbench import ROOT, ReArc2, Sample, load_package, official_pairs
+from charm.synthesis.workbench import ROOT, ReArc2, Rejected, load_package, official_pairs
 from charm.tasks.task import Pair
 
 TASK = "00576224"
@@ -257,7 +257,7 @@ def test_official_inputs_are_never_made(root: Path) -> None:
     (root / "tasks" / f"{TASK}.py").write_text(source)
     assert official.input.tolist() == [[7, 9], [4, 3]]
     outcome = ReArc2(root).make(TASK, 0)
-    assert not isinstance(outcome, Sample)
+    assert isinstance(outcome, Rejected)
     assert outcome.reason == "official input"
 
 
