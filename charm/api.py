@@ -12,6 +12,7 @@ from charm import hub
 from charm.adaptation.options import BUDGET, CPU_BUDGET, SolveOptions
 from charm.adaptation.solution import Clock, Solution, improved
 from charm.adaptation.solve import open_solver
+from charm.config import is_number
 from charm.devices import choose_device, place
 from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
@@ -76,6 +77,8 @@ def solve(
         task = find_task(str(task))
     if budget is None:
         budget = CPU_BUDGET if choose_device(device).type == "cpu" else BUDGET
+    if not is_number(budget) or budget <= 0:
+        raise CharmError(f"budget must be a positive number of seconds, got {budget!r}")
     try:
         chosen = SolveOptions(budget, **options)
     except TypeError as error:

@@ -64,6 +64,16 @@ def test_solve_answers_a_task_however_it_is_given(run: Path, tmp_path: Path) -> 
         charm.solve(task, run, spets=3)
     with pytest.raises(charm.CharmError, match="no task nobody"):
         charm.solve("nobody", run)
+    with pytest.raises(charm.CharmError, match=r"nobody\.json: no such file"):
+        charm.solve("nobody.json", run)
+    for budget in (0, -1, float("nan"), float("inf"), "5m"):
+        with pytest.raises(
+            charm.CharmError, match=f"budget must be a positive number of seconds, got {budget!r}"
+        ):
+            charm.solve(task, run, budget)  # type: ignore[arg-type]
+    path.write_text(json.dumps({"a": TASK, "b": TASK}))
+    with pytest.raises(charm.CharmError, match=r"contains 2 tasks, expected one; .*by_id\(ID\)"):
+        charm.solve(str(path), run)
 
 
 def test_a_loaded_model_solves_as_its_run_does_and_is_not_changed(run: Path) -> None:

@@ -342,8 +342,13 @@ def find_task(name: str, data: Path | None = None) -> Task:
     if Path(name).is_file():
         tasks = load_source(name, data).tasks
         if len(tasks) > 1:
-            raise CharmError(f"{name} contains {len(tasks)} tasks; name one of them by its id")
+            raise CharmError(
+                f"{name} contains {len(tasks)} tasks, expected one; `charm view --tasks {name}` shows them, "
+                f"charm.tasks({name!r}).by_id(ID) returns one"
+            )
         return tasks[0]
+    if name.endswith(".json"):
+        raise CharmError(f"{name}: no such file")
     found = (task for source in load_available(data) for task in source.tasks if task.id == name)
     if task := next(found, None):
         return task
