@@ -99,7 +99,7 @@ def solve(
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
     for reason in left_out(skipped):
         say(reason)
-    one = f"{loaded[0].id.replace('/', '-')}." if len(loaded) == 1 else ""
+    one = re.sub(r"[/\x00-\x1f]", "-", f"{loaded[0].id}.") if len(loaded) == 1 else ""
     path = out or Path(f"{one}submission.json")
     devices = solving.solve_devices(device, len(loaded))
     options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))

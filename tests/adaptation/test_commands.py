@@ -125,6 +125,9 @@ def test_a_submission_is_named_after_its_only_task(
     assert f"left out: {bad}: invalid JSON" in printed.err
     assert "new [b]: 0 updates, 1 views" in printed.out
     assert "new [b] test 0, attempt 1" in printed.out
+    bad.write_text(json.dumps({"a/\0\n": json.loads(file.read_text())}))
+    solve((bad,), checkpoint=base, steps=0, views=1, device="cpu")
+    assert (tmp_path / "a---.submission.json").is_file()
 
 
 def test_starting_is_part_of_the_budget(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
