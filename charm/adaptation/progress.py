@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from glob import escape
@@ -18,7 +17,6 @@ from typing import Any
 from charm.adaptation.course import Course
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
-from charm.adaptation.streams import read_tasks
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
@@ -44,10 +42,8 @@ class SubmissionInProgress:
         resume: bool,
         unusable: Mapping[str, int] | None = None,
     ) -> None:
-        if os.path.isfile(path) and read_tasks([path])[0]:
-            raise CharmError(
-                f"{path} contains tasks that the submission would overwrite; choose another --out"
-            )
+        if _is_something_else(path):
+            raise CharmError(f"{path} exists and is not a submission; choose another --out")
         self.path, self.record_path = path, path.with_suffix(".progress.json")
         for written in (self.path, self.record_path):
             sweep(written.parent, f"{escape(written.name)}.*")
@@ -139,13 +135,25 @@ class SubmissionInProgress:
                 self.submission[task_id] = before[task_id]
 
 
-def _fits(entry: object, task: Task) -> bool:
-    """Whether this entry of a submission has both attempts at every test input of the task."""
-    return (
-        isinstance(entry, list)
-        and len(entry) == len(task.test)
-        and all(isinstance(given, dict) and given.keys() >= set(ATTEMPTS) for given in entry)
+def _is_entry(entry: object) -> bool:
+    """Whether this is a submission's entry for a task: both attempts at each test input."""
+    return isinstance(entry, list) and all(
+        isinstance(given, dict) and given.keys() >= set(ATTEMPTS) for given in entry
     )
+
+
+def _is_something_else(path: Path) -> bool:
+    """Whether there is JSON at this path, such as tasks or their solutions, that is no submission."""
+    try:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return not (isinstance(content, dict) and (not content or any(map(_is_entry, content.values()))))
+
+
+def _fits(entry: Any, task: Task) -> bool:
+    """Whether this entry of a submission answers every test input of the task."""
+    return _is_entry(entry) and len(entry) == len(task.test)
 
 
 def _read(path: Path) -> dict[str, Any]:

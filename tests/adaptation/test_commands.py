@@ -257,11 +257,17 @@ def test_a_malformed_task_of_a_competition_has_an_empty_entry(
 
 
 def test_task_files_are_not_overwritten(base: Path, unseen: Path) -> None:
-    file = unseen / "new0.json"
-    before = file.read_text()
-    with pytest.raises(CharmError, match=r"new0\.json contains tasks.*choose another --out"):
-        solve((unseen,), checkpoint=base, out=file, **SMALL)
-    assert file.read_text() == before
+    """Nor are solutions, scores and other JSON; what is damaged or empty may be."""
+    file, solutions = unseen / "new0.json", unseen / "solutions.json"
+    solutions.write_text(json.dumps({"new0": [[[1]]]}))
+    for other in (file, solutions):
+        before = other.read_text()
+        with pytest.raises(CharmError, match=rf"{other.name} exists and is not a submission; choose another"):
+            solve((unseen,), checkpoint=base, out=other, **SMALL)
+        assert other.read_text() == before
+    for text in ("", "{", "{}"):
+        solutions.write_text(text)
+        SubmissionInProgress(solutions, load_tasks([file])[0], base, SolveOptions(), resume=False)
 
 
 @pytest.mark.parametrize(
