@@ -71,9 +71,9 @@ class ReArc:
             expected = verify(pair["input"])
         except Exception:
             return Rejected("verifier exception")
-        return (
-            (pair["input"], pair["output"]) if expected == pair["output"] else Rejected("verifier mismatch")
-        )
+        if expected != pair["output"]:
+            return Rejected("verifier mismatch")
+        return pair["input"], pair["output"]
 
     def verify(self, task: str, grid: RawGrid) -> RawGrid:
         """The output of the task's rule for an input; exceptions of the verifier are passed on."""
