@@ -51,7 +51,7 @@ def prepare(
     folder = out or data_dir() / "lm"
     with bar("gathering text") as line:
         shards, record = gather(sources, python, suffixes, limit, validation)
-        line.update(total=sum(len(shard.documents) for shard in shards))
+        line.update(total=sum(len(documents) for _, documents in shards))
         manifest = write(shards, record, folder, vocab, tokenizer, line.advance)
     lines = [
         f"{folder}: {manifest['vocab']:,} tokens, {manifest['canonical_ids']:,} of them distinct to n-grams"

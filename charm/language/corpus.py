@@ -11,7 +11,6 @@ import hashlib
 import importlib.util
 import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,6 @@ def require(module: str, reason: str) -> None:
     """Refuse to go on without an optional package."""
     if importlib.util.find_spec(module) is None:
         raise CharmError(f"{reason}; pip install 'charm-arc[language]'")
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Documents that are tokenised into one file; every iteration reads them again."""
-
-    name: str
-    documents: Sequence[str] | ParquetText
 
 
 class ParquetText:
@@ -66,6 +57,10 @@ class ParquetText:
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())  # Arrow breaks lines
             raise CharmError(f"{self.path} is damaged ({reason})") from error
+
+
+# A name, and documents that are tokenised into one file; every iteration reads them again.
+Shard = tuple[str, Sequence[str] | ParquetText]
 
 
 def python_documents(limit: int | None = None) -> list[str]:
@@ -168,7 +163,7 @@ def gather(
             raise CharmError("--limit is for text files; to use less parquet data, give fewer shards")
         if len({path.resolve() for path in parquet}) < len(parquet):
             raise CharmError("a parquet file is given twice; the validation shard must not be trained on")
-        shards = [Shard(path.stem, ParquetText(path)) for path in parquet]
+        shards: list[Shard] = [(path.stem, ParquetText(path)) for path in parquet]
         return shards, {"kind": "parquet", "files": [path.name for path in parquet]}
     if not sources and not python:
         raise CharmError(
@@ -194,7 +189,7 @@ def gather(
         "characters": sum(map(len, documents)),
         **counts,
     }
-    return [Shard("shard_00000", training), Shard("shard_00001", held_out)], record
+    return [("shard_00000", training), ("shard_00001", held_out)], record
 
 
 def _docstrings(path: Path) -> str:

@@ -59,25 +59,24 @@ def prepare(
         raise CharmError(f"{out} already contains prepared data; choose another folder, or remove it first")
     if tokenizer is None:
         say(f"training a tokenizer of {vocab:,} tokens", 0)
-        model = bpe.train_tokenizer((text for shard in shards[:-1] for text in shard.documents), vocab)
+        model = bpe.train_tokenizer((text for _, documents in shards[:-1] for text in documents), vocab)
     else:
         model = bpe.load_tokenizer(tokenizer)
     model.encode_special_tokens = True  # text that spells a special token stays text
     raw = bpe.token_bytes(model)
-    specials = [number for number, token in enumerate(raw) if not token]
 
-    def tokenised(shard: Shard) -> Iterator[list[int]]:
-        coming = iter(shard.documents)
+    def tokenised(name: str, documents: Iterable[str]) -> Iterator[list[int]]:
+        coming = iter(documents)
         while texts := list(islice(coming, ENCODE_AT_ONCE)):
-            say(f"tokenising {shard.name}", len(texts))
+            say(f"tokenising {name}", len(texts))
             yield from (one.ids for one in model.encode_batch(texts, add_special_tokens=False))
 
     return write_prepared(
         out,
         np.array([len(token) for token in raw]),
-        bpe.canonical_ids(raw, specials),
+        bpe.canonical_ids(raw),
         bpe.bos_id(model),
-        [(shard.name, tokenised(shard)) for shard in shards],
+        [(name, tokenised(name, documents)) for name, documents in shards],
         record,
         model.to_str(),
     )

@@ -96,18 +96,18 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     return found
 
 
-def canonical_ids(tokens: list[bytes], specials: Iterable[int] = ()) -> npt.NDArray[np.int64]:
+def canonical_ids(tokens: list[bytes]) -> npt.NDArray[np.int64]:
     """The id that n-grams use for each token: the same for tokens that differ only in case, accents or spacing.
 
-    Keys are numbered in order of appearance. Bytes that are not valid text alone, and specials, are their own keys.
+    Keys are numbered in order of appearance. Bytes that are not valid text alone are their own keys, and so are
+    specials, which have no bytes.
     """
     normalize = canonical_text()
-    special = set(specials)
     keys: dict[str | bytes | int, int] = {}
     found = np.zeros(len(tokens), dtype=np.int64)
     for number, raw in enumerate(tokens):
         text = raw.decode("utf-8", errors="replace")
-        alone: bytes | int | None = number if number in special else raw if "\ufffd" in text else None
+        alone: bytes | int | None = number if not raw else raw if "\ufffd" in text else None
         key = alone if alone is not None else normalize(text) or text
         found[number] = keys.setdefault(key, len(keys))
     return found

@@ -93,7 +93,7 @@ def test_parquet_shards_are_taken_as_they_are(tmp_path: Path) -> None:
             pyarrow.table({"text": some}), tmp_path / f"shard_{number:05d}.parquet", row_group_size=2
         )
     shards, record = gather([tmp_path])
-    assert [list(shard.documents) for shard in shards] == texts
+    assert [list(documents) for _, documents in shards] == texts
     assert record["files"] == [f"shard_{n:05d}.parquet" for n in range(3)]
     parquet.write_table(pyarrow.table({"body": ["x"]}), tmp_path / "shard_00003.parquet")
     with pytest.raises(CharmError, match="no column 'text', only body"):
@@ -113,7 +113,7 @@ def test_parquet_shards_are_not_mixed_up_with_other_text(tmp_path: Path) -> None
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "one.txt").write_text("x" * 100)
     shards, _ = gather([tmp_path / "a", tmp_path / "b"])
-    assert [list(shard.documents) for shard in shards] == [["a"], ["b"]]
+    assert [list(documents) for _, documents in shards] == [["a"], ["b"]]
     with pytest.raises(CharmError, match="at least 2 parquet shards and nothing else"):
         gather([tmp_path / "texts", tmp_path / "a", tmp_path / "b"])
     with pytest.raises(CharmError, match="given twice"):

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from charm.errors import CharmError
-from charm.language.corpus import Shard
 from charm.language.data import Documents, Piece, Prepared, pack, prepare, training_rows, validation_rows
 from tests.language.toy import VOCAB
 
@@ -167,8 +166,7 @@ def test_the_text_comes_back(data: Path) -> None:
     assert prepared.vocab == VOCAB == len(prepared.canonical) == len(prepared.token_bytes)
     raw = token_bytes(tokenizer)
     assert prepared.token_bytes.tolist() == [len(token) for token in raw]
-    specials = [tokenizer.token_to_id(name) for name in SPECIALS]
-    assert prepared.canonical.tolist() == canonical_ids(raw, specials).tolist()
+    assert prepared.canonical.tolist() == canonical_ids(raw).tolist()
     assert prepared.canonical[raw.index(b"A")] == prepared.canonical[raw.index(b"a")] != prepared.canonical[0]
     documents = prepared.documents("train")
     originals = {path.read_text("utf-8") for path in (data.parent / "texts").iterdir()}
@@ -185,18 +183,18 @@ def test_the_text_comes_back(data: Path) -> None:
 def test_text_that_spells_a_special_token_is_text(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
     texts = ["one document with <|bos|> inside it and some words", "another document"]
-    prepare([Shard("a", texts), Shard("b", texts)], {}, tmp_path, 280)
+    prepare([("a", texts), ("b", texts)], {}, tmp_path, 280)
     assert len(Prepared.read(tmp_path).documents("train").lengths) == 2
 
 
 def test_shards_of_one_name_are_all_written_and_a_failure_leaves_nothing(tmp_path: Path) -> None:
     pytest.importorskip("tokenizers")
-    shards = [Shard("same", [f"a document with the number {n}"]) for n in range(3)]
+    shards = [("same", [f"a document with the number {n}"]) for n in range(3)]
     manifest = prepare(shards, {}, tmp_path / "whole", 280)
     assert [shard["name"] for shard in manifest["shards"]] == [f"shard_0000{n}.bin" for n in range(3)]
     assert len(Prepared.read(tmp_path / "whole").documents("train").lengths) == 2
     with pytest.raises(CharmError, match="empty: the shard is empty"):
-        prepare([*shards, Shard("empty", [])], {}, tmp_path / "failed", 280)
+        prepare([*shards, ("empty", [])], {}, tmp_path / "failed", 280)
     assert list((tmp_path / "failed").iterdir()) == []
     (tmp_path / "file").touch()
     with pytest.raises(CharmError, match="not a folder"):

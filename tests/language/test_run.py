@@ -21,7 +21,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked, read_sealed
 from charm.language.config import LMConfig, LMOptimizerConfig
-from charm.language.corpus import Shard, python_documents
+from charm.language.corpus import python_documents
 from charm.language.data import Prepared, prepare, validation_rows
 from charm.language.gpt import GPT
 from charm.language.run import (
@@ -114,7 +114,7 @@ def test_bits_per_byte_by_hand(data: Path, tmp_path: Path) -> None:
     texts = [
         line.strip()[:25] for text in python_documents(30_000) for line in text.splitlines() if len(line) > 40
     ]
-    shards = [Shard("a", texts[:10]), Shard("b", [*texts, "Ünïcödé 🙂 日本"])]
+    shards = [("a", texts[:10]), ("b", [*texts, "Ünïcödé 🙂 日本"])]
     prepare(shards, {}, tmp_path, tokenizer=data / "tokenizer.json")
     prepared = Prepared.read(tmp_path)
     model = GPT(TOY_GPT, MEMORIES["cose"], 0, prepared.canonical, prepared.bos)
@@ -156,7 +156,7 @@ def test_eval_and_load_give_what_training_ended_with(data: Path, tmp_path: Path)
 def test_other_text_is_evaluated_if_its_tokenizer_is_the_runs(data: Path, tmp_path: Path) -> None:
     train_lm(toy_config(data, steps=1), tmp_path / "run", HERE, say=quiet)
     texts = python_documents(40_000)
-    shards = [Shard("a", texts[:-1]), Shard("b", texts[-1:] * 20)]
+    shards = [("a", texts[:-1]), ("b", texts[-1:] * 20)]
     prepare(shards, {}, tmp_path / "same", tokenizer=tmp_path / "run" / "tokenizer.json")
     assert scores(tmp_path / "run", tokens=24, data=tmp_path / "same")["tokens"] == 24
     prepare(shards, {}, tmp_path / "other", VOCAB)

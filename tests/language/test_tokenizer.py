@@ -148,7 +148,7 @@ def test_canonical_ids_follow_the_definition() -> None:
     assert found.tolist() == plain_ids(tokens)
     assert sorted(set(found.tolist())) == list(range(found.max() + 1))  # dense
     assert canonical_ids([b"\xff", "ÿ".encode(), b"a", b"A"]).tolist() == [0, 1, 2, 2]
-    assert canonical_ids([b"", b"", b"a"], specials=[0, 1]).tolist() == [0, 1, 2]
+    assert canonical_ids([b"", b"", b"a"]).tolist() == [0, 1, 2]
 
 
 @pytest.fixture(scope="module")
