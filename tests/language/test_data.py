@@ -160,7 +160,7 @@ def test_training_rows_go_round_and_any_position_can_be_found_again(data: Path) 
 
 
 def test_the_text_comes_back(data: Path) -> None:
-    from charm.language.tokenizer import SPECIALS, canonical_ids, load_tokenizer, token_bytes
+    from charm.language.tokenizer import canonical_ids, load_tokenizer, token_bytes
 
     tokenizer, prepared = load_tokenizer(data / "tokenizer.json"), Prepared.read(data)
     assert prepared.vocab == VOCAB == len(prepared.canonical) == len(prepared.token_bytes)
