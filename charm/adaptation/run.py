@@ -179,8 +179,7 @@ class StreamBase:
     """A trained model with its configuration, and the tasks of a stream that it has never seen."""
 
     def __init__(self, run: Path, options: StreamOptions, place: Place) -> None:
-        config = read_config(run)
-        self.config = replace(config, data=replace(config.data, data=options.data or config.data.data))
+        self.config = read_config(run, options.data)
         self.checkpoint = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(self.checkpoint, place.device)
         _ = self.model.canvas  # which a writer refuses

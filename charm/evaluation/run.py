@@ -54,10 +54,9 @@ def evaluate_run(
     With `blank_memory` the votes of the newest checkpoint without its memory are a separate result, "blank", and
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
-    trained = read_config(run)
+    trained = read_config(run, data_folder)
     protocol = as_asked(protocol, trained.reasoner)
-    config = trained.data
-    config = replace(config, data=data_folder or config.data, tasks=tasks or config.tasks)
+    config = replace(trained.data, tasks=tasks or trained.data.tasks)
     made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views
     votes_folder, lacking, steps = _lacking_votes(run, protocol, place, bool(tasks), rank_only, blank_memory)
     data: Dataset | None = None

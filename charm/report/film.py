@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import zip_longest
 from math import isqrt
 from pathlib import Path
@@ -51,9 +50,9 @@ def make_films(
     steps = steps_of(run)
     if not steps:
         raise CharmError(f"{run}: films need a checkpoint, but the run has none")
-    config = read_config(run)
+    config = read_config(run, data)
     model = CharmModel.from_pretrained(folder_of(run, steps[-1]), device)
-    dataset = load_dataset(replace(config.data, data=data or config.data.data), model.instances)
+    dataset = load_dataset(config.data, model.instances)
     depth = config.evaluate_loops[0]
     chosen = choose(scores, count)
     return {one: refinement_film(model, dataset, one, depth, device) for one in chosen}

@@ -54,8 +54,8 @@ def memory_label(memory: CoSEConfig) -> str:
     return f"{key}{results.memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
 
 
-def arc_runs(sources: Sequence[Path]) -> dict[Path, TrainConfig]:
-    return {run: read_config(_of(run, "arc", "ARC's tasks")) for run in sources}
+def arc_runs(sources: Sequence[Path], data: Path | None = None) -> dict[Path, TrainConfig]:
+    return {run: read_config(_of(run, "arc", "ARC's tasks"), data) for run in sources}
 
 
 def _of(run: Path, domain: str, what: str) -> Path:
@@ -135,7 +135,7 @@ def _memory(run: Path) -> int:
 
 def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
     """pass@2 of the newest voting checkpoint at each refinement depth that it voted with."""
-    configs = arc_runs(runs)
+    configs = arc_runs(runs, data)
     series = {}
     for label, members in labelled(configs).items():
         found: dict[int, list[float]] = {}
@@ -145,10 +145,9 @@ def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
             if not voted:
                 raise CharmError(f"{run}: no votes; run `charm eval {run} --loops 1 2 4 8 16` first")
             step = max(voted)
-            source = replace(configs[run].data, data=data or configs[run].data.data)
             for loops in voted[step]:
                 protocol = Protocol(window="current", loops=(loops,))
-                scores = evaluate_votes(run / "votes", protocol, source, [step]).scores
+                scores = evaluate_votes(run / "votes", protocol, configs[run].data, [step]).scores
                 found.setdefault(loops, []).append(_percent({"metrics": scores.metrics}, run))
         series[label] = [Point(loops, tuple(values)) for loops, values in sorted(found.items())]
     return series

@@ -94,9 +94,7 @@ def ranked(
     run: Path, protocol: Protocol | None, data: Path | None
 ) -> tuple[TrainConfig, Protocol, Evaluation | None]:
     """Return a run's configuration, the protocol to rank with, and the ranking of its votes, if any."""
-    config = read_config(run)
-    if data is not None:
-        config = replace(config, data=replace(config.data, data=data))
+    config = read_config(run, data)
     require_whole_votes(run / "votes")
     voted = passes(run / "votes")
     steps = list(voted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -178,9 +178,10 @@ class TrainConfig(RunConfig):
             raise CharmError(f"reasoner kind vit needs data.canvas large, got {self.data.canvas}")
 
 
-def read_config(run: Path) -> TrainConfig:
-    """The configuration of the folder of a run on ARC's tasks."""
-    return read_run_config(run, TrainConfig)
+def read_config(run: Path, data: Path | None = None) -> TrainConfig:
+    """The configuration of the folder of a run on ARC's tasks; `data` overrides its folder of downloaded data."""
+    config = read_run_config(run, TrainConfig)
+    return replace(config, data=replace(config.data, data=data or config.data.data))
 
 
 def solving_config(run: Path, saved: Path, training: dict[str, Any] | None) -> TrainConfig:
