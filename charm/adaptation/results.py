@@ -210,9 +210,9 @@ COLUMNS = {
 }
 
 
-def gather(folders: Sequence[Path]) -> list[list[StreamSummary]]:
-    """Finished runs in groups that differ only in the seed, fewest parameters first."""
-    return group([read_sealed(folder / "result.json") for folder in folders])
+def gather(folder: Path) -> list[list[StreamSummary]]:
+    """The finished runs in folders directly inside `folder`, in groups as `group` makes them."""
+    return group([read_sealed(path) for path in sorted(folder.glob("*/result.json"))])
 
 
 def group(found: Sequence[StreamSummary]) -> list[list[StreamSummary]]:
@@ -224,11 +224,6 @@ def group(found: Sequence[StreamSummary]) -> list[list[StreamSummary]]:
     return sorted(
         groups.values(), key=lambda runs: (runs[0]["updated_parameters"], -_mean(runs, "final pass@2"))
     )
-
-
-def runs_in(folder: Path) -> list[Path]:
-    """Folders of finished runs directly inside `folder`."""
-    return sorted(path.parent for path in folder.glob("*/result.json"))
 
 
 def rows_of(groups: Sequence[Sequence[StreamSummary]]) -> list[list[str]]:
@@ -284,12 +279,11 @@ def results_table(groups: Sequence[Sequence[StreamSummary]]) -> Table:
     return Table(columns, rows, title, caption, narrow=True)
 
 
-def write_results(folders: Sequence[Path], out: Path) -> list[Path]:
-    """table.md, results.json and the two figures over finished runs; returns what was written.
+def write_results(groups: Sequence[Sequence[StreamSummary]], out: Path) -> list[Path]:
+    """table.md, results.json and the two figures over groups of finished runs; returns what was written.
 
     Where nothing was scored, since the tasks came without answers, there is nothing to draw.
     """
-    groups = gather(folders)
     if not groups:
         raise CharmError(f"{out}: there is no finished run to compare")
     header, *lines = rows_of(groups)

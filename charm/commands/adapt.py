@@ -107,5 +107,6 @@ def adapt(
         found = run_stream(run, folder, options, here, say)
     if not (folder / "result.json").is_file():
         return  # it was stopped, and has already reported it
-    written = results.write_results(results.runs_in(compared), compared)
-    output(json, found, results.results_table(results.gather(results.runs_in(compared))), *map(str, written))
+    groups = results.gather(compared)
+    written = results.write_results(groups, compared)
+    output(json, found, results.results_table(groups), *map(str, written))

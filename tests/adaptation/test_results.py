@@ -14,7 +14,6 @@ from charm.adaptation.results import (
     read_records,
     results_table,
     rows_of,
-    runs_in,
     settings_of,
     short_count,
     summarize,
@@ -148,9 +147,8 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
     write_run(tmp_path / "c", "naive", 0, [1.0, 0.0, 0.0, 0.0], 0.0, 0.0)
     write_run(tmp_path / "d", "oracle", 0, [1.0, 1.0, 1.0, 0.0], 0.0, 0.0)
     (tmp_path / "unfinished").mkdir()
-    folders = runs_in(tmp_path)
-    assert [folder.name for folder in folders] == ["a", "b", "c", "d"]
-    header, memory_only, *others = rows_of(gather(folders))
+    groups = gather(tmp_path)
+    header, memory_only, *others = rows_of(groups)
     line = dict(zip(header, memory_only, strict=True))
     assert line["Method"] == "memory-only"
     assert line["Params/task"] == "102.5"
@@ -161,7 +159,7 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
     assert line["Changed values"] == "0"
     assert (line["Tasks"], line["Seeds"]) == ("4", "2")
     assert [cells[1] for cells in others] == ["oracle", "naive"]
-    written = write_results(folders, tmp_path)
+    written = write_results(groups, tmp_path)
     assert [path.name for path in written] == ["table.md", "results.json", "parameters.png", "retained.png"]
     assert "| 55.00 ± 7.07 |" in written[0].read_text()
     assert len(json.loads(written[1].read_text())) == 4
@@ -169,7 +167,7 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
         assert picture.read_bytes().startswith(b"\x89PNG")
         assert picture.stat().st_size > 10_000
     console = Console(width=80, file=io.StringIO())
-    show(results_table(gather(folders)), console=console)
+    show(results_table(groups), console=console)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "naive composition, 0" in text
     assert "55.00" in text
