@@ -233,9 +233,7 @@ class Prediction(NamedTuple):
 
 def rollout(start: Grid, rule: Rule, steps: int) -> Grids:
     """The grid at times 0, 1, ..., `steps`."""
-    if steps < 1:
-        return start[None]
-    return np.concatenate([start[None], evolve(start[None], rule, range(1, steps + 1))[:, 0]])
+    return evolve(start[None], rule, range(max(steps, 0) + 1))[:, 0]
 
 
 def predictions(

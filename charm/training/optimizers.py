@@ -89,8 +89,9 @@ class MovingAverage:
     """The exponential moving average of dense weights; rows are not averaged, and not copied."""
 
     def __init__(self, parameters: list[nn.Parameter], decay: float) -> None:
-        self.parameters, self.decay = parameters, decay
-        self.average = [parameter.detach().clone() for parameter in parameters] if decay else []
+        self.decay = decay
+        self.parameters = parameters if decay else []
+        self.average = [parameter.detach().clone() for parameter in self.parameters]
         self._update = get_ema_multi_avg_fn(decay)
 
     @torch.no_grad()
@@ -101,9 +102,6 @@ class MovingAverage:
     @contextmanager
     def applied(self) -> Iterator[None]:
         """Within the block the model's dense weights are their averages."""
-        if not self.decay:
-            yield
-            return
         self._swap()
         try:
             yield
