@@ -9,7 +9,8 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from charm.errors import CharmError
+from charm.config import from_json
+from charm.errors import CharmError, charm_errors
 from charm.files import write_atomically
 from charm.synthesis.workbench import ROOT, listed_ids, package_ids, package_sha256
 
@@ -47,8 +48,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Record:
-    check: Check | None = None
-    reading: Reading | None = None
+    check: Check | None
+    reading: Reading | None
     judgements: dict[str, str] = field(default_factory=dict)  # regularity -> "widened: ..." or "rival: ..."
 
     def judged(self) -> dict[str, str]:
@@ -59,14 +60,10 @@ class Record:
 
 def read_record(task: str, root: Path = ROOT) -> Record:
     path = _path(task, root)
-    try:
-        data = json.loads(path.read_text("utf-8"))
-        check, reading = data["check"], data["reading"]
-        return Record(check and Check(**check), reading and Reading(**reading), data.get("judgements", {}))
-    except FileNotFoundError:
-        return Record()
-    except (ValueError, TypeError, KeyError) as error:
-        raise CharmError(f"{path}: not a record of a check ({error})") from None
+    if not path.is_file():
+        return Record(None, None)
+    with charm_errors(f"{path}: not a record of a check", ValueError, CharmError):
+        return from_json(Record, json.loads(path.read_text("utf-8")), "record")
 
 
 def record_check(task: str, check: Check, root: Path = ROOT) -> None:
