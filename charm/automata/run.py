@@ -135,6 +135,7 @@ def grouped_scores(
     right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
     """
     number = {question: q for q, question in enumerate(ranking.questions)}
+    every = score(ranking, answers)
     cells = dict.fromkeys(answers, 0.0)
     for question, truth in answers.items():
         if question in number and (best := ranking.top(number[question], 1)):
@@ -149,8 +150,7 @@ def grouped_scores(
         found[part] = {}
         for name, members in groups.items():
             ids = {one.id for one in members}
-            truths = {question: grid for question, grid in answers.items() if question.task_id in ids}
-            scores = score(ranking, truths)
+            scores = every.of(ids)
             if scores.puzzles:
                 passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
                 right = [share for question, share in cells.items() if question.task_id in ids]
@@ -169,12 +169,10 @@ def scores_table(found: dict[str, Any]) -> Table:
     columns = ["", *(f"{part}\n{name}" for part in parts for name in ("count", *SHARES))]
     rows = []
     for group in found["seen"]:
-        cells = []
-        for part in parts:
-            one = found[part].get(group)
-            texts = [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)] if one else []
-            cells += texts or [""] * (1 + len(SHARES))
-        rows.append([group, *cells])
+        cells = [group]
+        for one in (found[part][group] for part in parts if group in found[part]):
+            cells += [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)]
+        rows.append(cells)
     title = f"combinations at step {found['step']}, votes of {found['checkpoints']} checkpoints"
     return Table(columns, rows, title, narrow=True)
 

@@ -80,11 +80,10 @@ def read_films(run: Path) -> dict[Question, list[Grid]]:
     if not path.is_file():
         return {}
     with charm_errors(f"{path}: not a record of films", OSError, ValueError, KeyError, TypeError):
-        films = {
+        return {
             Question(str(one["task"]), int(one["test"])): [_frame(frame) for frame in one["frames"]]
             for one in json.loads(path.read_text())
         }
-    return films
 
 
 def _frame(rows: list[list[int]]) -> Grid:
