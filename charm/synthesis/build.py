@@ -158,9 +158,8 @@ def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[Pair
     attempts = 0
     previous = signal.signal(signal.SIGPROF, _raise_overtime)
     try:
-        while len(kept) < pairs and attempts < ATTEMPTS_PER_PAIR * pairs:
-            if rejects.get(OVERTIME, 0) == MAX_TIME_LIMITS:
-                break
+        most = ATTEMPTS_PER_PAIR * pairs
+        while len(kept) < pairs and attempts < most and rejects[OVERTIME] < MAX_TIME_LIMITS:
             outcome = _attempt(make, task, attempts, time_limit)
             if isinstance(outcome, Pair) and outcome.content in kept:
                 outcome = Rejected(DUPLICATE)
