@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -168,8 +169,9 @@ class CharmModel(nn.Module):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Save the model with a model card, as the Hugging Face hub expects it; `from_pretrained` loads it again."""
-        self.save(Path(folder))
-        (Path(folder) / "README.md").write_text(self.card(Path(folder).name))
+        with charm_errors(f"{folder}: cannot be written", OSError, SafetensorError):
+            self.save(Path(folder))
+            (Path(folder) / "README.md").write_text(self.card(Path(folder).name))
 
     def push_to_hub(self, name: str, private: bool = False, message: str = "Upload the model") -> str:
         """Upload the model with a model card to "owner/name" on the Hugging Face hub; returns its address."""

@@ -55,6 +55,8 @@ def reproduce(
     """
     from charm.paper.plans import Reproduction, catalogue
 
+    if jobs is not None and jobs < 1:
+        raise CharmError(f"--jobs must be >= 1, got {jobs}")
     if not labels:
         output(json, *catalogue())
         return

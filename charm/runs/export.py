@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 
 from charm.errors import CharmError, charm_errors
 from charm.files import read_sealed, whole_folder
@@ -30,6 +31,6 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
         for puzzle in model.instances.puzzles:
             instances.add(puzzle, model.instances.codes(puzzle)[:1])
         model._bind(ArcKey(instances))
-    with charm_errors(f"{out}: cannot be written", OSError), whole_folder(out) as part:
+    with charm_errors(f"{out}: cannot be written", OSError, SafetensorError), whole_folder(out) as part:
         model.save(part, dtype=dtype)
     return sum(file.stat().st_size for file in out.iterdir())

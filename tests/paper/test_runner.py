@@ -460,6 +460,7 @@ def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
             "there is no variant 'nothing'; expected some of table, cose-gated",
         ),
         ([LABEL, "--seeds", "0"], "--seeds must be from 1 to 100, got 0"),
+        ([LABEL, "--jobs", "-1"], "--jobs must be >= 1, got -1"),
         ([LABEL, "--slurm", "--slurm-settings", "gpu"], "--slurm-settings must be KEY=VALUE, got 'gpu'"),
         ([LABEL, "--slurm"], "--slurm needs submitit: pip install"),
     ],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import SafetensorError
 
 from charm.arc.run import train
 from charm.cli import main
@@ -70,6 +71,19 @@ def test_a_stopped_export_leaves_nothing(run: Path, tmp_path: Path, monkeypatch:
         export_model(run, tmp_path / "small")
     assert sorted(tmp_path.iterdir()) == before
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_full_disk_is_one_sentence(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*rest: object) -> None:
+        raise SafetensorError("No space left on device")
+
+    model = CharmModel.from_pretrained(newest_checkpoint(run))
+    monkeypatch.setattr("charm.model.save_file", full)
+    with pytest.raises(CharmError, match=r"small: cannot be written \(No space left on device\)"):
+        export_model(run, tmp_path / "small")
+    assert not (tmp_path / "small").exists()
+    with pytest.raises(CharmError, match=r"mine: cannot be written \(No space left on device\)"):
+        model.save_pretrained(tmp_path / "mine")
 
 
 def test_models_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
