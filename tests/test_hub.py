@@ -176,5 +176,5 @@ def test_what_the_hub_lacks_is_told_in_one_sentence(
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(charm.CharmError, match=r"pip install charm-arc\[hub\]"):
+    with pytest.raises(charm.CharmError, match=r"pip install 'charm-arc\[hub\]'"):
         charm.load("nobody/nothing", "cpu")
