@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +107,10 @@ class Instances:
 
     def table(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
         """Puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
-        puzzle = np.full(len(self), -1, np.int32)
-        code = np.zeros(len(self), np.uint32)
-        start = 1
-        for number, codes in self._chunks:
-            puzzle[start : start + len(codes)] = number
-            code[start : start + len(codes)] = codes
-            start += len(codes)
-        return puzzle, code
+        numbers = np.array([-1, *(number for number, _ in self._chunks)], np.int32)
+        lengths = [1, *(len(codes) for _, codes in self._chunks)]
+        codes = np.concatenate([np.zeros(1, np.uint32), *(codes for _, codes in self._chunks)])
+        return np.repeat(numbers, lengths), codes
 
     def copy(self) -> Instances:
         """A copy that can grow independently."""
@@ -125,10 +122,8 @@ class Instances:
         lengths = np.array([len(codes) for _, codes in self._chunks], np.int32)
         codes = np.concatenate([np.zeros(0, np.uint32), *(codes for _, codes in self._chunks)])
         names = np.frombuffer(json.dumps(self.puzzles).encode(), np.uint8)
-        write_atomically(
-            path,
-            lambda file: np.savez_compressed(file, puzzles=names, number=numbers, length=lengths, code=codes),
-        )
+        write = partial(np.savez_compressed, puzzles=names, number=numbers, length=lengths, code=codes)
+        write_atomically(path, write)
 
     @staticmethod
     def load(path: Path) -> Instances:
