@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
-from itertools import islice
+from itertools import count, islice
 
 import numpy as np
 import torch
@@ -86,16 +86,15 @@ class KeyedTable(MemoryModule):
     def addresses(self, key: Key) -> list[Tensor]:
         """The row that each table reads, [B] per table."""
         products: dict[str, Tensor] = {}
-        start = 0
-        for field, columns in self.fields.items():
+        parts = self.multipliers.split(list(self.fields.values()))
+        for (field, columns), multipliers in zip(self.fields.items(), parts, strict=True):
             # Any 63-bit number may be hashed, so there is no size to check against.
             ids = read_field(key, field, 2**63, None if columns == 1 else columns, self.multipliers.device)
-            products[field] = (ids.view(-1, columns) + 1) * self.multipliers[start : start + columns]
-            start += columns
+            products[field] = (ids.view(-1, columns) + 1) * multipliers
         rows = []
         for number, size in enumerate(self.sizes):
-            parts = [products[field] for field in self.keys[number // self.heads]]
-            hashed_B = reduce(torch.bitwise_xor, torch.cat(parts, dim=1).unbind(dim=1))
+            hashed = [products[field] for field in self.keys[number // self.heads]]
+            hashed_B = reduce(torch.bitwise_xor, torch.cat(hashed, dim=1).unbind(dim=1))
             rows.append(hashed_B.remainder(size))
         return rows
 
@@ -110,8 +109,6 @@ class KeyedTable(MemoryModule):
 
 def primes_from(start: int) -> Iterator[int]:
     """All primes from `start` up, in order."""
-    number = max(start, 2)
-    while True:
+    for number in count(max(start, 2)):
         if all(number % divisor for divisor in range(2, math.isqrt(number) + 1)):
             yield number
-        number += 1
