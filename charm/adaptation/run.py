@@ -51,17 +51,8 @@ from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, sto
 from charm.runs.config import EngineConfig
 from charm.runs.metrics import has_evaluation
 from charm.runs.settings import read_config
-from charm.tasks import keyed
-from charm.tasks.dataset import (
-    DataConfig,
-    Dataset,
-    TaskSet,
-    answer_key,
-    answers_of,
-    assemble,
-    load_task_set,
-    load_tasks,
-)
+from charm.tasks import dataset, keyed
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet
 from charm.training.engine import Exam, Job, LogEntry, train
 
 
@@ -213,11 +204,11 @@ class StreamJob(Job):
         # All rows of the stream are there from the start, at zero: a task not learned yet can be asked, too.
         self.data_config = task_data(self.config.data, options.views)
         instances = self.model.instances.copy()
-        self.stream_data = assemble(TaskSet(evaluate=self.stream.tasks), self.data_config, instances)
-        self.stream_answers = answers_of(self.stream.tasks)
+        self.stream_data = dataset.assemble(TaskSet(evaluate=self.stream.tasks), self.data_config, instances)
+        self.stream_answers = dataset.answers_of(self.stream.tasks)
         self.model.grow(instances)
         base_config = _base_questions(self.config.data, options.base_tasks)
-        self.base_data, self.base_answers = self._load(base_config), answer_key(base_config)
+        self.base_data, self.base_answers = self._load(base_config), dataset.answer_key(base_config)
         self.shared = loop.shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
         before = Base(self.model, self.config, lambda: self._load(self.config.data), place)
@@ -280,7 +271,8 @@ class StreamJob(Job):
             return None
         task = self.stream.tasks[stage]
         data = self._assemble(TaskSet(evaluate=(task,)), self.data_config)
-        return self._score(data, answers_of([task]), self.options.evaluate_views).metrics.get("pass@2")
+        scores = self._score(data, dataset.answers_of([task]), self.options.evaluate_views)
+        return scores.metrics.get("pass@2")
 
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
         number = -(-step // self.options.recipe.steps)
@@ -340,7 +332,7 @@ class StreamJob(Job):
         scores = None
         if not self.method.joint:
             self.close()
-            scores = self._score(self.data, answers_of([task]), self.options.evaluate_views)
+            scores = self._score(self.data, dataset.answers_of([task]), self.options.evaluate_views)
         record: dict[str, Any] = {
             "stage": number,
             "task": task.id,
@@ -408,12 +400,12 @@ class StreamJob(Job):
         return score_votes(self.model, data, answers, views, self.place, 4 * self.options.recipe.batch)
 
     def _load(self, config: DataConfig) -> Dataset:
-        return self._assemble(load_task_set(config), config)
+        return self._assemble(dataset.load_task_set(config), config)
 
     def _assemble(self, tasks: TaskSet, config: DataConfig) -> Dataset:
         """Data whose rows the model has already."""
         rows = len(self.model.instances)
-        data = assemble(tasks, config, self.model.instances)
+        data = dataset.assemble(tasks, config, self.model.instances)
         if len(data.instances) != rows:
             raise CharmError(f"{self.out}: the data of the base run has changed: it has views without a row")
         return data
@@ -511,7 +503,7 @@ class StreamJob(Job):
 def _base_questions(config: DataConfig, count: int) -> DataConfig:
     """A fixed choice of the puzzles that the base was evaluated on."""
     asked = replace(config, train=(), auxiliary=(), synthetic=(), tasks=())
-    tasks = load_tasks(asked).evaluate
+    tasks = dataset.load_tasks(asked).evaluate
     ids = sorted(task.id for task in tasks if not config.tasks or task.id in config.tasks)
     if not ids:
         raise CharmError("the base run evaluated no puzzle, so forgetting cannot be measured")
