@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TypeVar
@@ -12,20 +13,34 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 
+LOG_EVERY = 60.0  # seconds between the lines that stand for a bar in a log file, where none can be drawn
+
 
 class Bar:
     """A live line: text, a bar, how many of how many, and an ETA. See `bar`."""
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress, self._task = progress, progress.task_ids[0]
+    def __init__(self, progress: Progress, counts: bool) -> None:
+        self._progress, self._task, self._counts = progress, progress.task_ids[0], counts
+        self._logged = time.monotonic()
 
     def update(self, done: float | None = None, total: float | None = None, text: str | None = None) -> None:
         """Show a new state; None leaves a part unchanged."""
         self._progress.update(self._task, completed=done, total=total, description=text)
+        self._log()
 
     def advance(self, text: str, more: float = 1) -> None:
         """Count `more` as done."""
         self._progress.update(self._task, description=text, advance=more)
+        self._log()
+
+    def _log(self) -> None:
+        """Print the state as a plain line now and then, if it goes to a file or a pipe."""
+        if self._progress.disable or self._progress.console.is_terminal:
+            return
+        if time.monotonic() - self._logged >= LOG_EVERY:
+            self._logged, state = time.monotonic(), self._progress.tasks[0]
+            counted = f"{state.completed:.0f}/{'?' if state.total is None else f'{state.total:.0f}'}"
+            say(f"{counted if self._counts else f'{state.percentage:.0f}%'} {state.description}")
 
     def say(self, line: str) -> None:
         """Print a line above the bar."""
@@ -56,7 +71,7 @@ def bar(
     console = Console(stderr=True)
     with parts.Progress(*columns, console=console, transient=not stays, disable=not shown) as progress:
         progress.add_task(text, total=total, completed=done)  # type: ignore[arg-type]  # rich rounds it itself
-        yield Bar(progress)
+        yield Bar(progress, counts)
 
 
 def say(line: str) -> None:

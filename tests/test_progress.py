@@ -28,6 +28,25 @@ def test_a_total_may_come_later_and_a_step_may_be_counted(capsys: pytest.Capture
     assert "7/10" in capsys.readouterr().err
 
 
+def test_a_log_file_gets_a_line_now_and_then(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where no bar can be drawn, a run of hours must not look dead."""
+    with bar("votes", 4) as line:
+        line.update(1)
+    assert "1/4" not in capsys.readouterr().err
+    monkeypatch.setattr("charm.progress.LOG_EVERY", 0.0)
+    with bar("votes", 4) as line:
+        line.update(1)
+        line.advance("more")
+    with bar("solving", 1.0, counts=False) as line:
+        line.update(0.25, text="60 tasks: update 10")
+    with bar("hidden", 4, shown=False) as line:
+        line.update(1)
+    said = [text for text in capsys.readouterr().err.splitlines() if text]
+    assert said == ["1/4 votes", "2/4 more", "25% 60 tasks: update 10"]
+
+
 def test_a_hidden_bar_prints_nothing_and_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(track(range(5), "work", 5, shown=False)) == [0, 1, 2, 3, 4]
     with bar("work", 3, shown=False) as line:
