@@ -73,9 +73,6 @@ class Draw:
     left_N: Numbers
     scale_N: Numbers
 
-    def __len__(self) -> int:
-        return len(self.pair_N)
-
 
 class Stream:
     """An endless, seeded, shuffled sequence of examples for `slots` training slots.
