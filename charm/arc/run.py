@@ -44,7 +44,8 @@ def arc_job(
         if not isinstance(table, RowTable):
             raise CharmError("--shard-tables needs a memory with instance rows; this one has none")
         shard_rows([table.rows], place.rank, place.world)
-    examiner = Voting(config.evaluate_loops, config.evaluate_views, score_checkpoint)
+    score = partial(score_checkpoint, config, data.config)
+    examiner = Voting(config.evaluate_loops, config.evaluate_views, score)
     job = WriterJob if config.reasoner.kind == "writer" else ReasonerJob
     return job(config, place, data, model, examiner, say)
 

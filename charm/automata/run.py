@@ -29,7 +29,6 @@ from charm.runs.archive import is_finished, passes
 from charm.runs.checkpoint import folder_of, newest_checkpoint, run_of, steps_of
 from charm.runs.settings import RunConfig
 from charm.tables import Table
-from charm.tasks.dataset import Dataset
 from charm.tasks.task import Grid, Question
 from charm.training.engine import Engine, train
 from charm.training.job import ReasonerJob
@@ -177,9 +176,7 @@ def scores_table(found: dict[str, Any]) -> Table:
     return Table(columns, rows, title, narrow=True)
 
 
-def _score_checkpoint(
-    config: CarConfig, data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
-) -> dict[str, float]:
+def _score_checkpoint(config: CarConfig, out: Path, step: int) -> dict[str, float]:
     """By the paper's protocol for CAR: eight views of every checkpoint so far, all votes with equal weight."""
     votes, made_by = out / "votes", run_of(out)
     voted = [one for one in passes(votes) if is_finished(votes, one, config.evaluate_loops, run=made_by)]

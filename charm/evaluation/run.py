@@ -22,7 +22,7 @@ from charm.runs.archive import damaged_passes, forget_later_votes, is_finished, 
 from charm.runs.checkpoint import by_step, folder_of, run_of, steps_of
 from charm.runs.folder import RESULTS
 from charm.runs.metrics import Exam, LogEntry
-from charm.runs.settings import read_config
+from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
 from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
 from charm.tasks.sources import load_source
@@ -193,24 +193,22 @@ def write_evaluation(
     return found
 
 
-def score_checkpoint(
-    data: Dataset, out: Path, step: int, loops: Sequence[int], views: int
-) -> dict[str, float]:
-    """The scores of the run so far under the standard protocol, with these views (0: all).
+def score_checkpoint(config: TrainConfig, data: DataConfig, out: Path, step: int) -> dict[str, float]:
+    """The scores of the run so far under the standard protocol, with the views that it evaluates with.
 
     Scores are taken at the first depth, or over all placements of a vit. This checkpoint votes, and older ones that
     were asked as much; a resumed run may ask more than it did before. Votes at further depths wait for the protocols
     that use them.
     """
-    reasoner = read_config(out).reasoner
-    loops = tuple(loops) if reasoner.kind == "vit" else tuple(loops)[:1]
+    reasoner, views = config.reasoner, config.evaluate_views
+    loops = config.evaluate_loops if reasoner.kind == "vit" else config.evaluate_loops[:1]
     protocol = replace(as_asked(protocol_named("standard"), reasoner), loops=loops, views=views or "all")
     votes = out / "votes"
     made_by = run_of(out)
     asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views, run=made_by)]
     for one in damaged_passes(votes):  # they do not end a training, but `charm eval` asks for them
         say(f"the votes of step {one} are missing or damaged and do not count")
-    evaluation = evaluate_votes(votes, protocol, data.config, asked_alike, made_by)
+    evaluation = evaluate_votes(votes, protocol, data, asked_alike, made_by)
     write_evaluation(out, f"step_{step:09d}", evaluation)
     return {name: value for name, value in evaluation.scores.metrics.items() if name in ("pass@1", "pass@2")}
 
@@ -221,8 +219,8 @@ def vote(request: Request, place: Place, votes_folder: Path, step: int, run: str
         predict_votes(request, place, votes_folder, step, line.update, run=run)
 
 
-# Scores the votes on disk after a checkpoint has voted: (data, run folder, step, loops, views) -> headline scores.
-Score = Callable[[Dataset, Path, int, Sequence[int], int], dict[str, float]]
+# Scores the votes on disk after a checkpoint has voted: (run folder, step) -> headline scores.
+Score = Callable[[Path, int], dict[str, float]]
 
 
 @dataclass(frozen=True)
@@ -243,7 +241,7 @@ class Voting:
             return None
         if not place.is_main:
             return LogEntry({}, "")
-        scores = self.score(data, exam.out, exam.step, self.loops, self.views)
+        scores = self.score(exam.out, exam.step)
         return LogEntry(scores, ", ".join(f"{name} {share:.2%}" for name, share in scores.items()))
 
     def forget(self, out: Path, step: int) -> bool:
