@@ -7,6 +7,8 @@ import math
 import re
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -115,7 +117,7 @@ def solve(
         each = options.budget * len(devices) / len(left)
         noun = "task" if len(left) == 1 else "tasks"
         say(f"{len(left)} {noun} on {', '.join(devices)}: about {each:.0f} s for each")
-        with bar("preparing", 1.0, counts=False) as line:
+        with _resume_hint(path), bar("preparing", 1.0, counts=False) as line:
             found = solving.solve(
                 left,
                 model,
@@ -136,6 +138,15 @@ def solve(
     if begun.problems:
         _tell_problems(begun.problems, found, len(left))
         sys.exit(1)
+
+
+@contextmanager
+def _resume_hint(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        say(f"{path} has the answers so far; --resume continues it")
+        raise
 
 
 def _refuse_negative(**numbers: float) -> None:

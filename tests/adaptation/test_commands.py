@@ -151,7 +151,11 @@ def test_starting_is_part_of_the_budget(base: Path, unseen: Path, monkeypatch: p
 
 
 def test_solve_writes_a_whole_submission_from_the_start(
-    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A command that is stopped leaves an entry for every task, with the best answers so far."""
     from charm.adaptation.canvas import Solver
@@ -172,6 +176,7 @@ def test_solve_writes_a_whole_submission_from_the_start(
     out = tmp_path / "submission.json"
     with pytest.raises(KeyboardInterrupt):
         solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert f"{out} has the answers so far; --resume continues it" in capsys.readouterr().err
     submission = json.loads(out.read_text())
     assert sorted(submission) == ["new0", "new1", "new2", "new3"]
     unsolved = {"attempt_1": [[0]], "attempt_2": [[0]]}
