@@ -132,6 +132,8 @@ def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:
             tasks.append(task)
         except CharmError as error:
             skipped[task_id] = str(error)
+    if not tasks:  # not a file of tasks: one line for all of it
+        return [], {str(file): next(iter(skipped.values()))}
     return tasks, skipped
 
 

@@ -163,7 +163,7 @@ def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
 
     write_atomically(path, jsonlib.dumps(scores, indent=1))
     table = scores_table(scores)
-    say(table.caption) if json else show(table)
+    say(table.caption) if json else show(table if table.rows else table.caption)
 
 
 def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: int) -> None:

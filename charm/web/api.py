@@ -90,7 +90,10 @@ def open_library(
     solves = [path for path in runs if path.is_file() or path.suffix == ".json"]
     for path in solves:
         if not votes_file(path).is_file():
-            raise CharmError(f"{path}: not a submission of charm solve ({votes_file(path).name} is missing)")
+            raise CharmError(
+                f"{path}: not a submission of charm solve ({votes_file(path).name} is missing); "
+                f"files of tasks go after --tasks"
+            )
     runs = [path for path in runs if path not in solves]
     domains = [domain_of(run) for run in runs]
     for path in checkpoints:

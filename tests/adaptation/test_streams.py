@@ -69,6 +69,15 @@ def test_a_malformed_task_of_a_challenges_file_is_skipped_alone(unseen: Path, tm
     assert "0 solutions for 1 test inputs" in skipped["new2"]
 
 
+def test_a_file_without_a_usable_task_is_reported_once(unseen: Path) -> None:
+    """Such as the submission of an earlier solve, which has an entry for each of many tasks."""
+    other = unseen / "submission.json"
+    other.write_text(json.dumps({f"new{number}": [] for number in range(4)}))
+    found, skipped = read_tasks([unseen])
+    assert len(found) == 4
+    assert skipped == {str(other): f"{other}: task new0 is not a JSON object with 'train' and 'test'"}
+
+
 def test_hidden_files_and_solutions_are_no_tasks(unseen: Path, tmp_path: Path) -> None:
     """As in a source: an editor's files next to the tasks are not read, nor are solutions that are also named."""
     (unseen / ".old").mkdir()
