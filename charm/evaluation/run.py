@@ -99,9 +99,8 @@ def _lacking_votes(
     damaged = damaged_passes(votes_folder)
     scored = [] if blank_memory else by_step(run / "eval", ".json")  # in training, so there must be votes
     voted = {*passes(votes_folder), *damaged, *scored}
-    newest = (
-        saved[-1:] if blank_memory else sorted(protocol.weights(voted if rank_only else {*saved, *voted}))
-    )
+    known = voted if rank_only else {*saved, *voted}
+    newest = saved[-1:] if blank_memory else sorted(protocol.weights(known))
     lacking = [
         step for step in newest if not is_finished(votes_folder, step, protocol.loops, views, run=made_by)
     ]

@@ -166,10 +166,8 @@ class Reasoner(nn.Module):
                 f"the fused kernels need Triton, an NVIDIA GPU and heads of 16, 32, 64 or 128 columns; this model "
                 f'has {config.head_width} and is on {self.initial.device}. kernels "auto" uses them where they run'
             )
-        wanted = config.kernels == "fused" or (
-            config.kernels == "auto" and config.compute_dtype == "bfloat16"
-        )
-        return possible and wanted
+        by_default = config.kernels == "auto" and config.compute_dtype == "bfloat16"
+        return possible and (by_default or config.kernels == "fused")
 
     def compile_blocks(self, **options: Any) -> None:
         """Compiles one application of each block in place with torch.compile; parameter names stay.

@@ -37,9 +37,8 @@ def folder_of(run: Path, step: int) -> Path:
 
 def by_step(folder: Path, ending: str = "") -> dict[int, Path]:
     """The files or folders named step_N and the ending, by N, lowest first."""
-    found = (
-        (re.fullmatch(rf"step_(\d+){re.escape(ending)}", path.name), path) for path in folder.glob("step_*")
-    )
+    form = re.compile(rf"step_(\d+){re.escape(ending)}")
+    found = ((form.fullmatch(path.name), path) for path in folder.glob("step_*"))
     return dict(sorted((int(name[1]), path) for name, path in found if name))
 
 

@@ -138,10 +138,8 @@ def simple_rules(official: Sequence[Pair], generated: Sequence[Pair]) -> dict[st
     for name, limit in {**dict.fromkeys(SYMMETRIES, 0.0), **dict.fromkeys(GUESSES, GUESSED)}.items():
         ours, made = _share(name, official), _share(name, generated)
         if ours < 1 and made > max(limit, ours + MORE):
-            rule = f"simple: {name}"
-            findings[rule] = (
-                f"{rule} explains {made:.0%} of the generated pairs, {ours:.0%} of the official ones"
-            )
+            shares = f"{made:.0%} of the generated pairs, {ours:.0%} of the official ones"
+            findings[f"simple: {name}"] = f"simple: {name} explains {shares}"
     return findings
 
 

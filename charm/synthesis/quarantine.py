@@ -48,9 +48,8 @@ def _reasons(job: tuple[ReArc, Path, Task, TaskRecord]) -> list[str]:
     found = [f"1. {name} (numbered as in ARC-AGI-1): {text}" for name, text in official.items() if text]
     if record.shortfall:
         found.append(f"2. {record.shortfall}")
-    for fault in FAULTS:
-        if count := record.rejects.get(fault):
-            found.append(f"2. {fault} in {count:,} of {record.attempts:,} attempts")
+    counts = {fault: record.rejects[fault] for fault in FAULTS if fault in record.rejects}
+    found += [f"2. {fault} in {count:,} of {record.attempts:,} attempts" for fault, count in counts.items()]
     generated = read_block(folder, task.id, record.sha256).pairs()
     if refuted := sum(_problem(rearc, task.id, pair) is not None for pair in generated):
         found.append(f"2. {refuted:,} stored pairs are not verified in a fresh process")
