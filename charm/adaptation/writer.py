@@ -55,7 +55,7 @@ EARLY_VIEWS = 2
 EARLY_VIEWS_CPU = 8  # answers cost less when more are written together; the time kept for votes goes by these
 EARLY_COST = 0.01
 EARLY_SECONDS = 60.0
-FIRST_VIEWS = 8  # vote in the first round after learning, which is never cut short; fewer where time is
+FIRST_VIEWS = 8  # vote in the first round after learning; fewer where time is short
 LONG_SECONDS = 90.0  # groups with less time are not worth compiling for, and rehearse only if asked
 RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
 REHEARSED = ("arc1/training", "arc2/training-new")  # sources of tasks to rehearse
@@ -90,9 +90,14 @@ def rates(update: int, used: float, mode: Mode, recipe: WriterRecipe) -> tuple[f
     return scale, scale * min(1.0, max(used - recipe.memory_share, 0.0) / RISE)
 
 
-def first_views(cost: float, left: float) -> int:
-    """Views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`."""
-    return max(1, min(FIRST_VIEWS, int(left / max(cost, 1e-9)))) if left > 0 else 1
+def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
+    """Views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`.
+
+    `unmeasured` is the number if the cost is not known.
+    """
+    if left <= 0:
+        return 1
+    return max(1, min(FIRST_VIEWS, int(left / cost))) if cost else unmeasured
 
 
 def after_stop(used: float, stopped: float, cooldown: float) -> float:
@@ -526,7 +531,9 @@ class _Group:
         judgements: Judgements = {}
         votes: dict[int, Votes] = {}
         limit = self.solver.options.views
-        voted, more = 0, min(first_views(self.cost, self.clock.left), limit)
+        # The first round is never cut short, and eight views of a large task take a CPU minutes.
+        unmeasured = 1 if self.solver.place.device.type == "cpu" else FIRST_VIEWS
+        voted, more = 0, min(first_views(self.cost, self.clock.left, unmeasured), limit)
         asking = set(range(len(self.data.questions)))
         while more > voted and asking:
             ranked = self.answer(votes, judgements, more, asking)

@@ -105,6 +105,8 @@ def test_the_first_round_fits_the_time() -> None:
     assert first_views(2.0, 100.0) == 8
     assert first_views(2.0, 1.0) == 1
     assert first_views(0.0, -1.0) == 1
+    assert first_views(0.0, 10.0, 1) == 1
+    assert first_views(2.0, 100.0, 1) == 8
 
 
 @pytest.mark.parametrize(
@@ -391,6 +393,14 @@ def test_bad_settings_are_refused() -> None:
         WriterRecipe(cooldown=1)
     with pytest.raises(CharmError, match=r"writer\.lr must be a number >= 0, got -1"):
         WriterRecipe(lr=-1)
+    for name, value, message in (
+        ("budget", math.nan, "budget must be a positive number of seconds, got nan"),
+        ("budget", 0.0, "budget must be a positive number of seconds, got 0.0"),
+        ("halt_weight", math.nan, "halt_weight must be >= 0, got nan"),
+        ("mode", "fast", "mode must be one of auto, memory, composition, full, memory-then-full, got 'fast'"),
+    ):
+        with pytest.raises(CharmError, match=message):
+            SolveOptions(**{name: value})  # type: ignore[arg-type]
 
 
 def test_many_short_sequences_fill_a_pack(writer: Path, tmp_path: Path) -> None:
@@ -625,13 +635,12 @@ def test_only_the_unsure_go_on_voting(
     writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first task is settled by the first round; its votes stay as they are."""
-    monkeypatch.setattr(module, "FIRST_VIEWS", 2)
     monkeypatch.setattr(module, "unsure", lambda ranked, questions, views, share: {1})
     options = replace(OPTIONS, steps=2, views=8, writer=replace(OPTIONS.writer, unsure=0.5))
     found, published, _ = work(WriterSolver(writer, options, HERE), tasks[:2], seconds=50.0)
-    assert [views for name, _, views in published if name == tasks[0].id] == [2, 4, 8]
+    assert [views for name, _, views in published if name == tasks[0].id] == [1, 2, 4, 8]
     everything = work(WriterSolver(writer, replace(options, writer=OPTIONS.writer), HERE), tasks[:2])[0]
-    first = work(WriterSolver(writer, replace(options, views=2, writer=OPTIONS.writer), HERE), tasks[:2])[0]
+    first = work(WriterSolver(writer, replace(options, views=1, writer=OPTIONS.writer), HERE), tasks[:2])[0]
 
     def of(solutions: dict[str, Solution], task: Task) -> dict[bytes, int]:
         return {
