@@ -95,12 +95,18 @@ class SolveOptions:
     writer: WriterRecipe = field(default_factory=WriterRecipe)
 
     def __post_init__(self) -> None:
-        least = {"views": 1, "batch": 1, "steps": 0, "halt_weight": 0, "together": 0, "glance": 0}
+        least = {
+            "budget": 0,
+            "views": 1,
+            "batch": 1,
+            "steps": 0,
+            "halt_weight": 0,
+            "together": 0,
+            "glance": 0,
+        }
         for name, bound in least.items():
             value = getattr(self, name)
             if value is not None and not bound <= value < math.inf:
                 raise CharmError(f"{name} must be >= {bound}, got {value}")
-        if not 0 < self.budget < math.inf:
-            raise CharmError(f"budget must be a positive number of seconds, got {self.budget}")
         if self.mode not in get_args(Mode):
             raise CharmError(f"mode must be one of {', '.join(get_args(Mode))}, got {self.mode!r}")

@@ -394,8 +394,8 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(CharmError, match=r"writer\.lr must be a number >= 0, got -1"):
         WriterRecipe(lr=-1)
     for name, value, message in (
-        ("budget", math.nan, "budget must be a positive number of seconds, got nan"),
-        ("budget", 0.0, "budget must be a positive number of seconds, got 0.0"),
+        ("budget", math.nan, "budget must be >= 0, got nan"),
+        ("budget", -1.0, "budget must be >= 0, got -1.0"),
         ("halt_weight", math.nan, "halt_weight must be >= 0, got nan"),
         ("mode", "fast", "mode must be one of auto, memory, composition, full, memory-then-full, got 'fast'"),
     ):
