@@ -109,4 +109,4 @@ class SolveOptions:
             if value is not None and not bound <= value < math.inf:
                 raise CharmError(f"{name} must be >= {bound}, got {value}")
         if self.mode not in get_args(Mode):
-            raise CharmError(f"mode must be one of {', '.join(get_args(Mode))}, got {self.mode!r}")
+            raise CharmError(f"mode must be one of {', '.join(get_args(Mode))}; got {self.mode!r}")

@@ -397,7 +397,7 @@ def test_bad_settings_are_refused() -> None:
         ("budget", math.nan, "budget must be >= 0, got nan"),
         ("budget", -1.0, "budget must be >= 0, got -1.0"),
         ("halt_weight", math.nan, "halt_weight must be >= 0, got nan"),
-        ("mode", "fast", "mode must be one of auto, memory, composition, full, memory-then-full, got 'fast'"),
+        ("mode", "fast", "mode must be one of auto, memory, composition, full, memory-then-full; got 'fast'"),
     ):
         with pytest.raises(CharmError, match=message):
             SolveOptions(**{name: value})  # type: ignore[arg-type]
