@@ -112,10 +112,11 @@ def _value(hint: Any, value: Any, where: str) -> Any:
 
 
 def at_least(least: float, config: object, *names: str, where: str = "") -> None:
-    """Refuse a configuration with one of these fields below `least`."""
+    """Refuse a configuration with one of these fields below `least` or not finite; None is no value."""
     for name in names:
-        if getattr(config, name) < least:
-            raise CharmError(f"{where}{name} must be >= {least}, got {getattr(config, name)}")
+        value = getattr(config, name)
+        if value is not None and not least <= value < math.inf:
+            raise CharmError(f"{where}{name} must be >= {least}, got {value}")
 
 
 def is_number(value: object) -> bool:

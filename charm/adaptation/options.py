@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from charm.config import at_least
 from charm.errors import CharmError
 
 BUDGET, CPU_BUDGET = 60.0, 180.0  # seconds, if none are given; a CPU needs more
@@ -95,18 +96,7 @@ class SolveOptions:
     writer: WriterRecipe = field(default_factory=WriterRecipe)
 
     def __post_init__(self) -> None:
-        least = {
-            "budget": 0,
-            "views": 1,
-            "batch": 1,
-            "steps": 0,
-            "halt_weight": 0,
-            "together": 0,
-            "glance": 0,
-        }
-        for name, bound in least.items():
-            value = getattr(self, name)
-            if value is not None and not bound <= value < math.inf:
-                raise CharmError(f"{name} must be >= {bound}, got {value}")
+        at_least(1, self, "views", "batch")
+        at_least(0, self, "budget", "steps", "halt_weight", "together", "glance")
         if self.mode not in get_args(Mode):
             raise CharmError(f"mode must be one of {', '.join(get_args(Mode))}; got {self.mode!r}")
