@@ -40,7 +40,7 @@ from charm.accounting import account
 from charm.adaptation.canvas import Solver
 from charm.adaptation.loop import Adaptation, Recipe, recipe_for
 from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import Clock, Solution, vote
+from charm.adaptation.solution import VOTE_SHARE, Clock, Solution, vote
 from charm.adaptation.solve import choose
 from charm.adaptation.writer import WriterSolver
 from charm.arc.presets import SHARED_WITH_EVALUATION, preset
@@ -70,7 +70,6 @@ TRAIN_VIEWS = 8  # of the recurrent baselines: each view has a vector, and with 
 VIEWS = 16  # of each new task that they learn and ask
 MEASURED_VIEWS = 2  # that measure what votes cost
 VOTE_MARGIN = 1.15  # times what votes are expected to take is kept for them
-VOTE_SHARE = 0.3  # of the time is kept for votes at most, as `charm solve` does
 VOTE_BATCH = 512  # predictions that a GPU makes at once
 SHARED_LR = 3e-4  # of all weights but the tasks' own vectors, as VARC has it
 TINY_TASKS = ("25ff71a9", "3c9b0459")

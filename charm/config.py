@@ -7,6 +7,7 @@ import json
 import math
 import types
 import typing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar, Union
 
@@ -112,11 +113,15 @@ def _value(hint: Any, value: Any, where: str) -> Any:
 
 
 def at_least(least: float, config: object, *names: str, where: str = "") -> None:
-    """Refuse a configuration with one of these fields below `least` or not finite; None is no value."""
-    for name in names:
-        value = getattr(config, name)
+    """Refuse a configuration with one of these fields below `least` or not finite."""
+    refuse_below(least, {f"{where}{name}": getattr(config, name) for name in names})
+
+
+def refuse_below(least: float, numbers: Mapping[str, float | None]) -> None:
+    """Refuse numbers, by name, below `least` or not finite; None is no number."""
+    for name, value in numbers.items():
         if value is not None and not least <= value < math.inf:
-            raise CharmError(f"{where}{name} must be >= {least}, got {value}")
+            raise CharmError(f"{name} must be >= {least}, got {value}")
 
 
 def is_number(value: object) -> bool:

@@ -64,9 +64,7 @@ class WriterRecipe:
         for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse"):
             if getattr(self, name) >= 1:
                 raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
-        for name in ("views", "courses"):
-            if getattr(self, name) < 1:
-                raise CharmError(f"writer.{name} must be >= 1, got {getattr(self, name)}")
+        at_least(1, self, "views", "courses", where="writer.")
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from charm.adaptation.solution import Solution
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
-from charm.files import sweep, write_atomically
+from charm.files import fingerprint, sweep, write_atomically
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.task import Question, Task, questions_of, task_to_json
 
@@ -53,8 +53,7 @@ class SubmissionInProgress:
             self.submission |= attempts({Question(task_id, test): [] for test in range(tests)})
         for task in tasks:  # complete from the start: what has no answer yet has an empty one
             self.submission |= attempts({question: [] for question in questions_of([task])})
-        with (newest_checkpoint(model) / "model.safetensors").open("rb") as opened:
-            weights = hashlib.file_digest(opened, "sha256").hexdigest()
+        weights = fingerprint(newest_checkpoint(model) / "model.safetensors")["sha256"]
         # Time and place may change when it is resumed.
         settings = {"weights": weights, **to_json(replace(options, budget=1.0))}
         self.record: dict[str, Any] = {"settings": settings, "tasks": {}}

@@ -419,7 +419,7 @@ class StreamJob(Job):
         """Write the rows that a stage learned, which no later stage changes; returns the file's fingerprint."""
         if self.method.restores or self.method.joint:
             return {}
-        path = self.out / "rows" / f"{number:04d}.safetensors"
+        path = _tensors(self.out / "rows", number)
         write_atomically(path, save(storable(self._rows(number - 1))))
         return {f"rows/{path.name}": fingerprint(path)}
 
@@ -445,8 +445,7 @@ class StreamJob(Job):
         tensors = read_tensors(folder / "stream.safetensors")
         if not (self.method.joint or self.method.restores):
             for number in range(1, stage + 1):
-                path = self.out / "rows" / f"{number:04d}.safetensors"
-                self._put_rows(self._learned(number - 1), read_tensors(path))
+                self._put_rows(self._learned(number - 1), read_tensors(_tensors(self.out / "rows", number)))
         for name, parameter in self.shared.items():
             if name in tensors:
                 parameter.copy_(tensors[name])
@@ -514,3 +513,7 @@ def _base_questions(config: DataConfig, count: int) -> DataConfig:
 
 def _json(folder: Path, number: int) -> Path:
     return folder / f"{number:04d}.json"
+
+
+def _tensors(folder: Path, number: int) -> Path:
+    return folder / f"{number:04d}.safetensors"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from tyro.conf import Positional, arg
 
 from charm.commands.shared import Data, Device, Json, Switch, flag, output
+from charm.config import refuse_below
 from charm.errors import CharmError
 
 if TYPE_CHECKING:
@@ -55,8 +56,7 @@ def reproduce(
     """
     from charm.paper.plans import Reproduction, catalogue
 
-    if jobs is not None and jobs < 1:
-        raise CharmError(f"--jobs must be >= 1, got {jobs}")
+    refuse_below(1, {"--jobs": jobs})
     if not labels:
         output(json, *catalogue())
         return

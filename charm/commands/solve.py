@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import math
 import re
 import sys
 import time
@@ -16,6 +15,7 @@ from tyro.conf import Positional, arg
 
 from charm.adaptation.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
 from charm.commands.shared import Switch, flag
+from charm.config import refuse_below
 from charm.errors import CharmError
 from charm.progress import bar, say
 
@@ -94,7 +94,7 @@ def solve(
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
-    _refuse_negative(choose=choose, largest=largest, dollars=dollars or 0.0)
+    refuse_below(0, {"choose": choose, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest)
     model = model_at(checkpoint)
@@ -105,7 +105,7 @@ def solve(
     path = out or Path(f"{one}submission.json")
     devices = solving.solve_devices(device, len(loaded))
     options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))
-    empty = {} if choose or largest else unusable(tasks, skipped)
+    empty = unusable(tasks, skipped) if skipped and not (choose or largest) else {}
     begun = SubmissionInProgress(path, loaded, model, options, resume, empty)
     left = begun.left
     if resume and len(left) < len(loaded):
@@ -147,12 +147,6 @@ def _resume_hint(path: Path) -> Iterator[None]:
     except KeyboardInterrupt:
         say(f"{path} has the answers so far; --resume continues it")
         raise
-
-
-def _refuse_negative(**numbers: float) -> None:
-    for name, number in numbers.items():
-        if not 0 <= number < math.inf:
-            raise CharmError(f"{name} must be >= 0, got {number}")
 
 
 def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:

@@ -71,9 +71,8 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         "### The smaller sizes",
         "",
     ]
-    groups: dict[
-        tuple[str, str, str], list[str]
-    ] = {}  # a size, what it is, its minutes -> groups of variants
+    # A size, what it is and its minutes -> groups of variants.
+    groups: dict[tuple[str, str, str], list[str]] = {}
     for group, settings in GROUPS.items():
         for size, where in (("cpu", "two CPU cores"), ("small", "one H200")):
             if size in settings:

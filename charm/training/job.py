@@ -91,9 +91,8 @@ class ReasonerJob(Job):
         """Compile the blocks if requested, with their gradient, and report a failure."""
         side = min(self.slots)
         slots = self.slots[side]
-        part = slice(
-            0, len(slots) // self.config.accumulate
-        )  # the shape of updates: nothing is compiled twice
+        # The shape of updates: nothing is compiled twice.
+        part = slice(0, len(slots) // self.config.accumulate)
 
         def attempt() -> None:
             self.model.canvas.compile_blocks()
