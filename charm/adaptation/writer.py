@@ -42,10 +42,10 @@ from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
 from charm.tasks.task import Question, Task
 from charm.tasks.view import decode
-from charm.training.engine import compiles
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, Optimizers
 from charm.training.packs import Packs, longest_sequence
+from charm.training.writer_job import Loss, compiled_loss
 
 LOOK_EVERY = 10  # updates between looks at the loss, which wait for the device
 # Answers of a few views while the group still learns, in case that the command is killed: at these shares of the
@@ -72,8 +72,6 @@ PATIENCE = 4
 MEASURE_EVERY = 0.025
 MEASURED_VIEWS = 8
 FEWEST_TO_HOLD = 3  # demonstrations of a task of which one is held out
-
-Loss = Callable[..., tuple[Tensor, dict[str, Tensor]]]
 
 
 def rates(update: int, used: float, mode: Mode, recipe: WriterRecipe) -> tuple[float, float]:
@@ -240,7 +238,6 @@ class WriterSolver:
                 layer.dropout = self.recipe.dropout
         self.trained = {name: tensor.clone() for name, tensor in self.known.state_dict().items()}
         self.loss: Loss = self.writer.loss
-        self.compiled = False
 
     def _recipe(self, seconds: float) -> WriterRecipe:
         """The recipe for a group with this much time."""
@@ -250,12 +247,15 @@ class WriterSolver:
         long = self.place.device.type != "cpu" and seconds >= LONG_SECONDS
         return replace(asked, rehearse=REHEARSED_SHARE if long else 0.0)
 
-    def prepare(self, tasks: Sequence[Task]) -> tuple[CharmModel, Dataset]:
-        """The model with trained weights and new vectors for these tasks alone, and the tasks as a dataset."""
+    def dataset(self, tasks: Sequence[Task]) -> Dataset:
+        """Draw the views of these tasks and of those to rehearse."""
         rehearsed, data_config = self._rehearsed(tasks), self.data_config
         if rehearsed:
             data_config = replace(data_config, views=min(data_config.views, REHEARSED_VIEWS))
-        data = assemble(TaskSet(train=rehearsed, evaluate=tuple(tasks)), data_config)
+        return assemble(TaskSet(train=rehearsed, evaluate=tuple(tasks)), data_config)
+
+    def started(self, data: Dataset) -> CharmModel:
+        """The model with trained weights and new vectors for the tasks of the dataset alone."""
         config = self.known.config
         model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances))
         model.reasoner = self.writer  # the same object for every group: compiled once
@@ -271,7 +271,7 @@ class WriterSolver:
         moving = {"memory": private.keys(), "composition": _names(model.memory, "memory")}
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name in moving.get(self.mode, {name}))
-        return model, data
+        return model
 
     def _rehearsed(self, tasks: Sequence[Task]) -> tuple[Task, ...]:
         """Training tasks that the model knows, to be learned again with these; none if not requested."""
@@ -361,19 +361,8 @@ class WriterSolver:
         wanted = self.recipe.compile
         if wanted == "auto" and seconds < LONG_SECONDS:
             wanted = "off"
-
-        def attempt() -> None:
-            self.loss = torch.compile(self.writer.loss, dynamic=False)
-            loss, _ = self.loss(packs.pack, model.task(packs.row_N))
-            loss.backward()
-            model.zero_grad(set_to_none=True)
-
-        if not self.compiled:
-            packs.prepare()  # real sequences to compile with, which are not learned from yet
-            packs.taken = [0] * len(packs.taken)
-            self.compiled = compiles(attempt, wanted, self.place, partial(print, file=sys.stderr))
-            if not self.compiled:
-                self.loss = self.writer.loss
+        if self.loss == self.writer.loss:  # not compiled yet
+            self.loss = compiled_loss(model, packs, wanted, self.place, partial(print, file=sys.stderr))
         return WriterAdaptation(model, packs, self.loss, self.recipe, self.mode, seed)
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
@@ -404,6 +393,7 @@ class _Earlier:
     updates: int = 0
     taken: tuple[int, ...] = ()  # sequences of each stream that were learned
     cost: float = 0.0  # seconds that a view of a vote took
+    data: Dataset | None = None  # the tasks under their views
 
 
 class _Stopping:
@@ -455,7 +445,8 @@ class _Group:
         self.whole, self.clock = clock, clock.share(solver.recipe.courses - len(earlier.votes))
         self.name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
         self.say = lambda text: say(clock.used, f"{self.name}: {text}")
-        self.model, self.data = solver.prepare(tasks)
+        self.data = earlier.data or solver.dataset(tasks)
+        self.model = solver.started(self.data)
         tokens = solver.tokens(len(tasks), self.data)
         self.learning = solver.adaptation(self.model, self.data, tokens, clock.seconds)
         # Another course sees other sequences, under other dropout.
@@ -549,7 +540,7 @@ class _Group:
         earlier, taken = self.earlier, tuple(self.learning.packs.taken)
         votes, views = (*earlier.votes, self.votes), earlier.views + self.views
         cost = self.cost if self.cost < math.inf else 0.0
-        return _Earlier(votes, views, self.learning.updates, taken, cost)
+        return _Earlier(votes, views, self.learning.updates, taken, cost, self.data)
 
     def answer(
         self,

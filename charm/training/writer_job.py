@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
+from charm.devices import Place
 from charm.errors import CharmError
+from charm.model import CharmModel
 from charm.reasoner.writer import Writer
 from charm.training.engine import LogEntry, compiles
 from charm.training.job import ReasonerJob
 from charm.training.packs import Packs
+
+Loss = Callable[..., tuple[Tensor, dict[str, Tensor]]]
+
+
+def compiled_loss(
+    model: CharmModel, packs: Packs, wanted: str, place: Place, say: Callable[[str], None]
+) -> Loss:
+    """A writer's loss, compiled together with its gradient if that is wanted and succeeds (`compiles`)."""
+    assert isinstance(model.reasoner, Writer)
+    loss = compiled = model.reasoner.loss
+    taken = packs.taken.copy()
+    packs.prepare()  # real sequences to compile with, which are not learned from yet
+    packs.taken = taken
+
+    def attempt() -> None:
+        nonlocal compiled
+        compiled = torch.compile(loss, dynamic=False)
+        compiled(packs.pack, model.task(packs.row_N))[0].backward()
+        model.zero_grad(set_to_none=True)
+
+    return compiled if compiles(attempt, wanted, place, say) else loss
 
 
 class WriterJob(ReasonerJob):
@@ -27,22 +52,10 @@ class WriterJob(ReasonerJob):
         self.work = (config.tokens, "tokens")
         assert isinstance(self.model.reasoner, Writer)
         self.writer = self.model.reasoner
-        self.loss = self.writer.loss
+        self.loss: Loss = self.writer.loss
 
     def compile(self) -> None:
-        """Compile the loss with its gradient if requested, and report a failure."""
-        taken = self.packs.taken.copy()
-        self.packs.prepare()  # real sequences to compile with, which are not learned from yet
-        self.packs.taken = taken
-
-        def attempt() -> None:
-            self.loss = torch.compile(self.writer.loss, dynamic=False)
-            loss, _ = self.loss(self.packs.pack, self.model.task(self.packs.row_N))
-            loss.backward()
-            self.model.zero_grad(set_to_none=True)
-
-        if not compiles(attempt, self.config.compile, self.place, self.say):
-            self.loss = self.writer.loss
+        self.loss = compiled_loss(self.model, self.packs, self.config.compile, self.place, self.say)
 
     def update(self, step: int) -> dict[str, Tensor]:
         self.packs.prepare()

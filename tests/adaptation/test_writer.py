@@ -29,6 +29,8 @@ from charm.model import CharmModel
 from charm.reasoner import writing
 from charm.reasoner.writer import Writer
 from charm.runs.votes import Votes
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet
+from charm.tasks.dataset import assemble as real_assemble
 from charm.tasks.sequences import Pack, pack_pairs
 from charm.tasks.sources import Source
 from charm.tasks.task import Question, Task, questions_of
@@ -59,6 +61,11 @@ def answers(found: dict[str, Solution]) -> Submission:
     for solution in found.values():
         submission |= attempts(solution.answers)
     return submission
+
+
+def prepared(solver: WriterSolver, tasks: list[Task]) -> tuple[CharmModel, Dataset]:
+    data = solver.dataset(tasks)
+    return solver.started(data), data
 
 
 def work(
@@ -121,7 +128,7 @@ def test_the_first_round_fits_the_time() -> None:
 )
 def test_what_a_mode_moves(mode: Mode, used: float, moved: set[str], writer: Path, tasks: list[Task]) -> None:
     solver = WriterSolver(writer, replace(OPTIONS, mode=mode), HERE)
-    model, data = solver.prepare(tasks)
+    model, data = prepared(solver, tasks)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     learning = solver.adaptation(model, data, 1024, 600.0)
     for _ in range(3):
@@ -136,12 +143,12 @@ def test_new_vectors_start_at_the_mean_and_known_ones_at_their_own(writer: Path,
     assert known.shape == (2, 32)
     assert known.abs().sum() > 0
     seen = replace(tasks[0], id="toy1")
-    model, _ = solver.prepare([seen, tasks[1]])
+    model, _ = prepared(solver, [seen, tasks[1]])
     started = model.memory.base.rows.weight  # type: ignore[union-attr]
     assert torch.equal(started[0], known[1])
     assert torch.allclose(started[1], known.mean(0))
     solver = WriterSolver(writer, replace(OPTIONS, writer=WriterRecipe(start="zero")), HERE)
-    model, _ = solver.prepare([tasks[1]])
+    model, _ = prepared(solver, [tasks[1]])
     assert not model.memory.base.rows.weight.any()  # type: ignore[union-attr]
 
 
@@ -151,7 +158,7 @@ def test_the_nearest_vector_is_the_one_that_fits_best(tmp_path: Path) -> None:
     train(config, tmp_path / "run", HERE, say=lambda text: None)
     known = load_tasks([tmp_path / "tasks"])[0]
     solver = WriterSolver(tmp_path / "run", replace(OPTIONS, writer=WriterRecipe(start="nearest")), HERE)
-    model, _ = solver.prepare([replace(task, id=f"copy{task.id}") for task in known[::-1]])
+    model, _ = prepared(solver, [replace(task, id=f"copy{task.id}") for task in known[::-1]])
     vectors = solver.trained["memory.base.rows.weight"]
     assert torch.equal(model.memory.base.rows.weight, vectors.flip(0))  # type: ignore[union-attr]
 
@@ -166,7 +173,7 @@ def test_training_tasks_are_rehearsed_until_the_rates_fall(
     recipe = WriterRecipe(rehearse=0.5, cooldown=0.4, views=8)
     solver = WriterSolver(writer, replace(OPTIONS, writer=recipe), HERE)
     blind = replace(known[0], test=(tasks[0].test[0],))
-    model, data = solver.prepare([tasks[0], blind])
+    model, data = prepared(solver, [tasks[0], blind])
     assert data.instances.puzzles == ["toy1", "new0", "toy0"]
     assert [question.task_id for question in data.questions] == ["new0", "toy0"]
     vectors = solver.trained["memory.base.rows.weight"]
@@ -216,11 +223,29 @@ def test_learning_lowers_the_loss(
         losses = []
         recipe = replace(OPTIONS.writer, optimizer=optimizer)
         solver = WriterSolver(writer, replace(OPTIONS, mode=mode, writer=recipe), HERE)
-        learning = solver.adaptation(*solver.prepare(tasks), 256, 600.0)
+        learning = solver.adaptation(*prepared(solver, tasks), 256, 600.0)
         for step in range(40):
             learning.update(step / 80)
             losses.append(learning.progress()[0])
         assert sum(losses[-5:]) < sum(losses[:5])
+
+
+def test_the_loss_is_compiled_once_for_all_groups(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[object] = []
+
+    def eager(loss, dynamic):  # type: ignore[no-untyped-def]
+        compiled.append(loss)
+        return lambda *given: loss(*given)
+
+    monkeypatch.setattr(torch, "compile", eager)
+    plain = solve(tasks, writer, replace(OPTIONS, together=2), ["cpu"])
+    assert not compiled
+    recipe = replace(OPTIONS.writer, compile="on")
+    found = solve(tasks, writer, replace(OPTIONS, together=2, writer=recipe), ["cpu"])
+    assert len(compiled) == 1
+    assert answers(found) == answers(plain)
 
 
 def test_test_outputs_are_not_looked_at(writer: Path, unseen: Path) -> None:
@@ -407,7 +432,7 @@ def test_many_short_sequences_fill_a_pack(writer: Path, tmp_path: Path) -> None:
     """The padding that ends a pack must stay shorter than the longest sequence: attention on a GPU relies on it."""
     tasks = load_tasks([write_toy_tasks(tmp_path / "tiny", 2)])[0]
     solver = WriterSolver(writer, OPTIONS, HERE)
-    learning = solver.adaptation(*solver.prepare(tasks), 32_768, 600.0)
+    learning = solver.adaptation(*prepared(solver, tasks), 32_768, 600.0)
     learning.packs.prepare()
     edges = learning.packs.pack.edges_N2
     assert int(edges[-1] - edges[-2]) < 27
@@ -506,7 +531,7 @@ def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
 
     monkeypatch.setattr(writing, "deepcopy", copied)
     solver = WriterSolver(writer, OPTIONS, HERE)
-    model, data = solver.prepare(tasks)
+    model, data = prepared(solver, tasks)
     model.train()
 
     def confidences(found: dict[Question, list[Candidate]]) -> dict[tuple[Question, bytes], float]:
@@ -568,7 +593,7 @@ def test_one_demonstration_of_three_is_held_out_until_the_rates_fall(
     tasks = three_demonstrations(tasks)
     recipe = WriterRecipe(stop="held-out", cooldown=0.5, tokens=1024, views=8)
     solver = WriterSolver(writer, replace(OPTIONS, steps=8, writer=recipe), HERE)
-    data = solver.prepare(tasks)[1]
+    data = solver.dataset(tasks)
     held = module.held_out(data)
     assert [data.bank.pair(pair) for pair in held] == [tasks[0].train[2]]
     assert [*held.values()] == [data.instances.number(tasks[0].id)]
@@ -595,7 +620,7 @@ def test_one_demonstration_of_three_is_held_out_until_the_rates_fall(
     assert all(number in some for some in drawn[-4:])
     assert len(measured) == 4
     assert all(np.isfinite(measured))
-    model, again = solver.prepare(tasks)
+    model, again = prepared(solver, tasks)
     found = solver.held_pack(again)
     assert found is not None
     assert len(found[1]) == 8  # views
@@ -658,7 +683,12 @@ def test_courses_start_anew_and_vote_together(
     started: list[Tensor] = []
     rates_of: list[float] = []
     drawn: list[tuple[int, ...]] = []
+    datasets: list[Dataset] = []
     real_learn, real_update = module._Group.learn, WriterAdaptation._update_packed
+
+    def assemble(tasks: TaskSet, config: DataConfig) -> Dataset:
+        datasets.append(real_assemble(tasks, config))
+        return datasets[-1]
 
     def learn(self: module._Group) -> None:
         started.append(torch.cat([tensor.flatten().clone() for tensor in self.model.parameters()]))
@@ -671,10 +701,12 @@ def test_courses_start_anew_and_vote_together(
 
     monkeypatch.setattr(module._Group, "learn", learn)
     monkeypatch.setattr(WriterAdaptation, "_update_packed", update)
+    monkeypatch.setattr(module, "assemble", assemble)
     options = replace(OPTIONS, writer=replace(OPTIONS.writer, warmup=2, cooldown=0.5))
     alone = work(WriterSolver(writer, options, HERE), tasks)[0]
     both_options = replace(options, writer=replace(options.writer, courses=2))
     both, published, said = work(WriterSolver(writer, both_options, HERE), tasks)
+    assert len(datasets) == 2  # one for the first solver, and one for both courses of the second
     assert torch.equal(started[1], started[0])
     assert torch.equal(started[2], started[0])
     assert rates_of == pytest.approx([0.5, 1.0, 1.0, 0.5] * 3)

@@ -122,6 +122,32 @@ def test_the_loss_can_be_traced_for_compilation(tmp_path: Path) -> None:
         assert traced.item() == pytest.approx(plain.item(), rel=1e-5)
 
 
+def test_compiling_learns_nothing_and_takes_no_sequence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = []
+
+    def eager(loss, dynamic):  # type: ignore[no-untyped-def]
+        compiled.append(loss)
+        return lambda *given: loss(*given)
+
+    monkeypatch.setattr(torch, "compile", eager)
+    with place("cpu") as here:
+        job = arc_job(writer_config(tmp_path, compile="on"), here, say=lambda text: None)
+        job.update(0)
+        taken, before = job.packs.taken.copy(), {n: t.clone() for n, t in job.model.state_dict().items()}
+        job.compile()
+        assert compiled == [job.writer.loss]
+        assert job.loss != job.writer.loss
+        assert job.packs.taken == taken
+        assert taken[0] > 0
+        assert all(parameter.grad is None for parameter in job.model.parameters())
+        assert all(torch.equal(tensor, before[n]) for n, tensor in job.model.state_dict().items())
+        off = arc_job(writer_config(tmp_path, compile="off"), here, say=lambda text: None)
+        off.compile()
+        assert off.loss == off.writer.loss
+
+
 def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
     """Shared weights and the vectors of tasks that both have are the same to the bit; other tasks start at zero."""
     first = writer_config(tmp_path)
