@@ -175,7 +175,14 @@ def terminates_as_interrupt() -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path, work: str) -> Iterator[None]:
-    """Lock a folder against a second process that does the same work; the system releases the lock of a killed one.
+    """Lock a folder against a second process that does the same work."""
+    with lock_file(folder / ".lock", f"{folder}: this folder is in use by another {work}"):
+        yield
+
+
+@contextmanager
+def lock_file(path: Path, refusal: str) -> Iterator[None]:
+    """Hold the lock of this file, which stays; the system releases the lock of a killed process.
 
     Does nothing where such locks are not supported, as on Windows and some network file systems.
     """
@@ -184,11 +191,11 @@ def locked(folder: Path, work: str) -> Iterator[None]:
     except ImportError:
         yield
         return
-    with (folder / ".lock").open("w") as file:
+    with path.open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise CharmError(f"{folder}: this folder is in use by another {work}") from None
+            raise CharmError(refusal) from None
         except OSError:  # the file system does not support locks
             pass
         yield

@@ -6,10 +6,12 @@ to a task and one for every task that ended. `charm view OUT.json` shows it, whi
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.tasks.task import Question, Task, digits, questions_of
+from charm.tasks.task import Question, Task, digits, questions_of, task_to_json
 
 SHOWN = 20  # candidates of a test input in each round, at most
 
@@ -27,6 +29,16 @@ VoteLine = dict[str, Any]
 
 def votes_file(submission: Path) -> Path:
     return submission.with_suffix(".votes.jsonl")
+
+
+def task_hash(task: Task) -> str:
+    """A hash of what a solver sees of a task, in order."""
+    return hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
+
+
+def contents_in(submission: Path) -> dict[str, str]:
+    """The hashes of the tasks that were solved, by id; nothing where they are not known."""
+    return _contents(_lines(votes_file(submission)))
 
 
 def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
@@ -60,14 +72,18 @@ class Course:
     ) -> None:
         self.path = votes_file(submission)
         self._questions = {task.id: questions_of([task]) for task in tasks}
-        earlier = _lines(self.path)[1:] if resume else []
+        lines = _lines(self.path) if resume else []
+        contents, before = {task.id: task_hash(task) for task in tasks}, _contents(lines)
+        changed = {name for name, content in contents.items() if before.get(name, content) != content}
         about: VoteLine = {
             "model": model.name,
             "mode": options.mode,
             "budget": options.budget,
             "tasks": {task.id: [digits(pair.input) for pair in task.test] for task in tasks},
+            "contents": contents,
         }
-        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in (about, *earlier)))
+        kept = [line for line in lines[1:] if line.get("task") not in changed]
+        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in (about, *kept)))
 
     def found(self, answers: Mapping[str, Solution]) -> None:
         """Add the better answers to these tasks."""
@@ -117,6 +133,11 @@ def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
     return about, tasks
 
 
+def _contents(lines: Sequence[VoteLine]) -> dict[str, str]:
+    contents = lines[0].get("contents") if lines else None
+    return contents if isinstance(contents, dict) else {}
+
+
 def _lines(path: Path) -> list[VoteLine]:
     """The lines of a file, if there is one, without any that a kill has cut short or that is still being written."""
     found = []
@@ -127,8 +148,6 @@ def _lines(path: Path) -> list[VoteLine]:
     except OSError as error:
         raise CharmError(f"{path} cannot be read ({error.strerror or error})") from error
     for line in text.splitlines():
-        try:
+        with suppress(ValueError, RecursionError):
             found.append(json.loads(line))
-        except ValueError:
-            continue
-    return found
+    return [line for line in found if isinstance(line, dict)]

@@ -1,36 +1,50 @@
 """A submission while it is being made: on disk whole at any time, and continued after a kill.
 
 OUT.progress.json, next to OUT.json, lists the finished tasks. It is removed once all tasks are finished.
-OUT.votes.jsonl has the rounds of votes (`charm.adaptation.course`).
+OUT.votes.jsonl has the rounds of votes (`charm.adaptation.course`). .OUT.lock keeps a second solve away from all three.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
 from typing import Any
 
-from charm.adaptation.course import Course
+from charm.adaptation.course import Course, contents_in, task_hash
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.config import to_json
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
-from charm.files import fingerprint, sweep, write_atomically
+from charm.files import fingerprint, lock_file, seal, sweep, unseal, write_atomically
 from charm.runs.checkpoint import newest_checkpoint
-from charm.tasks.task import Question, Task, questions_of, task_to_json
+from charm.tasks.task import Question, Task, questions_of
+
+
+@contextmanager
+def only_solve(path: Path) -> Iterator[None]:
+    """Keep other solves away from the submission at `path` and the files next to it."""
+    if path.exists() and not path.is_file():
+        raise CharmError(f"{path} cannot be written (not a regular file)")
+    with ExitStack() as held:
+        with charm_errors(f"{path} cannot be written", OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock = path.with_name(f".{path.stem}.lock")
+            held.enter_context(lock_file(lock, f"{path} is in use by another charm solve"))
+        yield
 
 
 class SubmissionInProgress:
     """The submission of these tasks at `path`; `left` are those that are not finished.
 
-    With `resume` it continues what an interrupted solve with the same model and settings left there. An answer is
-    only replaced by one after more updates, or after as many and more views. Tasks that are `unusable` have empty
-    answers, for the number of test inputs given: a competition wants an entry for every task.
+    With `resume` it continues what an interrupted solve with the same model and settings left there; tasks that have
+    other grids now are `changed` and start anew. An answer is only replaced by one after more updates, or after as many
+    and more views. Tasks that are `unusable` have empty answers, for the number of test inputs given: a competition
+    wants an entry for every task.
     """
 
     def __init__(
@@ -49,6 +63,7 @@ class SubmissionInProgress:
             sweep(written.parent, f"{escape(written.name)}.*")
         self.submission: Submission = {}
         self.problems: dict[str, str] = {}
+        self.changed: list[str] = []
         for task_id, tests in (unusable or {}).items():
             self.submission |= attempts({Question(task_id, test): [] for test in range(tests)})
         for task in tasks:  # complete from the start: what has no answer yet has an empty one
@@ -59,15 +74,14 @@ class SubmissionInProgress:
         self.record: dict[str, Any] = {"settings": settings, "tasks": {}}
         self._tasks: dict[str, dict[str, Any]] = self.record["tasks"]
         for task in tasks:
-            content = hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
-            self._tasks[task.id] = {"task": content, "updates": -1, "views": 0, "finished": False}
+            self._tasks[task.id] = {"task": task_hash(task), "updates": -1, "views": 0, "finished": False}
         resume = resume and path.exists()
         if resume:
             self._take_over(tasks)
         self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
         if self.left:
             # In this order: a kill in between must not leave empty answers with an older solve's finished tasks.
-            write_atomically(self.record_path, json.dumps(self.record))
+            self._write_record()
             try:
                 write_submission(path, self.submission)
             except CharmError:
@@ -107,31 +121,38 @@ class SubmissionInProgress:
         if all(known["finished"] for known in self._tasks.values()):
             self.record_path.unlink(missing_ok=True)
         else:
-            write_atomically(self.record_path, json.dumps(self.record))
+            self._write_record()
+
+    def _write_record(self) -> None:
+        write_atomically(self.record_path, json.dumps(seal(self.record)))
 
     def _take_over(self, tasks: Sequence[Task]) -> None:
         """Take over the answers of an interrupted solve; one that was not interrupted has finished all its tasks.
 
-        An entry that does not fit its task's test inputs is not taken over.
+        An entry that does not fit its task's test inputs is not taken over, nor the entry of a task that has changed.
         """
-        found = _read(self.path)
-        before: Submission = {task.id: found[task.id] for task in tasks if _fits(found.get(task.id), task)}
-        if not self.record_path.exists():
-            for task_id in self._tasks.keys() & before.keys():
-                self._tasks[task_id]["finished"] = True
-                self.submission[task_id] = before[task_id]
-            return
-        record = _read(self.record_path)
-        if record.get("settings") != json.loads(json.dumps(self.record["settings"])):
-            raise CharmError(
-                f"{self.path} was started with another model or other settings; "
-                f"use the same ones, or solve without --resume"
-            )
-        for task_id, known in self._tasks.items():
-            old = record["tasks"].get(task_id)
-            if old is not None and old["task"] == known["task"] and task_id in before:
+        before = _read(self.path)
+        if self.record_path.exists():
+            record = unseal(_read(self.record_path), self.record_path)
+            if record.get("settings") != json.loads(json.dumps(self.record["settings"])):
+                raise CharmError(
+                    f"{self.path} was started with another model or other settings; "
+                    f"use the same ones, or solve without --resume"
+                )
+            known_before = record["tasks"]
+        else:
+            known_before = {task_id: {"finished": True} for task_id in before}
+            for task_id, content in contents_in(self.path).items():
+                known_before.get(task_id, {})["task"] = content
+        for task in tasks:
+            old, known = known_before.get(task.id), self._tasks[task.id]
+            if old is None or not _fits(before.get(task.id), task):
+                continue
+            if old.get("task", known["task"]) == known["task"]:
                 known |= old
-                self.submission[task_id] = before[task_id]
+                self.submission[task.id] = before[task.id]
+            else:
+                self.changed.append(task.id)
 
 
 def _is_entry(entry: object) -> bool:

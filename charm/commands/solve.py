@@ -20,6 +20,7 @@ from charm.errors import CharmError
 from charm.progress import bar, say
 
 if TYPE_CHECKING:
+    from charm.adaptation.progress import SubmissionInProgress
     from charm.adaptation.solution import Solution
 
 
@@ -84,7 +85,7 @@ def solve(
 
     from charm.adaptation import solve as solving
     from charm.adaptation.measure import measured
-    from charm.adaptation.progress import SubmissionInProgress
+    from charm.adaptation.progress import SubmissionInProgress, only_solve
     from charm.adaptation.streams import left_out, unusable
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
@@ -106,38 +107,45 @@ def solve(
     devices = solving.solve_devices(device, len(loaded))
     options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))
     empty = unusable(tasks, skipped) if skipped and not (choose or largest) else {}
-    begun = SubmissionInProgress(path, loaded, model, options, resume, empty)
-    left = begun.left
-    if resume and len(left) < len(loaded):
-        say(f"{len(loaded) - len(left)} of {len(loaded)} tasks are finished in {path}")
-    found: dict[str, Solution] = {}
-    if left:
-        devices = devices[: len(left)]
-        options = replace(options, budget=_budget(budget, seconds, len(left), devices))
-        each = options.budget * len(devices) / len(left)
-        noun = "task" if len(left) == 1 else "tasks"
-        say(f"{len(left)} {noun} on {', '.join(devices)}: about {each:.0f} s for each")
-        with _resume_hint(path), bar("preparing", 1.0, counts=False) as line:
-            found = solving.solve(
-                left,
-                model,
-                replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
-                devices,
-                lambda used, text: line.update(min(used, 1.0), text=text),
-                begun.publish,
-                begun.finish,
-            )
-    if json:
-        print(jsonlib.dumps(begun.submission))
-    else:
-        _draw(found, path)
-    if score:
-        seconds = time.monotonic() - began
-        scores = measured(loaded, found, begun.submission, model, options, devices, seconds, dollars)
-        _write_scores(path.with_suffix(".scores.json"), scores, json)
-    if begun.problems:
-        _tell_problems(begun.problems, found, len(left))
-        sys.exit(1)
+    with only_solve(path):
+        begun = SubmissionInProgress(path, loaded, model, options, resume, empty)
+        left = begun.left
+        _tell_resumed(begun, len(loaded))
+        found: dict[str, Solution] = {}
+        if left:
+            devices = devices[: len(left)]
+            options = replace(options, budget=_budget(budget, seconds, len(left), devices))
+            each = options.budget * len(devices) / len(left)
+            noun = "task" if len(left) == 1 else "tasks"
+            say(f"{len(left)} {noun} on {', '.join(devices)}: about {each:.0f} s for each")
+            with _resume_hint(path), bar("preparing", 1.0, counts=False) as line:
+                found = solving.solve(
+                    left,
+                    model,
+                    replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
+                    devices,
+                    lambda used, text: line.update(min(used, 1.0), text=text),
+                    begun.publish,
+                    begun.finish,
+                )
+        if json:
+            print(jsonlib.dumps(begun.submission))
+        else:
+            _draw(found, path)
+        if score:
+            seconds = time.monotonic() - began
+            scores = measured(loaded, found, begun.submission, model, options, devices, seconds, dollars)
+            _write_scores(path.with_suffix(".scores.json"), scores, json)
+        if begun.problems:
+            _tell_problems(begun.problems, found, len(left))
+            sys.exit(1)
+
+
+def _tell_resumed(begun: SubmissionInProgress, tasks: int) -> None:
+    if begun.changed:
+        say(f"changed since the last solve, so solved again: {', '.join(begun.changed)}")
+    if len(begun.left) < tasks:
+        say(f"{tasks - len(begun.left)} of {tasks} tasks are finished in {begun.path}")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from charm.adaptation.course import read_course
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.progress import SubmissionInProgress
 from charm.adaptation.solution import Solution
@@ -90,7 +91,7 @@ def test_bases_are_compared_in_one_folder_and_blind_tasks_are_not_drawn(
 
 def test_what_cannot_be_written_is_told(base: Path, unseen: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CharmError, match=r"file/run\.progress\.json cannot be written"):
+    with pytest.raises(CharmError, match=r"file/run cannot be written"):
         solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "file" / "run")
     with pytest.raises(CharmError, match="unseen cannot be written"):
         solve((unseen,), checkpoint=base, device="cpu", out=unseen)
@@ -227,12 +228,96 @@ def test_resuming_keeps_better_answers_and_refuses_other_settings(
     with pytest.raises(CharmError, match="another model or other settings"):
         SubmissionInProgress(out, tasks, base, replace(options, steps=4), resume=True)
     record = out.with_name("out.progress.json")
-    for damage in ("", "[]", "{"):
+    flipped = record.read_text().replace('"tasks"', '"tbsks"')
+    for damage in ("", "[]", "{", flipped):
         record.write_text(damage)
-        with pytest.raises(CharmError, match=r"out\.progress\.json is damaged"):
+        with pytest.raises(CharmError, match=r"out\.progress\.json.* damaged"):
             SubmissionInProgress(out, tasks, base, options, resume=True)
     SubmissionInProgress(out, tasks, base, options, resume=False)
     assert on_disk() == 0
+
+
+def test_two_solves_cannot_write_the_same_submission(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """The second is refused and harms nothing; the lock of a killed one blocks nobody."""
+    out, record = tmp_path / "new" / "out.json", tmp_path / "new" / "out.progress.json"
+    program = [
+        sys.executable,
+        "-m",
+        "charm",
+        "solve",
+        str(unseen),
+        "--checkpoint",
+        str(base),
+        "--out",
+        str(out),
+    ]
+    first = subprocess.Popen([*program, "--device", "cpu", "--budget", "1h", "--steps", "1000000"])
+    try:
+        while not out.with_name("out.votes.jsonl").is_file():
+            assert first.poll() is None, "it ended before the second could start"
+            time.sleep(0.01)
+        files = {path.name for path in out.parent.iterdir() if path.suffix != ".tmp"}
+        for other in (out, out.with_suffix(".txt")):  # which has the same files next to it
+            with pytest.raises(CharmError, match=rf"{other.name} is in use by another charm solve"):
+                solve((unseen / "new0.json",), checkpoint=base, out=other, **SMALL)
+        assert {path.name for path in out.parent.iterdir() if path.suffix != ".tmp"} == files
+        assert len(json.loads(out.read_text())) == len(json.loads(record.read_text())["tasks"]) == 4
+        assert first.poll() is None
+        solve((unseen / "new0.json",), checkpoint=base, out=out.with_name("other.json"), **SMALL)
+    finally:
+        first.kill()
+        first.wait()
+    solve((unseen / "new0.json",), checkpoint=base, out=out, **SMALL)
+    assert list(json.loads(out.read_text())) == ["new0"]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_a_task_that_has_changed_is_solved_again(
+    part: str,
+    finished: bool,
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+) -> None:
+    """Under the same id and with as many test inputs; of the others nothing changes."""
+    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
+    begun = SubmissionInProgress(out, tasks, base, SolveOptions(seed=3), resume=False)
+    candidate = Candidate(np.full((1, 1), 5, np.uint8), 0, 1, 1.0, 1.0)
+    for task in tasks if finished else tasks[:3]:
+        begun.publish({task.id: Solution({Question(task.id, 0): [candidate]}, 9, 9, 0.0, 0.0, 0.0)})
+        begun.finish([task])
+    assert out.with_name("out.progress.json").exists() != finished
+    content = json.loads((unseen / "new1.json").read_text())
+    content[part][0]["input"][0][0] = (content[part][0]["input"][0][0] + 1) % 10
+    content["test"][0]["output"] = [[1]]  # which no answer depends on
+    (unseen / "new1.json").write_text(json.dumps(content))
+    changed = load_tasks([unseen])[0]
+    resumed = SubmissionInProgress(out, changed, base, SolveOptions(seed=3), resume=True)
+    assert [task.id for task in resumed.left] == (["new1"] if finished else ["new1", "new3"])
+    assert resumed.changed == ["new1"]
+    answered = {name: entry[0]["attempt_1"] == [[5]] for name, entry in json.loads(out.read_text()).items()}
+    assert answered == {"new0": True, "new1": False, "new2": True, "new3": finished}
+    rounds = {name: len(course.rounds) for name, course in read_course(out)[1].items()}
+    assert rounds == {"new0": 1, "new1": 0, "new2": 1, "new3": int(finished)}
+    # Killed and resumed once more, it is still not finished.
+    again = SubmissionInProgress(out, changed, base, SolveOptions(seed=3), resume=True)
+    assert again.left == resumed.left
+
+
+def test_the_command_names_a_task_that_has_changed(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    solve((unseen,), checkpoint=base, out=out, **SMALL)
+    (unseen / "new2.json").write_text((unseen / "new1.json").read_text())
+    capsys.readouterr()
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    said = capsys.readouterr()
+    assert "changed since the last solve, so solved again: new2\n3 of 4 tasks are finished" in said.err
+    assert "new2: 2 updates" in said.out
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert "4 of 4 tasks are finished" in capsys.readouterr().err
 
 
 def test_an_entry_that_does_not_fit_its_task_is_not_resumed(base: Path, unseen: Path, tmp_path: Path) -> None:
