@@ -153,7 +153,7 @@ FIGURES: dict[str, dict[str, tuple[str, Callable[[Lines], Figure]]]] = {
         )
     },
     "fig:recurrent-backbone-design": {"b": ("tab:scaling", _isoflop), "c": ("tab:scaling-tbptt", _horizon)},
-    "fig:car-late-emergence": {"": ("tab:car-single-horizon", _emergence)},
+    "fig:car-late-emergence": {"": ("fig:car-late-emergence", _emergence)},
     "fig:lm-memory-scaling": {
         "rows": ("tab:nanochat-d12", _text),
         "width": ("tab:nanochat-d12-width", _text),

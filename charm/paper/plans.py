@@ -185,11 +185,13 @@ class Reproduction:
                 raise CharmError(
                     f"{label}: no seed is finished for all variants; use --variants to leave some out"
                 )
-            runs = [some[seed] for some in found.values() for seed in seeds]
+            # Lines may share a run; keys differ by the prefix of their scores.
+            by_run = {key.partition("@")[0]: some for key, some in found.items()}
+            runs = [some[seed] for some in by_run.values() for seed in seeds]
             numbers = {
                 f"{line.key} {measure}": [comparison.scores(line, measure)[seed] for seed in seeds]
                 for line in comparison.table.runs
-                for measure in line.paper
+                for measure in line.paper or comparison.table.measures
                 if line.key in found and set(seeds) <= set(comparison.scores(line, measure))
             }
             settings = {
@@ -239,7 +241,7 @@ def _kept(run: Result, first: int) -> Result:
 
 def record_name(label: str, size: SizeName) -> str:
     """The name of the record that the reproduction page looks for."""
-    return f"{label.removeprefix('tab:')}_{size}"
+    return f"{label.partition(':')[2]}_{size}"
 
 
 def _tables(labels: Sequence[str]) -> list[str]:
@@ -286,7 +288,7 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
 def catalogue() -> tuple[dict[str, Any], Table]:
     """All labels with their numbers of variants and hours, as JSON and as a table."""
     found, rows = {}, []
-    for label in (*PRINTED, *FIGURES):
+    for label in dict.fromkeys((*PRINTED, *FIGURES)):
         sizes: dict[str, float] = {}
         for size in ("small", "full"):
             plan = Reproduction.of([label], size, None, (), Path(), None)

@@ -17,7 +17,7 @@ from charm.files import write_atomically
 from charm.paper.costs import ARC1, Speed, hours
 from charm.paper.drawn import FIGURES, tables_of
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.printed import PRINTED, PrintedTable
+from charm.paper.printed import EMERGED, PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.sizes import GROUPS, SIZE_NAMES, SizeName
 from charm.paper.tables import ROWS, SECTIONS, Ours, Row
@@ -111,14 +111,15 @@ def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
     """
     found = {}
     for name, (table, size) in _recorded(row, records).items():
-        measure = _headline(table)
-        form = ".4f" if measure in ("token loss", "bits per byte") else ".1f"
-        scores = [
-            f"{line.title} {records[name].text(f'{line.key} {measure}', form)}"
-            for line in table.runs
-            if f"{line.key} {measure}" in records[name].numbers
-        ]
-        found[name] = f"size {size}: {_cell('; '.join(scores))}"
+        parts = []
+        for measure in (_headline(table), *(one for one in table.measures if one == "unseen pass@2")):
+            scores = [
+                f"{line.title} {records[name].text(f'{line.key} {measure}', FORMS.get(measure, '.1f'))}"
+                for line in table.runs
+                if f"{line.key} {measure}" in records[name].numbers
+            ]
+            parts.append(f"unseen: {'; '.join(scores)}" if parts else "; ".join(scores))
+        found[name] = f"size {size}: {_cell('; '.join(parts))}"
     return found
 
 
@@ -205,6 +206,7 @@ def paper_of(row: Row) -> str:
     return _cell(text if measure == "pass@2" else f"{measure}: {text}")
 
 
+FORMS = {"token loss": ".4f", "bits per byte": ".4f", EMERGED: ".0f"}
 HEADLINES = ("pass@2", "final pass@2", "seen pass@2", "zero-shot pass@2", "token loss", "bits per byte")
 
 

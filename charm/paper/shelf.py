@@ -16,7 +16,7 @@ import numpy as np
 
 from charm.adaptation.run import StreamOptions
 from charm.adaptation.streams import TaskStream
-from charm.automata.benchmark import build, write_benchmark
+from charm.automata import benchmark
 from charm.automata.run import CarConfig
 from charm.config import from_json, to_json
 from charm.errors import CharmError
@@ -45,7 +45,6 @@ PLACES = (
     *("device", "compile", "graphs", "accumulate", "device_rows"),
     *("tensorboard", "wandb", "keep_checkpoints"),
 )
-OWN_BENCHMARK = ("smoke", "cpu")  # sizes whose cellular automata are not part of the paper's benchmark
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Shelf:
         if isinstance(config, StreamOptions):
             stream = str(self._stream_path()) if config.stream == UNSEEN else config.stream
             return replace(config, stream=stream, data=self.data)
-        if isinstance(config, CarConfig) and self.size in OWN_BENCHMARK:
+        if isinstance(config, CarConfig) and self.size != "full":
             return replace(config, data=replace(config.data, data=self._own_data()))
         if isinstance(config, LMConfig):
             return replace(config, data=data_dir(self.data) / variant.size(self.size).text)
@@ -92,11 +91,10 @@ class Shelf:
                     choose_pairs(
                         data_dir(self.data) / provider, self._own_data() / provider, config.data.tasks
                     )
-        if self.size not in OWN_BENCHMARK:
-            return
-        for config in configs:
-            if isinstance(config, CarConfig) and not (self._own_data() / "car").is_dir():
-                write_benchmark(self._own_data() / "car", build(config.data.benchmark))
+        automata = next((config for config in configs if isinstance(config, CarConfig)), None)
+        folder = self._own_data() / "car"
+        if automata and self.size != "full" and not (folder / benchmark.MANIFEST).is_file():
+            benchmark.write_benchmark(folder, benchmark.build(automata.data.benchmark))
 
     def _stream_path(self) -> Path:
         return self.out / self.size / "stream" / f"{UNSEEN}.json"

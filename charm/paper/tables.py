@@ -131,7 +131,6 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "car_small",
             "no delay at this size: in the end composition {composition unseen:.1f}, CoSE {CoSE unseen:.1f}",
             UNSEEN_CLAIMS[:1],
-            paper="unseen above 1 % at 40k updates with composition, at 240k with CoSE",
         ),
         _measured(
             "tab:car-unseen-horizon",

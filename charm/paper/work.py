@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,11 +30,12 @@ from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.model import CharmModel
+from charm.paper.printed import EMERGED
 from charm.paper.shelf import Result, Shelf, identity
 from charm.paper.sizes import SizeName
 from charm.paper.variants import Variant, variant_named
 from charm.runs.checkpoint import newest_checkpoint, steps_of
-from charm.runs.metrics import mean_around, read_metrics
+from charm.runs.metrics import curve, mean_around, read_metrics
 from charm.signals import StoppedEarly, stop_early
 
 STOPPED = 3  # exit code of an unfinished run that has a checkpoint
@@ -109,6 +111,8 @@ def _train_and_ask(
     metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
+    if domain.name == "car" and (updates := emerged(metrics)) is not None:
+        scores[EMERGED] = round(updates, 1)
     if domain.name == "arc" and config.memory.gate:
         scores["gate"] = round(
             100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4
@@ -164,6 +168,15 @@ def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
         for group, one in found.get(part, {}).items()
         for name in ("pass@1", "pass@2", "cells")
     }
+
+
+def emerged(metrics: list[dict[str, Any]]) -> float | None:
+    """Updates until unseen pass@2 is above 1 %, with straight lines between evaluations; None if it never is."""
+    points = [(0.0, 0.0), *curve(metrics, "evaluation/unseen pass@2")]
+    for (before, low), (after, high) in pairwise(points):
+        if high > 0.01:
+            return before + (after - before) * (0.01 - low) / (high - low)
+    return None
 
 
 # Domain -> function from the result of `charm eval` to scores by name; shares are in percent.

@@ -16,6 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from charm.automata.benchmark import BenchmarkConfig
+from charm.automata.dataset import load_benchmark
+from charm.automata.presets import CAR_MEMORIES, car_preset
 from charm.cli import main
 from charm.devices import place
 from charm.errors import CharmError
@@ -23,15 +26,15 @@ from charm.files import read_sealed, write_sealed
 from charm.paper import runner
 from charm.paper.comparison import Comparison
 from charm.paper.plans import Reproduction, commands
-from charm.paper.printed import PrintedClaim, PrintedLine, printed_table
+from charm.paper.printed import EMERGED, PrintedClaim, PrintedLine, printed_table
 from charm.paper.records import read_records
-from charm.paper.reproduction import reproduced
+from charm.paper.reproduction import reproduced, verdict_of
 from charm.paper.runner import MissingRun, missing, run_here, run_on_slurm
 from charm.paper.shelf import Shelf, identity
 from charm.paper.sizes import small_tasks
 from charm.paper.tables import ROWS
 from charm.paper.variants import VARIANTS
-from charm.paper.work import run_one
+from charm.paper.work import emerged, run_one
 from charm.signals import StoppedEarly, stop_early
 from charm.tasks.pairs_file import (
     Manifest,
@@ -280,13 +283,35 @@ def test_automata_from_start_to_result(shelf: Shelf) -> None:
     assert shelf.read(VARIANTS["car-280k.three-factor"], 0) == result
 
 
+def test_automata_at_size_small_build_their_benchmark(tmp_path: Path) -> None:
+    shelf, variant = Shelf(tmp_path, "small"), VARIANTS["car-all.two-factor"]
+    shelf.prepare([variant])
+    config = shelf.config(variant, 0)
+    assert load_benchmark(config.data).config == BenchmarkConfig(families=("life",), side=8, horizons=(1, 2))
+    assert (config.data.split, config.data.canvas, config.memory.rank) == ("all", 8, 0)
+    assert config.reasoner == car_preset("car-small").reasoner
+    written = (tmp_path / "small" / "data" / "car" / "life.npy").stat().st_mtime_ns
+    shelf.prepare([VARIANTS["car.low-rank"]])  # it is there
+    assert (tmp_path / "small" / "data" / "car" / "life.npy").stat().st_mtime_ns == written
+
+
+def test_when_unseen_combinations_emerge() -> None:
+    def line(step: int, share: float) -> dict[str, float]:
+        return {"step": step, "evaluation/unseen pass@2": share}
+
+    assert emerged([]) is None
+    assert emerged([{"step": 50, "loss": 1.0}, line(100, 0.0), line(200, 0.01)]) is None
+    assert emerged([line(100, 0.0), line(200, 0.04), line(300, 0.0), line(400, 0.5)]) == pytest.approx(125)
+    assert emerged([line(100, 0.02)]) == pytest.approx(50)  # nothing is known before the first update
+
+
 def test_missing_data_are_one_sentence(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, "small", tmp_path / "data")
     with place("cpu") as here:
         with pytest.raises(CharmError, match="lm-8192: no prepared text here; run `charm lm prepare`"):
             run_one(VARIANTS["text.d12"], 0, shelf, here)
-        with pytest.raises(CharmError, match="run `charm car build --families life` to build it"):
-            run_one(VARIANTS["car.low-rank"], 0, shelf, here)
+        with pytest.raises(CharmError, match="run `charm car build` to build it"):
+            run_one(VARIANTS["car.low-rank"], 0, replace(shelf, size="full"), here)
         with pytest.raises(CharmError, match="charm data rearc"):
             run_one(VARIANTS["arc1.cose"], 0, shelf, here)
 
@@ -412,6 +437,88 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
     assert reproduced(ROWS[LABEL], records) == {
         name: "size smoke: Full task table 11.0 ± 1.4; FiLM-concat + residual (r=32) 14.0 ± 1.4"
     }
+
+
+def test_records_of_automata_and_text_reach_their_rows(tmp_path: Path) -> None:
+    """Verdicts on seen and unseen combinations, on when those emerge, at both horizons, and on text, by hand."""
+    shelf = Shelf(tmp_path, "small")
+
+    def put(key: str, seed: int, scores: dict[str, float]) -> None:
+        store(shelf, key, seed)
+        path = shelf.result_path(VARIANTS[key], seed)
+        more = {"machine": "one GPU", "date": "2026-11-16", "scores": scores}
+        curve = [{"step": 1, "evaluation/seen pass@2": 0.1, "evaluation/unseen pass@2": 0.01}]
+        write_sealed(path, {**read_sealed(path), **more, "curve": curve})
+
+    for seed in range(3):
+        for group in ("car", "car-all"):
+            for number, memory in enumerate(CAR_MEMORIES):
+                scores = {"seen pass@2": 50.0 + 5 * number + seed * (1 + number % 2)}
+                if group == "car" and memory in (
+                    "full-table",
+                    "low-rank",
+                    "three-factor",
+                    "three-factor-cose",
+                ):
+                    scores |= {"unseen pass@2": 0.0 if number < 2 else 10.0 * number + seed}
+                if group == "car" and memory.startswith("three"):
+                    late = memory == "three-factor-cose"
+                    scores |= {f"unseen T={t} pass@2": 20.0 / t + 5 * late * (1 + seed) for t in (1, 2)}
+                    scores[EMERGED] = 400.0 + 100 * late + 10 * seed * late
+                # The group of six memories shares the runs on one horizon.
+                put(f"{'car-280k' if group == 'car' else group}.{memory}", seed, scores)
+        for width in (24, 48, 96):
+            for number, kind in enumerate(("engram", "cose", "mixture")):
+                put(
+                    f"text.d12-{kind}-x5-w{width}",
+                    seed,
+                    {"bits per byte": 1.0 - 0.1 * number - 0.001 * number * seed},
+                )
+        for end, gap in (("", 0.02), ("-4640M", 0.01)):
+            for kind in ("engram", "cose"):
+                bits = 0.9 - (gap + 0.001 * seed) * (kind == "cose")
+                put(f"text.d12-{kind}-x5{end}", seed, {"bits per byte": bits})
+    labels = ["tab:car-single-horizon", "tab:car-all-horizons", "tab:car-unseen-horizon"]
+    labels += ["fig:car-late-emergence", "tab:nanochat-d12-width", "tab:nanochat-token-budget"]
+    records = tmp_path / "records"
+    for label in labels:
+        names = ["d12-engram-x5", "d12-cose-x5", "d12-engram-x5-4640M", "d12-cose-x5-4640M"]
+        chosen = ["--variants", *names] if label.endswith("budget") else []
+        main(["reproduce", label, *chosen, "--show", "--out", str(tmp_path), "--record", str(records)])
+    found = read_records(records)
+    assert len(found) == len(labels)
+    rows = {label: verdict_of(replace(ROWS[label], ours=()), found) for label in labels}
+    single = rows["tab:car-single-horizon"]
+    # Seen 75, 77, 79 and 50, 51, 52: differences 25, 26, 27, and 4.3027 / sqrt(3) = 2.5. Unseen: the table has none.
+    assert "**same order**: three-factor-cose - full-table seen pass@2 +26.0 ± 2.5" in single
+    assert "three-factor - full-table unseen pass@2 +41.0 ± 2.5" in single
+    assert single.endswith("three-factor - three-factor-cose unseen pass@2 -10.0 ± 0.0")  # undecided
+    assert (
+        "unseen: Full table 0.0 ± 0.0; "
+        in reproduced(ROWS["tab:car-single-horizon"], found)["car-single-horizon_small"]
+    )
+    every = rows["tab:car-all-horizons"]
+    assert "three-factor-cose - full-table seen pass@2 +26.0 ± 2.5" in every
+    assert "two-factor - full-table seen pass@2 +10.0" in every
+    # Updates 400 and 500, 510, 520: -110 ± 24.8.
+    assert rows["fig:car-late-emergence"] == (
+        "**same order**: three-factor - three-factor-cose updates to 1 % unseen -110.0 ± 24.8"
+    )
+    (text,) = reproduced(ROWS["fig:car-late-emergence"], found).values()
+    assert text == "size small: Three-factor composition 400 ± 0; Three-factor CoSE 510 ± 10"
+    assert (tmp_path / "small" / "figures" / "car-late-emergence.pdf").is_file()
+    horizons = rows["tab:car-unseen-horizon"]
+    assert horizons.startswith(
+        "**undecided**: three-factor@unseen T=1 - three-factor-cose@unseen T=1 pass@2 -10.0 ± 12.4"
+    )
+    assert "T=4" not in horizons
+    assert len(found["car-unseen-horizon_small"].runs) == 2 * 3  # two memories, whatever the horizons
+    assert rows["tab:nanochat-d12-width"].count("same order") == 1
+    assert rows["tab:nanochat-d12-width"].count("-0.1010 ± 0.0025") == 3
+    assert (
+        "d12-cose-x5-4640M - d12-engram-x5-4640M bits per byte -0.0110 ± 0.0025"
+        in rows["tab:nanochat-token-budget"]
+    )
 
 
 def test_small_runs_with_synthetic_data_learn_from_small_pairs(tmp_path: Path) -> None:
