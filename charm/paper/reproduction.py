@@ -111,7 +111,7 @@ def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
     """
     found = {}
     for name, (table, size) in _recorded(row, records).items():
-        parts = []
+        parts: list[str] = []
         for measure in (_headline(table), *(one for one in table.measures if one == "unseen pass@2")):
             scores = [
                 f"{line.title} {records[name].text(f'{line.key} {measure}', FORMS.get(measure, '.1f'))}"

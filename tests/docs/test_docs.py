@@ -65,7 +65,7 @@ SMALL = {
     "charm data rearc": "--pairs 3 --workers 1",
     "charm reproduce tab:cose-arc1": "--size smoke --seeds 1 --variants cose --jobs 1",
     "charm reproduce tab:car": "--size smoke --seeds 1 --variants three-factor --jobs 1",
-    "charm reproduce tab:nanochat-d12-width": "--size smoke --seeds 1 --variants d12-mixture-x5-w24 --jobs 1 --data data",
+    "charm reproduce tab:nanochat-d12-w": "--size smoke --seeds 1 --variants d12-mixture-x5-w24 --jobs 1 --data data",
     "charm reproduce tab:nanochat-token": "--size smoke --seeds 1 --variants d12-cose-x5-4640M --jobs 1 --data data",
     "charm reproduce tab:nano": "--size smoke --seeds 1 --variants d12 --jobs 1 --data data",
     "charm reproduce (tab:cose-cl|fig:)": "--size smoke --seeds 1 --variants cose-r32-memory-only-h0 --jobs 1",
