@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 
 Grid = npt.NDArray[np.uint8]  # [height, width], colours 0..9, each side 1..30
 
@@ -130,6 +130,8 @@ def questions_of(tasks: Iterable[Task]) -> tuple[Question, ...]:
 
 def task_from_json(data: Any, task_id: str, where: str) -> Task:
     """A checked task from ARC's JSON: {"train": [{"input", "output"}], "test": [{"input"[, "output"]}]}."""
+    with charm_errors(f"{where}: the task id {task_id!a} is not valid text", UnicodeError):
+        task_id.encode()
     if not isinstance(data, dict):
         raise CharmError(f"{where}: task {task_id} is not a JSON object with 'train' and 'test'")
     train = _pairs(data.get("train"), "train", task_id, where, blind=False)

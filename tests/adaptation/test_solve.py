@@ -542,6 +542,22 @@ def test_what_cannot_be_solved_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(CharmError, match="invalid JSON"):
         load_tasks([tmp_path / "broken.json"])
+    os.mkfifo(tmp_path / "pipe.json")  # which nobody writes to: it must not be waited for
+    with pytest.raises(CharmError, match=r"pipe\.json: neither a regular file nor a folder"):
+        load_tasks([tmp_path / "pipe.json"])
+
+
+def test_a_task_id_that_is_no_text_is_refused(unseen: Path, tmp_path: Path) -> None:
+    """Such as half of a surrogate pair, which can be neither printed nor be part of a file name."""
+    task = json.loads((unseen / "new0.json").read_text())
+    file = tmp_path / "tasks.json"
+    file.write_text(json.dumps({"\ud800": task}))
+    with pytest.raises(CharmError, match=r"tasks\.json: the task id '\\ud800' is not valid text"):
+        load_tasks([file])
+    file.write_text(json.dumps({"\ud800": task, "good": task}))
+    tasks, skipped = load_tasks([file])
+    assert [one.id for one in tasks] == ["good"]
+    assert list(skipped) == ["\ud800"]
 
 
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
