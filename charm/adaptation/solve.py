@@ -57,7 +57,7 @@ def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
             raise CharmError(f"{path}: no such file or folder")
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise CharmError(f"{path}: neither a regular file nor a folder")
-    tasks, skipped = read_tasks([path for path in paths if path not in named])
+    tasks, skipped = read_tasks([path for path in paths if path not in named], unsolved=True)
     public = [task for path in named for task in load_source(str(path)).tasks]
     tasks = list(check_unique([*tasks, *public], "the named tasks together"))
     if not tasks:

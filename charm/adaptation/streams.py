@@ -72,8 +72,11 @@ def load_stream(
     return TaskStream(name, chosen, skipped)
 
 
-def read_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
-    """The tasks of files and folders, and a reason for each task or file that is not usable."""
+def read_tasks(paths: Sequence[Path], unsolved: bool = False) -> tuple[list[Task], dict[str, str]]:
+    """The tasks of files and folders, and a reason for each task or file that is not usable.
+
+    With `unsolved`, a task whose solutions are not usable is kept without them.
+    """
     files: list[Path] = []
     skipped: dict[str, str] = {}
     for path in paths:
@@ -83,7 +86,7 @@ def read_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     solutions = {solutions_of(file) for file in files}
     tasks: dict[str, Task] = {}
     for file in [file for file in files if file not in solutions]:
-        found, bad = _read_file(file)
+        found, bad = _read_file(file, unsolved)
         skipped |= bad
         for task in found:
             if task.id in tasks:
@@ -112,14 +115,14 @@ def left_out(skipped: dict[str, str]) -> list[str]:
     ]
 
 
-def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:
+def _read_file(file: Path, unsolved: bool) -> tuple[list[Task], dict[str, str]]:
     """A source is loaded whole or not at all; where it does not load, each of its tasks is tried alone."""
     try:
         return list(load_source(file).tasks), {}
     except CharmError as error:
-        several = _several(file)
-        if len(several) < 2:
-            return [], {str(file): str(error)}
+        several, problem = _several(file), str(error)
+        if not several:
+            return [], {str(file): problem}
     beside = solutions_of(file)
     solutions = _several(beside) if beside is not None and beside.is_file() else {}
     tasks: list[Task] = []
@@ -127,14 +130,20 @@ def _read_file(file: Path) -> tuple[list[Task], dict[str, str]]:
     for task_id, content in several.items():
         try:
             task = task_from_json(content, task_id, str(file))
-            if beside is not None and task_id in solutions:
-                task = with_solutions(task, solutions[task_id], file, beside)
-            tasks.append(task)
         except CharmError as error:
             skipped[task_id] = str(error)
+            continue
+        try:
+            if beside is not None and task_id in solutions:
+                task = with_solutions(task, solutions[task_id], file, beside)
+        except CharmError as error:
+            skipped[str(error) if unsolved else task_id] = str(error)
+            if not unsolved:
+                continue
+        tasks.append(task)
     if not tasks:  # not a file of tasks: one line for all of it
         return [], {str(file): next(iter(skipped.values()))}
-    return tasks, skipped
+    return tasks, skipped or {problem: problem}  # of the file, or of its solutions: each task alone has none
 
 
 def _several(file: Path) -> dict[str, Any]:

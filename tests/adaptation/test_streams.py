@@ -67,6 +67,31 @@ def test_a_malformed_task_of_a_challenges_file_is_skipped_alone(unseen: Path, tm
     assert found[1].test[0].output.tolist() == solutions["new3"][0]
     assert skipped["new1"] == f"{file}: task new1 has no demonstrations"
     assert "0 solutions for 1 test inputs" in skipped["new2"]
+    # Solving needs no solutions.
+    found, skipped = read_tasks([file], unsolved=True)
+    assert [(task.id, task.test[0].output is None) for task in found] == [
+        *(("new0", False), ("new2", True), ("new3", False))
+    ]
+    assert list(skipped) == ["new1", skipped[list(skipped)[1]]]
+    assert "0 solutions for 1 test inputs" in list(skipped)[1]
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_what_is_wrong_with_a_whole_file_is_reported(count: int, unseen: Path, tmp_path: Path) -> None:
+    """Its tasks are read nevertheless."""
+    tasks = {f"new{n}": json.loads((unseen / f"new{n}.json").read_text()) for n in range(count)}
+    file, solutions = tmp_path / "some_challenges.json", tmp_path / "some_solutions.json"
+    file.write_text(json.dumps(tasks))
+    for content, reason in (("{", "invalid JSON"), ('{"new7": []}', "task new7 is not among the challenges")):
+        solutions.write_text(content)
+        found, skipped = read_tasks([file])
+        assert [task.id for task in found] == list(tasks)
+        assert [f"{solutions}: {reason}" in text for text in skipped.values()] == [True]
+    solutions.unlink()
+    file.write_text(json.dumps(tasks)[:-1] + ', "new0": ' + json.dumps(tasks["new0"]) + "}")
+    found, skipped = read_tasks([file])
+    assert [task.id for task in found] == list(tasks)
+    assert list(skipped.values()) == [f"{file}: the task id or field 'new0' appears twice"]
 
 
 def test_a_file_without_a_usable_task_is_reported_once(unseen: Path) -> None:
