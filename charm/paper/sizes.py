@@ -481,6 +481,7 @@ SWEEP = {
     ),
     "full": FULL,
 }
+CAR_ABOUT = "500 Life-like rules on an 8 x 8 torus, horizons 1 and 2, car-small's model (width 256)"
 CAR = {
     "smoke": Setting("car-small", car_smoke, NOW, 0.1, "two updates on two rules"),
     "cpu": Setting(
@@ -489,16 +490,12 @@ CAR = {
     ),
     "small": Setting(
         *("car-small", car_on_gpu, NOW, 1.4),
-        "500 Life-like rules on an 8 x 8 torus, horizons 1 and 2, car-small's model (width 256), 3,600 updates of 512",
+        f"{CAR_ABOUT}, 3,600 updates of 512",
         together=8,
     ),
     "full": replace(FULL, evaluations=NOW),
 }
-CAR_SHORT = replace(
-    CAR["small"],
-    minutes=0.5,
-    about="the same with 1,200 updates, in place of the paper's 280k instead of 500k",
-)
+CAR_SHORT = replace(CAR["small"], minutes=0.5, about=f"{CAR_ABOUT}, 1,200 updates of 512")
 TEXT = {
     "smoke": Setting(
         "lm-tiny", text_smoke, NOW, 0.1, "two updates; wants `charm lm prepare --python --vocab 2048`"
