@@ -209,8 +209,11 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
         for run in _raw(path) if path.is_file() else ():
             problem = f"{path}: not runs on cellular automata with their evaluations"
             with charm_errors(problem, KeyError, TypeError):
-                label = memory_label(CAR_MEMORIES[run["memory"]])
-                groups.setdefault(label, []).append({one["step"]: one for one in run["evaluations"]})
+                name = run.get("memory") or run["variant"].rpartition(".")[2]
+                every = run["evaluations"] if "evaluations" in run else _evaluations(run["curve"])
+                groups.setdefault(memory_label(CAR_MEMORIES[name]), []).append(
+                    {one["step"]: one for one in every}
+                )
     series: dict[str, dict[str, list[Point]]] = {"seen": {}, "unseen": {}}
     for label, scored in groups.items():
         steps = sorted(set.intersection(*(set(one) for one in scored)))
@@ -221,6 +224,19 @@ def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
                 shares = [{step: 100 * one[step][part]["all"]["pass@2"] for step in steps} for one in scored]
                 curves[label] = common_points(shares)
     return series["seen"], series["unseen"]
+
+
+def _evaluations(lines: Sequence[dict[str, float]]) -> list[dict[str, Any]]:
+    """The evaluations on a curve that `charm reproduce` recorded, in the form in which runs write them."""
+    names = {"seen": "evaluation/seen pass@2", "unseen": "evaluation/unseen pass@2"}
+    return [
+        {
+            "step": line["step"],
+            **{part: {"all": {"pass@2": line[name]}} for part, name in names.items() if name in line},
+        }
+        for line in lines
+        if names["seen"] in line
+    ]
 
 
 def read_transfer(sources: Sequence[Path]) -> Series:

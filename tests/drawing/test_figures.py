@@ -290,6 +290,23 @@ def test_the_record_of_automata_is_drawn_as_its_numbers() -> None:
         assert list(unseen[label][-1].values) == pytest.approx(numbers[f"{name} unseen"])
 
 
+def test_the_curves_of_a_reproduction_are_drawn(tmp_path: Path) -> None:
+    def run(memory: str, seed: int, *unseen: float) -> dict[str, Any]:
+        lines = [{"step": 100 * n, "evaluation/seen pass@2": 0.5} for n in range(1, 3)]
+        for line, share in zip(lines, unseen, strict=False):
+            line["evaluation/unseen pass@2"] = share
+        return {"variant": f"car.{memory}", "seed": seed, "curve": [{"step": 50, "loss": 1.0}, *lines]}
+
+    runs = [run("three-factor", 0, 0.0, 0.1), run("three-factor", 1, 0.02, 0.2), run("two-factor", 0)]
+    write_json(tmp_path / "record.json", {"what": "x", "runs": runs})
+    seen, unseen = read_car([tmp_path / "record.json"])
+    assert unseen == {"three-factor composition": [Point(100, (0.0, 2.0)), Point(200, (10.0, 20.0))]}
+    assert seen["two-factor composition"] == [Point(100, (50.0,)), Point(200, (50.0,))]
+    write_json(tmp_path / "record.json", {"what": "x", "runs": [{"variant": "car.three-factor", "seed": 0}]})
+    with pytest.raises(CharmError, match="not runs on cellular automata with their evaluations"):
+        read_car([tmp_path / "record.json"])
+
+
 def test_transfer_is_unseen_against_seen(tmp_path: Path) -> None:
     """The paper's fig:cose-generalization(b)."""
     runs = [
