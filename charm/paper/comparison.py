@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from charm.paper.printed import PrintedClaim, PrintedLine, PrintedTable
+from charm.paper.printed import MINUS, PrintedClaim, PrintedLine, PrintedTable
 from charm.paper.shelf import Result, Shelf
 from charm.paper.variants import Variant
 from charm.paper.verdicts import Difference, Verdict, paired, verdict
@@ -36,14 +36,20 @@ class Comparison:
 
     def judge(self, claim: PrintedClaim) -> tuple[float | None, Difference | None, Verdict]:
         """The paper's difference if it has one, ours, and the verdict."""
-        first, second = self.table.line(claim.first), self.table.line(claim.second)
         claimed = self.table.claimed(claim)
-        found = paired(self.scores(first, claim.measure), self.scores(second, claim.measure))
+        found = paired(*(self._of(side, claim.measure) for side in (claim.first, claim.second)))
         return claimed, found, verdict(claimed, found)
+
+    def _of(self, side: str, measure: str) -> dict[int, float]:
+        """One side of a claim by seed: the score of a line, or a difference of two."""
+        first, *second = (self.scores(self.table.line(key), measure) for key in side.split(MINUS))
+        return (
+            {seed: first[seed] - second[0][seed] for seed in first if seed in second[0]} if second else first
+        )
 
     def claims(self) -> list[PrintedClaim]:
         """The claims about the requested lines."""
-        return [claim for claim in self.table.claims if {claim.first, claim.second} <= self.results.keys()]
+        return [claim for claim in self.table.claims if claim.lines <= self.results.keys()]
 
     def scores_table(self) -> Table:
         """A table with each line of the paper, and our numbers below it."""
@@ -73,7 +79,7 @@ class Comparison:
                 if math.isfinite(found.half_width):
                     ours += f" ± {found.half_width:.{digits}f}"
                 ours += f" (n={found.seeds})"
-            text = f"{_short(claim.first)} - {_short(claim.second)}, {claim.measure}"
+            text = f"{claim_text(claim.first, claim.second)}, {claim.measure}"
             rows.append([text, "-" if claimed is None else f"{claimed:+.{digits}f}", ours, judged])
         caption = "Paired differences of equal seeds with their 95 % interval."
         return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
@@ -145,5 +151,9 @@ def _decimals(measure: str) -> int:
     return 5 if measure == "bits per byte" else 4 if measure.endswith("loss") else 2
 
 
-def _short(key: str) -> str:
-    return key.partition(".")[2]
+def claim_text(first: str, second: str) -> str:
+    """The difference of the two sides of a claim, with lines by the names of their variants."""
+    sides = [
+        MINUS.join(key.partition(".")[2] or key for key in side.split(MINUS)) for side in (first, second)
+    ]
+    return MINUS.join(f"({side})" if MINUS in side else side for side in sides)

@@ -9,6 +9,8 @@ from charm.drawing.figures import Point
 from charm.errors import CharmError
 from charm.paper.variants import VARIANTS, Variant
 
+MINUS = " - "
+
 
 @dataclass(frozen=True)
 class PrintedLine:
@@ -40,13 +42,18 @@ class PrintedLine:
 
 @dataclass(frozen=True)
 class PrintedClaim:
-    """Two lines that the paper compares; its numbers show which one is better."""
+    """Two lines that the paper compares; its numbers show which one is better. "A - B" is a difference of two lines."""
 
     first: str
     second: str
     measure: str
     difference: str = ""
     """The difference, if the paper prints it."""
+
+    @property
+    def lines(self) -> set[str]:
+        """The keys of all lines in it."""
+        return {*self.first.split(MINUS), *self.second.split(MINUS)}
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,8 @@ def _claims(text: str) -> list[tuple[str, ...]]:
 
 
 def _key(group: str, run: str) -> str:
+    if MINUS in run:
+        return MINUS.join(_key(group, one) for one in run.split(MINUS))
     if run.startswith("-"):
         return ""
     return run if run.partition("@")[0] in VARIANTS else f"{group}.{run}"
@@ -660,6 +669,9 @@ TEXT_TABLES = (
             ("d12-cose-x5-4640M", "d12-engram-x5-4640M", BITS, "-0.0002 ± 0.0003"),
             ("d20-cose-x5-1190M", "d20-engram-x5-1190M", BITS, "-0.0018 ± 0.0003"),
             ("d20-cose-x5", "d20-engram-x5", BITS, "-0.0006 ± 0.0008"),
+            # More tokens shrink the gap.
+            ("d12-cose-x5-4640M - d12-engram-x5-4640M", "d12-cose-x5 - d12-engram-x5", BITS, "0.0018"),
+            ("d20-cose-x5 - d20-engram-x5", "d20-cose-x5-1190M - d20-engram-x5-1190M", BITS, "0.0012"),
         ),
         "text",
         "The paper prints the differences only.",

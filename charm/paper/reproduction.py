@@ -14,10 +14,11 @@ from pathlib import Path
 
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.paper.comparison import claim_text
 from charm.paper.costs import ARC1, Speed, hours
 from charm.paper.drawn import FIGURES, tables_of
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.printed import EMERGED, PRINTED, PrintedTable
+from charm.paper.printed import EMERGED, MINUS, PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.sizes import GROUPS, SIZE_NAMES, SizeName
 from charm.paper.tables import ROWS, SECTIONS, Ours, Row
@@ -140,17 +141,24 @@ def verdict_of(row: Row, records: Mapping[str, ResultRecord]) -> str:
     for name, claims in _claims(row, records).items():
         record = records[name]
         for first, second, measure, claimed in claims:
-            ours = [record.numbers[f"{key}{measure}"] for key in (first, second)]
+            ours = [_side(record.numbers, side, measure) for side in (first, second)]
             difference = paired(*(dict(zip(record.seeds, one, strict=True)) for one in ours))
             assert difference is not None
-            names = " - ".join(key.partition(".")[2] or key for key in (first, second))
-            digits = 4 if min(map(min, ours)) > 0 and max(map(max, ours)) < 2 else 1  # losses, or percent
+            names = claim_text(first, second)
+            losses = measure.strip() in LOSSES or (min(map(min, ours)) > 0 and max(map(max, ours)) < 2)
+            digits = 4 if losses else 1  # percent
             spread = f" ± {difference.half_width:.{digits}f}" if math.isfinite(difference.half_width) else ""
             text = f"{names}{measure} {difference.mean:+.{digits}f}{spread}"
             found.setdefault(verdict(claimed, difference), []).append(text)
     return _cell(
         "; ".join(f"**{judged}**: {', '.join(dict.fromkeys(some))}" for judged, some in found.items())
     )
+
+
+def _side(numbers: Mapping[str, Sequence[float]], side: str, measure: str) -> tuple[float, ...]:
+    """One side of a claim, seed by seed: a number of a record, or a difference of two."""
+    first, *second = (numbers[f"{key}{measure}"] for key in side.split(MINUS))
+    return tuple(a - b for a, b in zip(first, second[0], strict=True)) if second else tuple(first)
 
 
 def _claims(
@@ -167,7 +175,7 @@ def _claims(
         claims[name] = [
             (one.first, one.second, f" {one.measure}", table.claimed(one))
             for one in table.claims
-            if {f"{one.first} {one.measure}", f"{one.second} {one.measure}"} <= numbers.keys()
+            if {f"{key} {one.measure}" for key in one.lines} <= numbers.keys()
         ]
     return claims
 
@@ -199,15 +207,16 @@ def paper_of(row: Row) -> str:
         return row.paper
     table = PRINTED[row.label]
     measure = _headline(table)
-    keys = {key for claim in table.claims for key in (claim.first, claim.second)}
+    keys = {key for claim in table.claims for key in claim.lines}
     lines = [line for line in table.lines if measure in line.paper]
     lines = [line for line in lines if line.key in keys] or lines[:6]
     text = "; ".join(f"{line.title} {line.paper[measure]}" for line in lines)
     return _cell(text if measure == "pass@2" else f"{measure}: {text}")
 
 
-FORMS = {"token loss": ".4f", "bits per byte": ".4f", EMERGED: ".0f"}
-HEADLINES = ("pass@2", "final pass@2", "seen pass@2", "zero-shot pass@2", "token loss", "bits per byte")
+LOSSES = ("token loss", "bits per byte")
+FORMS = {**dict.fromkeys(LOSSES, ".4f"), EMERGED: ".0f"}
+HEADLINES = ("pass@2", "final pass@2", "seen pass@2", "zero-shot pass@2", *LOSSES)
 
 
 def result_text(one: Ours, records: Mapping[str, ResultRecord]) -> str:
