@@ -223,7 +223,7 @@ def car_on_gpu(full: CarConfig) -> CarConfig:
 
     Unseen combinations need the updates: they emerge once T=2 is learned. Twice the batch saves an eighth of them.
     """
-    steps, every = (4000, 250) if full.steps == 500_000 else (1800, 300)
+    steps, every = (5000, 250) if full.steps == 500_000 else (1800, 300)
     return replace(
         car_small(full.memory),
         data=CarData(CAR_GPU, split=full.data.split, canvas=CAR_GPU.side),
@@ -491,7 +491,7 @@ CAR = {
     ),
     "small": Setting(
         *("car-small", car_on_gpu, NOW, 1.4),
-        f"{CAR_ABOUT}, 4,000 updates of 256",
+        f"{CAR_ABOUT}, 5,000 updates of 256",
         together=8,
     ),
     "full": replace(FULL, evaluations=NOW),
