@@ -313,7 +313,7 @@ def base() -> TrainConfig:
             views=512,
             synthetic_view_count=2,  # about half of all examples are generated then
         ),
-        reasoner=replace(larger.reasoner, width=256, inner_multiple=64),
+        reasoner=replace(larger.reasoner, width=256, inner_multiple=64, reads="whole"),
         steps=9_000,
         tokens=65_536,
     )

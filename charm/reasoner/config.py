@@ -45,6 +45,8 @@ class ReasonerConfig:
     """Feed-forward expansion e: the inner width is 2/3 * e * width, rounded up to a multiple."""
     inner_multiple: int = 256
     """Feed-forward widths are rounded up to a multiple of this; the family's value is too coarse for tiny models."""
+    reads: Literal["forward", "whole"] = "forward"
+    """What the tokens of a writer's question see: those before them, or all of the question."""
     rope: Literal["1d", "2d"] = "1d"
     """Rotary positions: along the sequence (1d), or by row and column (2d)."""
     rope_base: float = 10000.0
@@ -111,6 +113,8 @@ class ReasonerConfig:
             raise CharmError(
                 f"reasoner dropout must be in 0..1 (below 1) and is for kinds writer and vit; got {self.dropout}"
             )
+        if self.reads != "forward" and self.kind != "writer":
+            raise CharmError(f"reasoner reads is for kind writer; got {self.reads} for kind {self.kind}")
         if (self.kind == "vit") != (self.ffn == "gelu"):
             raise CharmError("reasoner ffn gelu and kind vit belong together")
         if self.kind == "vit":

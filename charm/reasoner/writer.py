@@ -1,4 +1,4 @@
-"""The writer: a causal transformer that reads the input grid and writes the answer, token by token.
+"""The writer: a transformer that reads the input grid and writes the answer, token by token.
 
 A canvas reasoner predicts all cells at once and must agree with itself; a writer sees what it has written so far. Its
 layers may repeat, all with gradients. The task's vector is added to every token. Positions are rotary in three axes:
@@ -10,11 +10,13 @@ Shapes: L tokens of a pack, N sequences, D width, H heads, K head width, P pairs
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.varlen import varlen_attn
 
 from charm.initial import truncated_normal_
@@ -109,7 +111,7 @@ class Writer(nn.Module):
     def _follow(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Logits [L, V], the tokens that come next [L], and minus their log-probabilities in answers, 0 elsewhere."""
         task_LD = F.embedding(pack.example_L, task_ND)
-        logits_LV = self(pack.token_L, pack.place_L3, task_LD, _attend_within(pack))
+        logits_LV = self(pack.token_L, pack.place_L3, task_LD, _attend_within(pack, self.config.reads))
         target_L = torch.roll(pack.token_L, -1)
         nll_L = F.cross_entropy(logits_LV, target_L, reduction="none")
         return logits_LV, target_L, torch.where(pack.wanted_L, nll_L, 0.0)
@@ -131,31 +133,55 @@ def _swiglu(x: Tensor) -> Tensor:
     return F.silu(gate) * up
 
 
-def _attend_within(pack: Pack) -> Attend:
-    """Causal attention that does not cross from one sequence to the next."""
+def _attend_within(pack: Pack, reads: str) -> Attend:
+    """Attention that does not cross from one sequence to the next, nor look ahead in an answer."""
+    edges, begins_N, answers_N = pack.edges_N2, pack.edges_N2[:-2], pack.answers_N
+    if not pack.token_L.is_cuda:
+        asked_N = answers_N - begins_N if reads == "whole" else torch.zeros_like(answers_N)
+        return partial(_attend_plainly, lengths=edges.diff().tolist(), asked=asked_N.tolist())
+    if reads == "forward":
+        return lambda q, k, v, index: _attend_fast(q, k, v, edges, causal=True)
 
-    def fast(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        # FlashAttention has no float32: a model that computes in it has bfloat16 here alone.
-        dtype = torch.bfloat16 if q.dtype == torch.float32 else q.dtype
-        a, b, c = (part.to(dtype).contiguous() for part in (q, k, v))
-        edges = pack.edges_N2
-        found = varlen_attn(a, b, c, edges, edges, LONGEST, LONGEST, window_size=(-1, 0))
-        assert isinstance(found, Tensor)
-        return found.to(q.dtype)
+    # Questions and answers as sequences of their own, for questions; whole sequences, for answers.
+    halves = torch.cat([torch.stack([begins_N, answers_N], 1).flatten(), edges[-2:]])
+    at_L = torch.arange(len(pack.token_L), device=edges.device)
+    asked_L = at_L < answers_N[pack.example_L]
 
-    def plain(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        *sequences, padding = zip(*(part.split(lengths) for part in (q, k, v)), strict=True)
-        mixed = []
-        for sequence in sequences:
-            if len(sequence[0]):
-                a, b, c = (part.transpose(0, 1)[None] for part in sequence)
-                mixed.append(F.scaled_dot_product_attention(a, b, c, is_causal=True)[0].transpose(0, 1))
-        return torch.cat([*mixed, padding[2]])  # the result for padding is never read
+    def whole(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        reading, writing = _attend_fast(q, k, v, halves, False), _attend_fast(q, k, v, edges, True)
+        return torch.where(asked_L[:, None, None], reading, writing)
 
-    if pack.token_L.is_cuda:
-        return fast
-    lengths = pack.edges_N2.diff().tolist()
-    return plain
+    return whole
+
+
+def _attend_fast(q: Tensor, k: Tensor, v: Tensor, edges: Tensor, causal: bool) -> Tensor:
+    # FlashAttention has no float32: a model that computes in it has bfloat16 here alone.
+    dtype = torch.bfloat16 if q.dtype == torch.float32 else q.dtype
+    a, b, c = (part.to(dtype).contiguous() for part in (q, k, v))
+    found = varlen_attn(a, b, c, edges, edges, LONGEST, LONGEST, window_size=(-1, 0 if causal else -1))
+    assert isinstance(found, Tensor)
+    return found.to(q.dtype)
+
+
+def _attend_plainly(
+    q: Tensor, k: Tensor, v: Tensor, index: int, lengths: Sequence[int], asked: Sequence[int]
+) -> Tensor:
+    """One sequence after the other. The first `asked` tokens of each see one another."""
+    *sequences, padding = zip(*(part.split(lengths) for part in (q, k, v)), strict=True)
+    mixed = []
+    for sequence, first in zip(sequences, asked, strict=True):
+        a, b, c = (part.transpose(0, 1)[None] for part in sequence)
+        parts = []
+        if first:
+            question = (part[:, :, :first] for part in (a, b, c))
+            parts.append(F.scaled_dot_product_attention(*question))
+        if (rest := a.shape[2] - first) > 0:
+            sees = None if not first else causal_lower_right(rest, first + rest)
+            parts.append(
+                F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first)
+            )
+        mixed += [part[0].transpose(0, 1) for part in parts]
+    return torch.cat([*mixed, padding[2]])  # the result for padding is never read
 
 
 def _frequencies(config: ReasonerConfig) -> Tensor:

@@ -109,7 +109,8 @@ class _Past:
         self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
         at_L = torch.arange(longest, device=device)
         # A pad at the left sees itself, so that no row of the mask is empty.
-        sees_NLL = ((at_L >= before_N[:, None])[:, None] & (at_L[:, None] >= at_L)) | (at_L[:, None] == at_L)
+        sees_LL = (at_L[:, None] >= at_L) | (config.reads == "whole")
+        sees_NLL = ((at_L >= before_N[:, None])[:, None] & sees_LL) | (at_L[:, None] == at_L)
         self.mask = self._hiding(sees_NLL[:, None])
 
     def read(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:

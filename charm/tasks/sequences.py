@@ -38,6 +38,7 @@ class Pack:
     example_L: Tensor  # int64: which sequence
     wanted_L: Tensor  # bool: whether the next token belongs to the answer and is to be predicted
     edges_N2: Tensor  # int32 [N + 2]: where sequences begin, and the end of the padding
+    answers_N: Tensor  # int32: where answers begin
 
 
 def sequence_lengths(shapes_N4: npt.NDArray[np.integer], swaps_N: npt.NDArray[np.bool_]) -> Numbers:
@@ -109,6 +110,7 @@ def pack_pairs(
         example_L,
         inside_L & (part_L == 1) & ~is_end_L & (answer_L > 0),
         edges_N2,
+        torch.minimum(begins_N + high_N * (wide_N + 1) + 2, ends_N).int(),
     )
 
 

@@ -75,6 +75,7 @@ class Packs:
             torch.zeros(tokens, dtype=torch.long, device=device),
             torch.zeros(tokens, dtype=torch.bool, device=device),
             torch.zeros(self.room + 2, dtype=torch.int32, device=device),
+            torch.zeros(self.room, dtype=torch.int32, device=device),
         )
 
     def _lengths(self, stream: Stream, position_N: Numbers) -> tuple[Draw, Numbers]:

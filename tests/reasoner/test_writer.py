@@ -7,13 +7,13 @@ from torch import Tensor
 from charm.errors import CharmError
 from charm.reasoner import writing
 from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.writer import Writer
+from charm.reasoner.writer import Attend, Writer, _attend_within
 from charm.reasoner.writing import questions, write
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import BOUNDARY
 from charm.tasks.instances import Instances
 from charm.tasks.keys import Keys
-from charm.tasks.sequences import END, Pack, pack_pairs
+from charm.tasks.sequences import ANSWER, END, Pack, pack_pairs
 from charm.tasks.task import Pair
 
 SMALL = ReasonerConfig(
@@ -59,57 +59,77 @@ def trained_like(seed: int = 0, **changes: object) -> Writer:
     return writer.eval()
 
 
-def causal(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-    q, k, v = (part.transpose(0, 1) for part in (q, k, v))
-    scores = q @ k.mT * q.shape[-1] ** -0.5
-    return (scores + torch.full(scores.shape[-2:], -torch.inf).triu(1)).softmax(-1).matmul(v).transpose(0, 1)
+READINGS = ("forward", "whole")
+
+
+def slowly(token: Tensor, reads: str) -> Attend:
+    """Attention of one sequence, from what each of its tokens sees."""
+    at, asked = torch.arange(len(token)), token.tolist().index(ANSWER)
+    sees = at[:, None] >= at
+    if reads == "whole":
+        sees |= (at[:, None] <= asked) & (at <= asked)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        q, k, v = (part.transpose(0, 1) for part in (q, k, v))
+        scores = (q @ k.mT * q.shape[-1] ** -0.5).masked_fill(~sees, -torch.inf)
+        return scores.softmax(-1).matmul(v).transpose(0, 1)
+
+    return attend
 
 
 def alone(pack: Pack, number: int) -> slice:
     return slice(int(pack.edges_N2[number]), int(pack.edges_N2[number + 1]))
 
 
-def test_the_loss_of_a_pack_is_that_of_each_sequence_alone() -> None:
-    writer, pack = trained_like().double(), make_pack()
+@pytest.mark.parametrize("reads", READINGS)
+def test_the_loss_of_a_pack_is_that_of_each_sequence_alone(reads: str) -> None:
+    writer, pack = trained_like(reads=reads).double(), make_pack()
     writer.compute_dtype = torch.float64
     task_ND = torch.randn(5, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
     loss, metrics = writer.loss(pack, task_ND)
-    total, count, right, exact = 0.0, 0, 0, 0
+    total, count, right, exact = torch.tensor(0.0, dtype=torch.float64), 0, 0, 0
     for number in range(5):
         at = alone(pack, number)
-        logits = writer(pack.token_L[at], pack.place_L3[at], task_ND[number], causal)
+        token = pack.token_L[at]
+        logits = writer(token, pack.place_L3[at], task_ND[number], slowly(token, reads))
         wanted = pack.wanted_L[at][:-1]
         target = pack.token_L[at][1:][wanted]
-        total += F.cross_entropy(logits[:-1][wanted], target, reduction="sum").item()
+        total = total + F.cross_entropy(logits[:-1][wanted], target, reduction="sum")
         hits = logits[:-1][wanted].argmax(-1) == target
         count, right, exact = count + len(target), right + int(hits.sum()), exact + int(hits.all())
-    assert loss.item() == pytest.approx(total / count, rel=1e-6)
+    assert loss.item() == pytest.approx(total.item() / count, rel=1e-6)
+    weights = [*writer.parameters()]
+    for fast, slow in zip(
+        torch.autograd.grad(loss, weights), torch.autograd.grad(total / count, weights), strict=True
+    ):
+        torch.testing.assert_close(fast, slow)
     assert metrics["token_accuracy"].item() == pytest.approx(right / count)
     assert metrics["exact_accuracy"].item() == pytest.approx(exact / 5)
     assert metrics["examples"].item() == 5
 
 
-def test_no_token_sees_what_comes_later() -> None:
+@pytest.mark.parametrize("reads", READINGS)
+def test_no_token_of_an_answer_sees_what_comes_later(reads: str) -> None:
     writer, pack = trained_like(), make_pack(count=1, spare=0)
-    task = torch.zeros(32)
-    before = writer(pack.token_L, pack.place_L3, task, causal)
+    task, attend = torch.zeros(32), _attend_within(pack, reads)
+    before = writer(pack.token_L, pack.place_L3, task, attend)
     changed = pack.token_L.clone()
     changed[-3] = (changed[-3] + 1) % 12
-    after = writer(changed, pack.place_L3, task, causal)
+    after = writer(changed, pack.place_L3, task, attend)
     assert torch.equal(before[:-3], after[:-3])
     assert not torch.allclose(before[-3:], after[-3:])
 
 
 def test_a_part_a_row_and_a_column_each_have_a_say() -> None:
     writer, pack = trained_like(), make_pack(count=1, spare=0)
-    task = torch.zeros(32)
-    before = writer(pack.token_L, pack.place_L3, task, causal)
+    task, attend = torch.zeros(32), slowly(pack.token_L, "forward")
+    before = writer(pack.token_L, pack.place_L3, task, attend)
     for axis in range(3):
         place = pack.place_L3.clone()
         place[-1, axis] += 1
-        assert not torch.allclose(before[-1], writer(pack.token_L, place, task, causal)[-1]), axis
+        assert not torch.allclose(before[-1], writer(pack.token_L, place, task, attend)[-1]), axis
     # Only differences of places matter.
-    moved = writer(pack.token_L, pack.place_L3 + torch.tensor([3, 5, 1]), task, causal)
+    moved = writer(pack.token_L, pack.place_L3 + torch.tensor([3, 5, 1]), task, attend)
     assert torch.allclose(before, moved, atol=1e-4)
 
 
@@ -120,7 +140,8 @@ def slow_answer(
     answer: list[int] = []
     sure, row, column = 0.0, 1, 1
     while len(answer) < 931 and (not answer or answer[-1] != END):
-        logits = writer(torch.tensor(token), torch.tensor(place), task, causal)[-1].log_softmax(-1)
+        attend = slowly(torch.tensor(token), writer.config.reads)
+        logits = writer(torch.tensor(token), torch.tensor(place), task, attend)[-1].log_softmax(-1)
         best = int(logits.argmax())
         answer.append(best)
         sure += logits[best].item()
@@ -129,15 +150,17 @@ def slow_answer(
     return answer, sure
 
 
-@pytest.mark.parametrize(("look_every", "room"), [(32, 64), (2, 1)])
+@pytest.mark.parametrize(
+    ("look_every", "room", "reads"), [(32, 64, "forward"), (2, 1, "forward"), (2, 1, "whole")]
+)
 @torch.no_grad()
 def test_writing_equals_asking_again_for_every_token(
-    look_every: int, room: int, monkeypatch: pytest.MonkeyPatch
+    look_every: int, room: int, reads: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "LOOK_EVERY", look_every)  # finished answers leave early and often
     monkeypatch.setattr(writing, "ROOM", room)
     pack = make_pack(3, asked=True, count=6)
-    writer = trained_like(4)
+    writer = trained_like(4, reads=reads)
     # Answers of many lengths: END is a little more likely than the seed alone would have it.
     task_ND = torch.randn(6, 32, generator=torch.Generator().manual_seed(2)) * 2
     ended = set()
@@ -154,7 +177,8 @@ def test_writing_equals_asking_again_for_every_token(
             answer = answer[: answer.index(END) + 1] if END in answer else answer
             ended.add(len(answer))
             if len(answer) > 200:  # slow to ask for again; the beginning must do
-                slow_part = writer(torch.tensor(token), torch.tensor(place), task_ND[number], causal)[-1]
+                attend = slowly(torch.tensor(token), reads)
+                slow_part = writer(torch.tensor(token), torch.tensor(place), task_ND[number], attend)[-1]
                 assert int(slow_part.argmax()) == answer[0]
                 continue
             expected, sure = slow_answer(writer, token, place, task_ND[number])
@@ -192,16 +216,19 @@ def test_what_a_writer_cannot_be() -> None:
             ReasonerConfig(**{**vars(SMALL), **changes})
     with pytest.raises(CharmError, match="dropout"):
         ReasonerConfig(dropout=0.1)
+    with pytest.raises(CharmError, match="reads is for kind writer"):
+        ReasonerConfig(reads="whole")
 
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
-def test_the_gpus_attention_within_a_pack_is_the_cpus() -> None:
-    writer = trained_like(width=128, heads=2)
+@pytest.mark.parametrize("reads", READINGS)
+def test_the_gpus_attention_within_a_pack_is_the_cpus(reads: str) -> None:
+    writer = trained_like(width=128, heads=2, reads=reads)
     pack = make_pack(count=40)
     task_ND = torch.randn(40, 128)
     expected, _ = writer.loss(pack, task_ND)
     moved = Pack(*(getattr(pack, name).cuda() for name in Pack.__dataclass_fields__))
-    on_gpu = trained_like(width=128, heads=2, compute_dtype="bfloat16").cuda()
+    on_gpu = trained_like(width=128, heads=2, compute_dtype="bfloat16", reads=reads).cuda()
     found, _ = on_gpu.loss(moved, task_ND.cuda())
     assert found.item() == pytest.approx(expected.item(), rel=2e-2)
