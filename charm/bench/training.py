@@ -88,12 +88,17 @@ def flops(config: ReasonerConfig, side: int) -> tuple[int, int]:
     return forward, training
 
 
-def writer_flops(config: ReasonerConfig, lengths_N: Tensor) -> int:
-    """Operations of a writer for sequences of these lengths, without gradients; training takes three times as many."""
+def writer_flops(config: ReasonerConfig, lengths_N: Tensor, asked_N: Tensor) -> int:
+    """Operations of a writer for sequences of these lengths, without gradients; training takes three times as many.
+
+    The first `asked_N` tokens of each are its question.
+    """
     width, tokens = config.width, int(lengths_N.sum())
     weights = 4 * width * width + 3 * width * config.inner_width
-    # A token reads itself and those before it.
+    # A token reads itself and those before it, and in a question perhaps also those after it.
     pairs = int((lengths_N * (lengths_N + 1)).sum()) // 2
+    if config.reads == "whole":
+        pairs += int((asked_N * (asked_N - 1)).sum()) // 2
     layer = 2 * tokens * weights + 4 * pairs * width
     return config.recurrences * config.layers * layer + 2 * tokens * width * SEQUENCE_VOCABULARY
 
@@ -172,10 +177,12 @@ def _measure_writer(job: WriterJob, seconds: float) -> tuple[SideSpeed, ...]:
             job.loss(job.packs.pack, job.model.task(job.packs.row_N))
 
     forward_seconds = seconds_each(answer, seconds)
-    lengths_N = job.packs.pack.edges_N2.diff()[:-1]  # the last one is padding
-    lengths_N = lengths_N[lengths_N > 0].long().cpu()
-    rates = len(lengths_N) / update_seconds, len(lengths_N) / forward_seconds
-    operations = writer_flops(job.config.reasoner, lengths_N) / 1e12
+    pack = job.packs.pack
+    edges_N1, answers_N = pack.edges_N2[:-1].long().cpu(), pack.answers_N.long().cpu()
+    lengths_N, asked_N = edges_N1.diff(), answers_N - edges_N1[:-1]
+    samples = int((lengths_N > 0).sum())
+    rates = samples / update_seconds, samples / forward_seconds
+    operations = writer_flops(job.config.reasoner, lengths_N, asked_N) / 1e12
     return (SideSpeed(0, 1.0, *rates, 3 * operations / update_seconds, operations / forward_seconds),)
 
 

@@ -16,7 +16,6 @@ from functools import partial
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.attention.bias import causal_lower_right
 from torch.nn.attention.varlen import varlen_attn
 
 from charm.initial import truncated_normal_
@@ -176,7 +175,7 @@ def _attend_plainly(
             question = (part[:, :, :first] for part in (a, b, c))
             parts.append(F.scaled_dot_product_attention(*question))
         if (rest := a.shape[2] - first) > 0:
-            sees = None if not first else causal_lower_right(rest, first + rest)
+            sees = torch.ones(rest, first + rest, dtype=torch.bool).tril_(first) if first else None
             parts.append(
                 F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first)
             )
