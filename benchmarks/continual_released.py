@@ -181,7 +181,8 @@ class StreamRun:
         self.solver = WriterSolver(plan.base, trial.options(plan.size), here)
         if trial.method == "replay":  # which rehearses no task of the base
             self.solver.recipe = replace(self.solver.recipe, rehearse=0.0)
-        self.model, self.data = self.solver.prepare([*plan.stream, *plan.own])
+        self.data = self.solver.dataset([*plan.stream, *plan.own])
+        self.model = self.solver.started(self.data)
         self.instances = self.data.instances
         self.vectors = dict(self.model.named_parameters())[VECTORS]
         for parameter in self.model.memory.parameters():
