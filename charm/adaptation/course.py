@@ -89,8 +89,9 @@ class Course:
         """Add the better answers to these tasks."""
         self._add({"task": name} | round_json(one, self._questions[name]) for name, one in answers.items())
 
-    def ended(self, tasks: Sequence[Task], problem: str | None) -> None:
-        self._add({"task": task.id, "ended": problem or ""} for task in tasks)
+    def ended(self, problems: Mapping[str, str]) -> None:
+        """Note by id that tasks have ended, and why those that failed did."""
+        self._add({"task": name, "ended": problem} for name, problem in problems.items())
 
     def _add(self, lines: Iterable[VoteLine]) -> None:
         now = round(time.time(), 1)

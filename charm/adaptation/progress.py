@@ -105,15 +105,14 @@ class SubmissionInProgress:
             self.course.found(voted)
 
     def finish(self, tasks: Sequence[Task], problem: str | None = None) -> None:
-        """Mark tasks as finished; those with a problem stay to be tried again."""
+        """Mark tasks as finished; those with a problem or without an answer stay to be tried again."""
         for task in tasks:
-            if problem is None:
-                self._tasks[task.id]["finished"] = True
-            else:
-                self.problems[task.id] = problem
-        if problem is None:
-            self._write()
-        self.course.ended(tasks, problem)
+            known = self._tasks[task.id]
+            known["finished"] = problem is None and known["views"] > 0
+            if not known["finished"]:
+                self.problems[task.id] = problem or "there was no time for an answer; try a longer budget"
+        self._write()
+        self.course.ended({task.id: self.problems.get(task.id, "") for task in tasks})
 
     def _write(self) -> None:
         """Write the answers first: a kill in between must not leave a task finished whose answer is not on disk."""

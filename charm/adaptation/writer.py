@@ -56,6 +56,7 @@ EARLY_VIEWS_CPU = 8  # answers cost less when more are written together; the tim
 EARLY_COST = 0.01
 EARLY_SECONDS = 60.0
 FIRST_VIEWS = 8  # vote in the first round after learning; fewer where time is short
+FAR_TOO_LATE = 60.0  # seconds after the end of the time; the first round is not cut short before
 LONG_SECONDS = 90.0  # groups with less time are not worth compiling for, and rehearse only if asked
 RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
 REHEARSED = ("arc1/training", "arc2/training-new")  # sources of tasks to rehearse
@@ -551,24 +552,29 @@ class _Group:
     ) -> dict[Question, list[Candidate]]:
         """Publish the answers of this many views; those in `votes` are not asked again, nor are `judgements`.
 
-        A later round that the clock ends is dropped: the answers of the round before stay.
+        A later round that the clock ends is dropped: the answers of the round before stay. The first round is cut short
+        only when it is far too late (`FAR_TOO_LATE`, or twice the course's time), and publishes the answers it has.
         """
         clock = self.clock
         began, before, stopped = clock.spent, _views(votes), False
 
         def stop() -> bool:
             nonlocal stopped
-            stopped = before > 0 and clock.left <= 0
+            stopped = clock.left <= (0.0 if before else -max(clock.seconds, FAR_TOO_LATE))
             return stopped
 
         with self.learning.average.applied():
             found = self._ranked(votes, judgements, views, asking, stop)
-        if stopped:
+        if stopped and before:
             self.cost = math.inf
             return found
         answers: dict[str, dict[Question, list[Candidate]]] = {task.id: {} for task in self.tasks}
         for question, ranked in found.items():
             answers[question.task_id][question] = ranked
+        if stopped:
+            voted = {number for some in votes.values() for number in some.question_V.tolist()}
+            asked = {self.data.questions[number].task_id for number in voted}
+            answers = {task_id: own for task_id, own in answers.items() if task_id in asked}
         views_of_all = self.earlier.views + views
         how = (self.learning.updates, views_of_all, self.loss, self.exact, self.whole.spent)
         self.publish({task_id: Solution(own, *how) for task_id, own in answers.items()})

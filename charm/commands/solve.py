@@ -117,7 +117,7 @@ def solve(
             options = replace(options, budget=_budget(budget, seconds, len(left), devices))
             each = options.budget * len(devices) / len(left)
             noun = "task" if len(left) == 1 else "tasks"
-            say(f"{len(left)} {noun} on {', '.join(devices)}: about {each:.0f} s for each")
+            say(f"{len(left)} {noun} on {', '.join(devices)}: about {round(each, 1):g} s for each")
             with _resume_hint(path), bar("preparing", 1.0, counts=False) as line:
                 found = solving.solve(
                     left,

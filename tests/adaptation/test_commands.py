@@ -419,6 +419,21 @@ def test_a_task_that_fails_is_named_in_the_end(
     assert unsolved not in json.loads(out.read_text()).values()
 
 
+def test_a_task_without_an_answer_is_not_finished(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """The time may end before a large group has voted once."""
+    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
+    begun = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=False)
+    candidate = Candidate(np.full((1, 1), 5, np.uint8), 0, 1, 1.0, 1.0)
+    begun.publish({"new1": Solution({Question("new1", 0): [candidate]}, 0, 1, 0.0, 0.0, 0.0)})
+    begun.finish(tasks)
+    assert list(begun.problems) == ["new0", "new2", "new3"]
+    assert "no time for an answer" in begun.problems["new0"]
+    problems = {name: course.problem for name, course in read_course(out)[1].items()}
+    assert problems == {"new1": "", **begun.problems}
+    resumed = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=True)
+    assert [task.id for task in resumed.left] == ["new0", "new2", "new3"]
+
+
 def test_a_killed_command_ends_as_if_nothing_had_been(base: Path, unseen: Path, tmp_path: Path) -> None:
     """SIGKILL, which nothing can catch, after the first stage; then the same command again."""
 

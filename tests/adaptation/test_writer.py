@@ -22,6 +22,7 @@ from charm.adaptation.writer import WriterAdaptation, WriterSolver, after_stop, 
 from charm.arc.run import train
 from charm.commands.solve import solve as command
 from charm.errors import CharmError
+from charm.evaluation import predict as predict_module
 from charm.evaluation.judging import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
@@ -288,6 +289,27 @@ def test_a_short_budget_still_gives_answers(writer: Path, tasks: list[Task]) -> 
     found = solve(tasks, writer, replace(OPTIONS, budget=0.001, steps=None), ["cpu"])
     assert set(found) == {task.id for task in tasks}
     assert {solution.updates for solution in found.values()} == {0}
+
+
+def test_a_first_round_that_takes_far_too_long_is_cut_short(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At twice the time, between two batches: what has an answer by then is published, the others are not."""
+    now = [0.0]
+    real = predict_module.write_answers
+
+    def slow(*given):  # type: ignore[no-untyped-def]
+        now[0] += 80.0
+        return real(*given)
+
+    monkeypatch.setattr(predict_module, "write_answers", slow)
+    options = replace(OPTIONS, steps=0, batch=1)
+    for seconds, answered in ((100.0, 3), (170.0, 4), (30.0, 2), (10.0, 1)):
+        now[0], found = 0.0, dict[str, Solution]()
+        clock = Clock(seconds, lambda: now[0])
+        WriterSolver(writer, options, HERE).work(tasks, clock, lambda used, text: None, found.update)
+        assert len(found) == answered
+        assert {one.views for one in found.values()} == {1}
 
 
 def test_learning_ends_in_time_to_vote(
