@@ -180,6 +180,6 @@ def _read(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text())
         if not isinstance(content, dict):
             raise ValueError("not an object")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CharmError(f"{path} is damaged ({error}); solve again without --resume") from error
     return content

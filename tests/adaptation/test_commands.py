@@ -229,7 +229,7 @@ def test_resuming_keeps_better_answers_and_refuses_other_settings(
         SubmissionInProgress(out, tasks, base, replace(options, steps=4), resume=True)
     record = out.with_name("out.progress.json")
     flipped = record.read_text().replace('"tasks"', '"tbsks"')
-    for damage in ("", "[]", "{", flipped):
+    for damage in ("", "[]", "{", "[" * 100_000, flipped):
         record.write_text(damage)
         with pytest.raises(CharmError, match=r"out\.progress\.json.* damaged"):
             SubmissionInProgress(out, tasks, base, options, resume=True)
