@@ -22,7 +22,7 @@ from charm.errors import CharmError, charm_errors
 from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
 from charm.files import fingerprint, lock_file, seal, sweep, unseal, write_atomically
 from charm.runs.checkpoint import newest_checkpoint
-from charm.tasks.task import Question, Task, questions_of
+from charm.tasks.task import Question, Task, as_grid, questions_of
 
 
 @contextmanager
@@ -171,8 +171,16 @@ def _is_something_else(path: Path) -> bool:
 
 
 def _fits(entry: Any, task: Task) -> bool:
-    """Whether this entry of a submission answers every test input of the task."""
-    return _is_entry(entry) and len(entry) == len(task.test)
+    """Whether this entry of a submission answers every test input of the task, with grids."""
+    if not _is_entry(entry) or len(entry) != len(task.test):
+        return False
+    try:
+        for given in entry:
+            for attempt in ATTEMPTS:
+                as_grid(given[attempt], attempt)
+    except CharmError:
+        return False
+    return True
 
 
 def _read(path: Path) -> dict[str, Any]:

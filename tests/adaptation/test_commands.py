@@ -327,6 +327,12 @@ def test_an_entry_that_does_not_fit_its_task_is_not_resumed(base: Path, unseen: 
     resumed = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=True)
     assert [task.id for task in resumed.left] == ["new1", "new2", "new3"]
     assert json.loads(out.read_text())["new0"] == unanswered
+    out.with_name("out.progress.json").unlink()
+    for wrong in ("x", 3, [[10]], [[1], [1, 2]], []):
+        out.write_text(json.dumps({"new0": unanswered, "new1": [{"attempt_1": [[5]], "attempt_2": wrong}]}))
+        resumed = SubmissionInProgress(out, tasks[:2], base, SolveOptions(), resume=True)
+        assert resumed.left == tasks[1:2]
+        out.with_name("out.progress.json").unlink()
 
 
 def test_a_malformed_task_of_a_competition_has_an_empty_entry(
