@@ -141,7 +141,7 @@ def _attend_within(pack: Pack, reads: str) -> Attend:
     if reads == "forward":
         return lambda q, k, v, index: _attend_fast(q, k, v, edges, causal=True)
 
-    # Questions and answers as sequences of their own, for questions; whole sequences, for answers.
+    # For questions: questions and answers as separate sequences. For answers: whole sequences.
     halves = torch.cat([torch.stack([begins_N, answers_N], 1).flatten(), edges[-2:]])
     at_L = torch.arange(len(pack.token_L), device=edges.device)
     asked_L = at_L < answers_N[pack.example_L]
