@@ -329,14 +329,14 @@ def test_the_script_finds_what_it_looks_for(run: Path) -> None:
     assert set(sorts) - {"id"} == set(page.data["tasks"][0]["keys"])
 
 
-def test_a_name_that_is_not_unicode(tmp_path: Path) -> None:
-    write_tasks(tmp_path / "tasks.json", {"half \ud800": [("1", "2")]})
-    run = tmp_path / "run"
-    write_config(run, tmp_path / "tasks.json")
-    question = Question("half \ud800", 0)
-    votes = predict([(0, grid("2"), View(), 1, 0.5)])
-    write_votes(run / "votes", Header(1, 16, 0, 1, (question,), complete=True), votes)
-    assert read(write_report(run)).data["tasks"][0]["id"] == question.task_id
+def test_a_run_whose_name_is_not_unicode(tmp_path: Path) -> None:
+    write_tasks(tmp_path / "tasks.json", TESTS)
+    run = tmp_path / "half \udcff"
+    try:
+        write_config(run, tmp_path / "tasks.json")
+    except OSError:
+        pytest.skip("this file system has Unicode names only")
+    assert "Not evaluated yet" in " ".join(read(write_report(run)).text)
 
 
 def test_without_votes_and_metrics(tmp_path: Path) -> None:
