@@ -523,7 +523,7 @@ class _Group:
         judgements: Judgements = {}
         votes: dict[int, Votes] = {}
         limit = self.solver.options.views
-        # The first round is never cut short, and eight views of a large task take a CPU minutes.
+        # The first round is cut short only when it is far too late, and eight views of a large task take a CPU minutes.
         unmeasured = 1 if self.solver.place.device.type == "cpu" else FIRST_VIEWS
         voted, more = 0, min(first_views(self.cost, self.clock.left, unmeasured), limit)
         asking = set(range(len(self.data.questions)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,16 +36,13 @@ class Comparison:
 
     def judge(self, claim: PrintedClaim) -> tuple[float | None, Difference | None, Verdict]:
         """The paper's difference if it has one, ours, and the verdict."""
-        claimed = self.table.claimed(claim)
-        found = paired(*(self._of(side, claim.measure) for side in (claim.first, claim.second)))
-        return claimed, found, verdict(claimed, found)
 
-    def _of(self, side: str, measure: str) -> dict[int, float]:
-        """One side of a claim by seed: the score of a line, or a difference of two."""
-        first, *second = (self.scores(self.table.line(key), measure) for key in side.split(MINUS))
-        return (
-            {seed: first[seed] - second[0][seed] for seed in first if seed in second[0]} if second else first
-        )
+        def scores(key: str) -> dict[int, float]:
+            return self.scores(self.table.line(key), claim.measure)
+
+        claimed = self.table.claimed(claim)
+        found = paired(claim_side(claim.first, scores), claim_side(claim.second, scores))
+        return claimed, found, verdict(claimed, found)
 
     def claims(self) -> list[PrintedClaim]:
         """The claims about the requested lines."""
@@ -149,6 +146,12 @@ def results_of(variant: Variant, shelf: Shelf) -> dict[int, Result]:
 
 def _decimals(measure: str) -> int:
     return 5 if measure == "bits per byte" else 4 if measure.endswith("loss") else 2
+
+
+def claim_side(side: str, scores: Callable[[str], dict[int, float]]) -> dict[int, float]:
+    """One side of a claim by seed: the score of a line, or a difference of two; `scores` finds those of a line."""
+    first, *second = map(scores, side.split(MINUS))
+    return {seed: first[seed] - second[0][seed] for seed in first if seed in second[0]} if second else first
 
 
 def claim_text(first: str, second: str) -> str:

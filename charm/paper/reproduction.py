@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.comparison import claim_text
+from charm.paper.comparison import claim_side, claim_text
 from charm.paper.costs import ARC1, Speed, hours
 from charm.paper.drawn import FIGURES, tables_of
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.printed import EMERGED, MINUS, PRINTED, PrintedTable
+from charm.paper.printed import EMERGED, PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.sizes import GROUPS, SIZE_NAMES, SizeName
 from charm.paper.tables import ROWS, SECTIONS, Ours, Row
@@ -141,11 +142,12 @@ def verdict_of(row: Row, records: Mapping[str, ResultRecord]) -> str:
     for name, claims in _claims(row, records).items():
         record = records[name]
         for first, second, measure, claimed in claims:
-            ours = [_side(record.numbers, side, measure) for side in (first, second)]
-            difference = paired(*(dict(zip(record.seeds, one, strict=True)) for one in ours))
+            sides = [claim_side(side, partial(_by_seed, record, measure)) for side in (first, second)]
+            difference = paired(*sides)
             assert difference is not None
             names = claim_text(first, second)
-            losses = measure.strip() in LOSSES or (min(map(min, ours)) > 0 and max(map(max, ours)) < 2)
+            ours = [value for side in sides for value in side.values()]
+            losses = measure.strip() in LOSSES or 0 < min(ours) <= max(ours) < 2
             digits = 4 if losses else 1  # percent
             spread = f" ± {difference.half_width:.{digits}f}" if math.isfinite(difference.half_width) else ""
             text = f"{names}{measure} {difference.mean:+.{digits}f}{spread}"
@@ -155,10 +157,8 @@ def verdict_of(row: Row, records: Mapping[str, ResultRecord]) -> str:
     )
 
 
-def _side(numbers: Mapping[str, Sequence[float]], side: str, measure: str) -> tuple[float, ...]:
-    """One side of a claim, seed by seed: a number of a record, or a difference of two."""
-    first, *second = (numbers[f"{key}{measure}"] for key in side.split(MINUS))
-    return tuple(a - b for a, b in zip(first, second[0], strict=True)) if second else tuple(first)
+def _by_seed(record: ResultRecord, measure: str, key: str) -> dict[int, float]:
+    return dict(zip(record.seeds, record.numbers[f"{key}{measure}"], strict=True))
 
 
 def _claims(
