@@ -102,11 +102,11 @@ def test_a_writer_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     data = replace(base.data, train=("arc1/training",), tasks=("25ff71a9",))
     small = replace(base.reasoner, width=32, heads=2, layers=1, inner_multiple=8)
     monkeypatch.setattr(training, "preset", lambda name: replace(base, data=data, reasoner=small))
-    found = measure_training("base", 2, "full", Place(torch.device("cpu")), seconds=0.01)
+    found = measure_training("base", 2, "full", Place(torch.device("cpu")), seconds=0.2)
     (packs,) = found.sides
     assert (found.batch, found.canvas, found.kernels) == (2048, "none", "plain")
     assert (found.forward, found.training) == pytest.approx((packs.forward, packs.training))
-    assert min(found.forward, found.training) > 0
+    assert found.forward > found.training > 0
     assert found.training_share == pytest.approx(packs.training_tflops / found.ceiling_tflops)
     shown, _ = training_table("base", found.batch, [found])
     assert shown.title == "base, batch 2048 tokens, plain kernels"
