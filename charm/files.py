@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from charm.errors import CharmError, charm_errors
 
@@ -191,7 +191,7 @@ def lock_file(path: Path, refusal: str) -> Iterator[None]:
     except ImportError:
         yield
         return
-    with path.open("w") as file:
+    with _open_lock(path) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -199,3 +199,18 @@ def lock_file(path: Path, refusal: str) -> Iterator[None]:
         except OSError:  # the file system does not support locks
             pass
         yield
+
+
+def _open_lock(path: Path) -> TextIO:
+    try:
+        return path.open("w")
+    except PermissionError as error:
+        if not path.exists():
+            raise
+        owner = "another user"
+        with suppress(OSError, KeyError):  # a user without a name
+            owner = path.owner()
+        raise CharmError(
+            f"the lock file {path} belongs to {owner} and cannot be opened ({error.strerror}); choose another --out, "
+            "or delete the lock file if nobody is using it"
+        ) from error

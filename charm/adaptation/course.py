@@ -36,9 +36,19 @@ def task_hash(task: Task) -> str:
     return hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
 
 
-def contents_in(submission: Path) -> dict[str, str]:
-    """The hashes of the tasks that were solved, by id; nothing where they are not known."""
-    return _contents(_lines(votes_file(submission)))
+def name_of(model: Path) -> str:
+    """The name of a model's folder, also where it is given as "."."""
+    return model.absolute().name
+
+
+def about_in(submission: Path) -> VoteLine:
+    """What was solved and how, the first line of the file; nothing where it is not known."""
+    return next(iter(_lines(votes_file(submission))), {})
+
+
+def contents_in(about: VoteLine) -> dict[str, str]:
+    """The hashes of the tasks that were solved, by id."""
+    return _dict(about.get("contents"))
 
 
 def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
@@ -68,19 +78,29 @@ class Course:
     """The file of a solve that is under way. With `resume` it goes on with what an interrupted one left there."""
 
     def __init__(
-        self, submission: Path, tasks: Sequence[Task], model: Path, options: SolveOptions, resume: bool
+        self,
+        submission: Path,
+        tasks: Sequence[Task],
+        model: Path,
+        options: SolveOptions,
+        settings: Mapping[str, Any],
+        resume: bool,
     ) -> None:
         self.path = votes_file(submission)
         self._questions = {task.id: questions_of([task]) for task in tasks}
         lines = _lines(self.path) if resume else []
-        contents, before = {task.id: task_hash(task) for task in tasks}, _contents(lines)
+        about_before = lines[0] if lines else {}
+        contents, before = {task.id: task_hash(task) for task in tasks}, contents_in(about_before)
         changed = {name for name, content in contents.items() if before.get(name, content) != content}
+        inputs = {task.id: [digits(pair.input) for pair in task.test] for task in tasks}
         about: VoteLine = {
-            "model": model.name,
+            "model": name_of(model),
             "mode": options.mode,
             "budget": options.budget,
-            "tasks": {task.id: [digits(pair.input) for pair in task.test] for task in tasks},
-            "contents": contents,
+            "settings": settings,
+            # Those of an earlier solve stay.
+            "tasks": _dict(about_before.get("tasks")) | inputs,
+            "contents": before | contents,
         }
         kept = [line for line in lines[1:] if line.get("task") not in changed]
         write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in (about, *kept)))
@@ -122,7 +142,7 @@ def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
         tasks = {name: TaskCourse(list(inputs)) for name, inputs in about["tasks"].items()}
         for line in lines:
             if (task := tasks.get(line["task"])) is None:
-                continue  # of an interrupted solve with more tasks
+                continue  # files of earlier versions list only the tasks of the last solve
             task.changed = line["time"]
             if "ended" in line:
                 task.problem = line["ended"]
@@ -134,9 +154,9 @@ def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
     return about, tasks
 
 
-def _contents(lines: Sequence[VoteLine]) -> dict[str, str]:
-    contents = lines[0].get("contents") if lines else None
-    return contents if isinstance(contents, dict) else {}
+def _dict(value: object) -> dict[str, Any]:
+    """The value, if it is an object."""
+    return value if isinstance(value, dict) else {}
 
 
 def _lines(path: Path) -> list[VoteLine]:

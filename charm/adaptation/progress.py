@@ -1,7 +1,8 @@
 """A submission while it is being made: on disk whole at any time, and continued after a kill.
 
 OUT.progress.json, next to OUT.json, lists the finished tasks. It is removed once all tasks are finished.
-OUT.votes.jsonl has the rounds of votes (`charm.adaptation.course`). .OUT.lock keeps a second solve away from all three.
+OUT.votes.jsonl has the rounds of votes (`charm.adaptation.course`), and the settings of a solve also after its end.
+.OUT.lock keeps a second solve away from all three.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from glob import escape
 from pathlib import Path
 from typing import Any
 
-from charm.adaptation.course import Course, contents_in, task_hash
+from charm.adaptation.course import Course, VoteLine, about_in, contents_in, name_of, task_hash
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.config import to_json
 from charm.errors import CharmError, charm_errors
-from charm.evaluation.submission import ATTEMPTS, Submission, attempts, write_submission
+from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, attempts, write_submission
 from charm.files import fingerprint, lock_file, seal, sweep, unseal, write_atomically
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.task import Question, Task, as_grid, questions_of
@@ -41,10 +42,10 @@ def only_solve(path: Path) -> Iterator[None]:
 class SubmissionInProgress:
     """The submission of these tasks at `path`; `left` are those that are not finished.
 
-    With `resume` it continues what an interrupted solve with the same model and settings left there; tasks that have
-    other grids now are `changed` and start anew. An answer is only replaced by one after more updates, or after as many
-    and more views. Tasks that are `unusable` have empty answers, for the number of test inputs given: a competition
-    wants an entry for every task.
+    With `resume` it continues what a solve with the same model and settings left there; tasks that have other grids now
+    are `changed` and start anew, and entries of `others`, which are not among these tasks, stay. An answer is only
+    replaced by one after more updates, or after as many and more views. Tasks that are `unusable` have empty answers,
+    for the number of test inputs given: a competition wants an entry for every task.
     """
 
     def __init__(
@@ -64,6 +65,8 @@ class SubmissionInProgress:
         self.submission: Submission = {}
         self.problems: dict[str, str] = {}
         self.changed: list[str] = []
+        self.others = 0
+        self.unknown_settings = False
         for task_id, tests in (unusable or {}).items():
             self.submission |= attempts({Question(task_id, test): [] for test in range(tests)})
         for task in tasks:  # complete from the start: what has no answer yet has an empty one
@@ -76,8 +79,7 @@ class SubmissionInProgress:
         for task in tasks:
             self._tasks[task.id] = {"task": task_hash(task), "updates": -1, "views": 0, "finished": False}
         resume = resume and path.exists()
-        if resume:
-            self._take_over(tasks)
+        before = self._take_over(tasks, model) if resume else {}
         self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
         if self.left:
             # In this order: a kill in between must not leave empty answers with an older solve's finished tasks.
@@ -87,7 +89,9 @@ class SubmissionInProgress:
             except CharmError:
                 self.record_path.unlink()
                 raise
-            self.course = Course(path, tasks, model, options, resume)
+            self.course = Course(path, tasks, model, options, settings, resume)
+        elif resume and self.submission != before:  # an unusable task is new
+            write_submission(path, self.submission)
 
     def publish(self, answers: Mapping[str, Solution]) -> None:
         """Write answers by task id, except where the one on disk is better."""
@@ -125,33 +129,76 @@ class SubmissionInProgress:
     def _write_record(self) -> None:
         write_atomically(self.record_path, json.dumps(seal(self.record)))
 
-    def _take_over(self, tasks: Sequence[Task]) -> None:
-        """Take over the answers of an interrupted solve; one that was not interrupted has finished all its tasks.
+    def _take_over(self, tasks: Sequence[Task], model: Path) -> Submission:
+        """Take over the answers of an earlier solve, and return them; one that was not interrupted has finished.
 
         An entry that does not fit its task's test inputs is not taken over, nor the entry of a task that has changed.
         """
-        before = _read(self.path)
+        before, about = _read(self.path), about_in(self.path)
         if self.record_path.exists():
             record = unseal(_read(self.record_path), self.record_path)
-            if record.get("settings") != json.loads(json.dumps(self.record["settings"])):
-                raise CharmError(
-                    f"{self.path} was started with another model or other settings; "
-                    f"use the same ones, or solve without --resume"
-                )
-            known_before = record["tasks"]
+            if not isinstance(record.get("tasks"), dict):
+                raise CharmError(f"{self.record_path} is damaged; solve again without --resume")
+            settings, known_before = record.get("settings"), record["tasks"]
         else:
+            settings = about.get("settings")
             known_before = {task_id: {"finished": True} for task_id in before}
-            for task_id, content in contents_in(self.path).items():
+            for task_id, content in contents_in(about).items():
                 known_before.get(task_id, {})["task"] = content
+        if isinstance(settings, dict):
+            self._refuse_other_settings(settings, about, model)
+        elif before:
+            self.unknown_settings = True
         for task in tasks:
             old, known = known_before.get(task.id), self._tasks[task.id]
             if old is None or not _fits(before.get(task.id), task):
                 continue
+            if "task" not in old and _is_empty(before[task.id]):
+                continue  # it was unusable
             if old.get("task", known["task"]) == known["task"]:
                 known |= old
                 self.submission[task.id] = before[task.id]
             else:
                 self.changed.append(task.id)
+        named = {task.id for task in tasks}
+        for task_id in [task_id for task_id in before if task_id not in named]:
+            empty = self.submission.get(task_id)  # of an unusable task
+            if empty is None or (_is_entry(before[task_id]) and len(before[task_id]) == len(empty)):
+                self.submission[task_id] = before[task_id]
+            if task_id in known_before:
+                self._tasks[task_id] = known_before[task_id]
+            self.others += empty is None
+        return before
+
+    def _refuse_other_settings(self, before: Mapping[str, Any], about: VoteLine, model: Path) -> None:
+        """Answers of different models or recipes must not be mixed."""
+        old, new = (_flat(settings) for settings in (before, json.loads(json.dumps(self.record["settings"]))))
+        differences = []
+        for name in dict.fromkeys((*new, *old)):
+            if old.get(name) == new.get(name):
+                continue
+            if name == "weights":
+                now = name_of(model)
+                known = about.get("model", now)
+                same = f"other weights of the model {now}"
+                differences.append(same if known == now else f"model {known}, now {now}")
+            else:
+                values = ("the default" if one.get(name) is None else one[name] for one in (old, new))
+                differences.append(f"--{name.replace('_', '-')} {', now '.join(map(str, values))}")
+        if differences:
+            raise CharmError(
+                f"{self.path} was solved with other settings ({'; '.join(differences)}); use the earlier ones to "
+                "resume it, choose another --out, or leave out --resume to start anew"
+            )
+
+
+def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings by their names on the command line."""
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        inner = {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, dict) else {}
+        flat |= inner or {name: value}
+    return flat
 
 
 def _is_entry(entry: object) -> bool:
@@ -159,6 +206,11 @@ def _is_entry(entry: object) -> bool:
     return isinstance(entry, list) and all(
         isinstance(given, dict) and given.keys() >= set(ATTEMPTS) for given in entry
     )
+
+
+def _is_empty(entry: list[dict[str, JsonGrid]]) -> bool:
+    """Whether an entry holds no answer."""
+    return all(given[attempt] == NO_ANSWER for given in entry for attempt in ATTEMPTS)
 
 
 def _is_something_else(path: Path) -> bool:
@@ -185,7 +237,8 @@ def _fits(entry: Any, task: Task) -> bool:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text())
+        with charm_errors(f"{path} cannot be read", OSError):
+            content = json.loads(path.read_text())
         if not isinstance(content, dict):
             raise ValueError("not an object")
     except (ValueError, RecursionError) as error:

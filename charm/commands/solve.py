@@ -142,6 +142,11 @@ def solve(
 
 
 def _tell_resumed(begun: SubmissionInProgress, tasks: int) -> None:
+    if begun.unknown_settings:
+        say(f"it is not known which model and settings made the earlier answers in {begun.path}")
+    if begun.others:
+        count = "1 task that was" if begun.others == 1 else f"{begun.others} tasks that were"
+        say(f"{begun.path} keeps the answers of {count} not named now")
     if begun.changed:
         say(f"changed since the last solve, so solved again: {', '.join(begun.changed)}")
     if len(begun.left) < tasks:

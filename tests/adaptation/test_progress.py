@@ -1,0 +1,188 @@
+"""Resuming a submission: with the same model and settings only, and nothing in it is lost."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from charm.adaptation.course import read_course
+from charm.adaptation.options import SolveOptions, WriterRecipe
+from charm.adaptation.progress import SubmissionInProgress
+from charm.adaptation.solution import Solution
+from charm.adaptation.solve import load_tasks
+from charm.commands.solve import solve
+from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
+from charm.evaluation.submission import Submission
+from charm.tasks.keys import MemoryConfig
+from charm.tasks.task import Question, Task
+from tests.adaptation.conftest import toy_run
+
+SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
+OPTIONS = SolveOptions(steps=3)
+EMPTY = [{"attempt_1": [[0]], "attempt_2": [[0]]}]
+
+
+def answer(begun: SubmissionInProgress, tasks: list[Task], color: int) -> None:
+    """Answer and finish tasks: a cell of this colour each."""
+    candidate = Candidate(np.full((1, 1), color, np.uint8), 0, 1, 1.0, 1.0)
+    for task in tasks:
+        begun.publish({task.id: Solution({Question(task.id, 0): [candidate]}, 9, 9, 0.0, 0.0, 0.0)})
+        begun.finish([task])
+
+
+def colors(submission: Submission) -> dict[str, int]:
+    return {name: entry[0]["attempt_1"][0][0] for name, entry in sorted(submission.items())}
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_submission_is_resumed_with_its_own_settings_only(
+    finished: bool, base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """Whether or not all its tasks are finished, and the sentence says what differs."""
+    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
+    begun = SubmissionInProgress(out, tasks, base, OPTIONS, resume=False)
+    answer(begun, tasks if finished else tasks[:2], 5)
+    assert out.with_name("out.progress.json").exists() != finished
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    other = toy_run(tmp_path / "other", MemoryConfig(rank=4))
+    other = other.rename(tmp_path / "other" / "small")
+    longer = tmp_path / "longer" / base.name
+    longer.parent.mkdir()
+    longer.symlink_to(other)
+    for model, options, difference in (
+        (base, replace(OPTIONS, steps=4), "--steps 3, now 4"),
+        (base, replace(OPTIONS, steps=None), "--steps 3, now the default"),
+        (base, replace(OPTIONS, mode="full", seed=1), "--mode auto, now full; --seed 0, now 1"),
+        (base, replace(OPTIONS, writer=WriterRecipe(task_lr=0.5)), "--writer.task-lr 0.01, now 0.5"),
+        (other, OPTIONS, f"model {base.name}, now small"),
+        (longer, OPTIONS, f"other weights of the model {base.name}"),
+    ):
+        with pytest.raises(CharmError) as refused:
+            SubmissionInProgress(out, tasks, model, options, resume=True)
+        assert str(refused.value) == (
+            f"{out} was solved with other settings ({difference}); use the earlier ones to resume it, "
+            "choose another --out, or leave out --resume to start anew"
+        )
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    # The budget may change, and the model may have moved.
+    moved = SubmissionInProgress(out, tasks, base, replace(OPTIONS, budget=5.0), resume=True)
+    assert moved.left == ([] if finished else tasks[2:])
+
+
+def test_the_command_refuses_other_settings(base: Path, unseen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    solve((unseen,), checkpoint=base, out=out, **SMALL)
+    before = out.read_bytes()
+    with pytest.raises(CharmError, match=r"other settings \(--mode auto, now full\)"):
+        solve((unseen,), checkpoint=base, out=out, resume=True, mode="full", **SMALL)
+    assert out.read_bytes() == before
+    solve((unseen,), checkpoint=base, out=out, resume=True, budget="1s", **SMALL)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_tasks_that_are_not_named_again_stay(
+    finished: bool, base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """Their answers, their rounds of votes, and that some are still to be solved."""
+    tasks, out, record = load_tasks([unseen])[0], tmp_path / "out.json", tmp_path / "out.progress.json"
+    begun = SubmissionInProgress(out, tasks[1:] if finished else tasks, base, OPTIONS, resume=False)
+    answer(begun, tasks[1:] if finished else tasks[2:], 5)
+
+    some = SubmissionInProgress(out, tasks[:1], base, OPTIONS, resume=True)
+    assert some.left == tasks[:1]
+    assert some.others == 3
+    kept = {"new0": 0, "new1": 5 if finished else 0, "new2": 5, "new3": 5}
+    assert colors(json.loads(out.read_text())) == kept
+    answer(some, tasks[:1], 7)
+    assert colors(json.loads(out.read_text())) == kept | {"new0": 7}
+    assert record.exists() != finished
+    rounds = {name: len(course.rounds) for name, course in read_course(out)[1].items()}
+    assert rounds == {"new0": 1, "new1": int(finished), "new2": 1, "new3": 1}
+
+    everything = SubmissionInProgress(out, tasks, base, OPTIONS, resume=True)
+    assert everything.left == ([] if finished else tasks[1:2])
+    assert everything.others == 0
+    assert colors(everything.submission) == kept | {"new0": 7}
+    assert everything.changed == []
+
+
+def test_the_command_keeps_other_tasks(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    solve((unseen,), checkpoint=base, out=out, **SMALL)
+    before = json.loads(out.read_text())
+    new = (unseen / "new0.json").rename(unseen / "new9.json")
+    capsys.readouterr()
+    solve((new,), checkpoint=base, out=out, resume=True, json=True, **SMALL)
+    said = capsys.readouterr()
+    assert f"{out} keeps the answers of 4 tasks that were not named now" in said.err
+    found = json.loads(out.read_text())
+    assert found == json.loads(said.out) == before | {"new9": found["new9"]}
+
+
+def test_a_task_that_was_malformed_is_solved_when_it_is_repaired(
+    base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """Its empty entry is not an answer. One that becomes malformed keeps its answer."""
+    names = [path.stem for path in sorted(unseen.glob("*.json"))]
+    good = {name: json.loads((unseen / f"{name}.json").read_text()) for name in names}
+    file, out = tmp_path / "challenges.json", tmp_path / "out.json"
+    file.write_text(json.dumps(good | {"new1": {"train": [], "test": [1]}}))
+    solve((file,), checkpoint=base, out=out, **SMALL)
+    first = json.loads(out.read_text())
+    assert first["new1"] == EMPTY
+    file.write_text(json.dumps(good | {"new2": {"train": [], "test": [1]}, "new4": None}))
+    solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+    second = json.loads(out.read_text())
+    assert second.pop("new1") != EMPTY
+    assert second == {name: first[name] for name in ("new0", "new2", "new3")} | {"new4": EMPTY}
+    # Also if there is nothing else to do.
+    file.write_text(json.dumps(good | {"new5": None}))
+    solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert json.loads(out.read_text())["new5"] == EMPTY
+
+
+def test_answers_without_a_record_are_kept_with_a_word(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    out.write_text(json.dumps({f"new{i}": [{"attempt_1": [[5]], "attempt_2": [[5]]}] for i in range(3)}))
+    for said in (True, False):  # the rest is solved, and from then on the settings are known
+        solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+        unknown = f"it is not known which model and settings made the earlier answers in {out}"
+        assert (unknown in capsys.readouterr().err) == said
+    assert {name: color for name, color in colors(json.loads(out.read_text())).items() if name != "new3"} == {
+        "new0": 5,
+        "new1": 5,
+        "new2": 5,
+    }
+
+
+def test_the_lock_of_another_user_is_named(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where permissions do not bind the user of the tests."""
+    out, lock, opened = tmp_path / "out.json", tmp_path / ".out.lock", Path.open
+
+    def refusing(path: Path, mode: str = "r", *rest: Any, **named: Any) -> Any:
+        if path == lock and "w" in mode:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, mode, *rest, **named)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    with pytest.raises(CharmError, match=rf"^{out} cannot be written \(Permission denied\)$"):  # the folder
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    lock.touch()
+    monkeypatch.setattr(Path, "owner", lambda path: "someone")
+    with pytest.raises(CharmError) as refused:
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert str(refused.value) == (
+        f"the lock file {lock} belongs to someone and cannot be opened (Permission denied); choose another --out, "
+        "or delete the lock file if nobody is using it"
+    )
+    assert not out.exists()
