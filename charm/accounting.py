@@ -213,7 +213,7 @@ def gate_shares(run: Path) -> dict[int, float]:
     """Step -> share of the residual that passes, for every checkpoint of a run."""
     steps = steps_of(run)
     if not steps:
-        raise CharmError(f"{run} has no checkpoint whose gate could be measured")
+        raise CharmError(f"{run} has no checkpoint" if run.exists() else f"{run}: no such run folder")
     return {step: gate_share(CharmModel.from_pretrained(folder_of(run, step))) for step in steps}
 
 

@@ -41,7 +41,7 @@ class PageOptions:
 
 @dataclass(frozen=True)
 class NoOptions:
-    """A command without options other than --json and --device."""
+    """There are no options besides --device and --json."""
 
 
 @dataclass(frozen=True)

@@ -90,6 +90,20 @@ def test_help_reads_well(command: list[str], columns: int) -> None:
         assert not broken_early(description.splitlines(), 2)
 
 
+@pytest.mark.parametrize("domain", ["arc", "car", "lm"])
+def test_help_of_the_evaluation_of_a_run_reads_well(domain: str, tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({"domain": domain}))
+    page = help_of(["eval", str(tmp_path)], 120)
+    assert "{None}" not in page
+    assert not re.search(r"^ |\n\n\n", page.partition("╭")[0], re.MULTILINE)  # the docstring's own indentation
+
+
+def test_help_says_what_a_flag_that_turns_something_off_does() -> None:
+    page = flat(help_of(["train", "arc1"]))
+    assert "--no-graphs Turn this off: replay updates as CUDA graphs" in page
+    assert "--memory.no-gate Turn this off: let" in page
+
+
 def fails(*args: str, capsys: pytest.CaptureFixture[str]) -> str:
     """The one line a command prints when it refuses; it must exit with 2."""
     with pytest.raises(SystemExit) as stopped:
@@ -109,6 +123,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "give the run before its flags" in fails("eval", "--json", "runs/a", capsys=capsys)
     assert "name a preset before its flags" in fails("bench", "--json", "arc1", capsys=capsys)
     assert "there is no preset arc3" in fails("bench", "arc3", capsys=capsys)
+    assert fails("train", "nothing-like-it", capsys=capsys).endswith("; other domains have car-... and lm-...")
     assert "cannot be compared" in fails("bench", "lm-tiny", "arc1", capsys=capsys)
     assert "not a run folder" in fails("eval", str(tmp_path), capsys=capsys)
     assert "concept-arc can" in fails("data", "fetch", "mnist", capsys=capsys)
@@ -160,6 +175,13 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
         ("view --prot 3", "unknown option --prot; did you mean --port?"),
         ("data show", "`charm data show` needs TASK; see `charm data show --help`"),
         ("data show a b", "unexpected argument b; see `charm data show --help`"),
+        ("trian arc1", "there is no command trian; did you mean train?"),
+        ("data shwo 007bbfb7", "there is no command shwo; did you mean show?"),
+        (
+            "solve examples/task.json --checkpoint nowhere",
+            "nowhere is neither a saved model nor a run with a checkpoint: no such folder",
+        ),
+        ("params --gate nowhere", "nowhere: no such run folder"),
         ("data", "name a command: stats, show, audit, rearc, fetch; see `charm data --help`"),
     ],
 )

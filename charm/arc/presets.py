@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any
 
+from charm.domains import DOMAINS
 from charm.errors import CharmError
 from charm.reasoner.config import ReasonerConfig, hrm, loopvit, loopvit_small, trm, varc
 from charm.runs.settings import SHORT_RUN, OptimizerConfig, TrainConfig
@@ -361,7 +362,8 @@ def preset(name: str) -> TrainConfig:
     if close := get_close_matches(name, PRESETS, 1):
         raise CharmError(f"there is no preset {name}; did you mean {close[0]}?")
     shown = [one for one in PRESETS if not one.startswith(("isoflop-", "horizon-"))]
+    others = " and ".join(f"{domain.prefix}..." for domain in DOMAINS.values() if domain.prefix)
     raise CharmError(
         f"there is no preset {name}; the names are {', '.join(shown)}, "
-        f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}"
+        f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}; other domains have {others}"
     )

@@ -103,7 +103,7 @@ class ArcEvaluation:
     protocol: str = "standard"
     """none, standard, extra, xrm, urm or continual."""
     views: int | None = None
-    """Views of each puzzle that vote; the protocol's if not given."""
+    """Maximum number of views of each puzzle that vote; the protocol's if not given."""
     window: int | Literal["current", "half", "all"] | None = None
     """Checkpoints that vote: how many, counted back from the newest, or current, half or all."""
     loops: tuple[int, ...] | None = None

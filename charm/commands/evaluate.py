@@ -17,7 +17,7 @@ def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
     On ARC tasks, checkpoints vote, votes are ranked (--protocol, --views, --window) and a submission is written.
     Cellular automata are scored by votes too, per rule and horizon; text is scored in bits per byte.
 
-    Example: charm eval runs/quickstart --protocol continual --views 32
+    Example: charm eval runs/quickstart --protocol continual --views 4 --loops 2
 
     Args:
         run: a run folder.

@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr
+from difflib import get_close_matches
 from functools import partial, wraps
 from typing import Any
 
@@ -19,8 +20,8 @@ from charm.errors import CharmError
 
 # Commands with subcommands.
 GROUPS = {
-    "data": "what data is there; draw, audit, generate",
-    "rearc2": "the Re-ARC2 workbench: packages, checks, builds",
+    "data": "show, count, audit, fetch and generate tasks",
+    "rearc2": "generators and verifiers for ARC-AGI-2 tasks: write, check, build",
     "car": "the cellular-automata reasoning benchmark",
     "lm": "a GPT with n-gram memory",
 }
@@ -86,7 +87,9 @@ def sentence(box: str, prog: str) -> str:
         tokens = found[1].split(", ")
         commands = re.search(r"Available subcommands: (.*?) For full", flat)
         if commands and not tokens[0].startswith("-"):
-            return f"there is no command {tokens[0]}; the commands are {commands[1]}"
+            close = get_close_matches(tokens[0], commands[1].split(", "), 1)
+            known = f"did you mean {close[0]}?" if close else f"the commands are {commands[1]}"
+            return f"there is no command {tokens[0]}; {known}"
         flags = [token for token in tokens if token.startswith("-")]
         if not flags:
             return f"unexpected argument {tokens[0]}; {help_hint}"

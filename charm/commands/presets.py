@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
+from inspect import cleandoc
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 import tyro
@@ -66,7 +68,10 @@ def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
 def _readable_field(field: StructFieldSpec) -> StructFieldSpec:
     def text() -> str | None:
         found = field.helptext() if callable(field.helptext) else field.helptext
-        return found and " ".join(found.split())
+        shown = found and " ".join(found.split())
+        return f"Turn this off: {shown[0].lower()}{shown[1:]}" if shown and switched_on else shown
+
+    switched_on = field.type is bool and field.default is True  # the flag is --no-...
 
     kind: Any = Annotated[field.type, flag(_value_word(field.type))]
     return replace(field, type=kind, helptext=text)
@@ -78,9 +83,15 @@ def _value_word(kind: Any) -> str | None:
     if Path in (kind, *inner):
         return "DIR"
     if get_origin(kind) is tuple and inner[-1] is ...:
-        choices = ",".join(get_args(inner[0]))
-        return f"{{{choices}}} ..." if choices else f"{inner[0].__name__.upper()} ..."
+        return f"{_word(inner[0])} ..."
+    if NoneType in inner:  # not given
+        return "|".join(_value_word(one) or _word(one) for one in inner if one is not NoneType)
     return None
+
+
+def _word(kind: Any) -> str:
+    choices = get_args(kind)
+    return f"{{{','.join(choices)}}}" if choices else kind.__name__.upper()
 
 
 def parse_preset(
@@ -95,7 +106,7 @@ def parse_preset(
 def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted[Chosen]:
     """Parse flags that depend on the domain, as in `charm eval runs/arc1 --views 32`."""
     wanted: type[Wanted[Chosen]] = Wanted[kind]  # type: ignore[valid-type]  # a type that only domains know
-    return _parse(wanted, prog, flags, description=kind.__doc__)
+    return _parse(wanted, prog, flags, description=cleandoc(kind.__doc__ or ""))
 
 
 def _parse(kind: type[Parsed], prog: str, flags: Sequence[str], **more: Any) -> Parsed:

@@ -222,7 +222,7 @@ def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) 
 
 @app.command
 def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) -> None:
-    """Unpack Re-ARC2 pairs from such a file instead of generating them; every pair is checked.
+    """Unpack Re-ARC2 pairs from a packed file instead of generating them; every pair is checked.
 
     Example: charm rearc2 unpack rearc2.zip
 

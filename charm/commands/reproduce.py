@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    labels: Annotated[Positional[tuple[str, ...]], arg(metavar="LABEL ...", help_behavior_hint="")] = (),
+    labels: Annotated[Positional[tuple[str, ...]], arg(metavar="[LABEL ...]", help_behavior_hint="")] = (),
     *,
     size: Literal["smoke", "cpu", "small", "full"] = "small",
     seeds: Annotated[int | None, flag("INT", "3; with --size full as many as the paper has")] = None,
@@ -32,10 +32,10 @@ def reproduce(
     json: Json = False,
     data: Data = None,
 ) -> None:
-    """Train and evaluate what a table or figure of the paper lacks, and print it beside the paper's numbers.
+    """Make the runs of a table or figure of the paper that are not finished yet, and print it beside the paper's.
 
-    The same command continues after a kill and skips what is finished. Without a label it lists all of them. Results
-    are small JSON files in OUT/SIZE/results.
+    Repeat the command to continue after a kill. Without a label it lists all tables and figures. Results are small
+    JSON files in OUT/SIZE/results.
 
     Example: charm reproduce tab:cose-arc1training-ablations --size cpu --dry-run
 

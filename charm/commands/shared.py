@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def hint(default: str) -> str:
     """The default as help shows it; None and False are left out, since they add nothing to the text."""
-    shown = {"None": "", "False": "", "True": "on", "": "none", "''": "none"}.get(default, default)
+    shown = {"None": "", "False": "", "True": "", "": "none", "''": "none"}.get(default, default)
     return f"(default: {shown})" if shown else ""
 
 

@@ -139,7 +139,9 @@ def scores_table(found: dict[str, Any]) -> Table:
         "all": "all checkpoints",
     }
     voters = checkpoints.get(window, f"newest {window} checkpoints")
-    described = f"{protocol['name']}: {protocol['views']} views, {voters}"
+    most = protocol["views"]  # a puzzle may have fewer
+    views = {"all": "all views", 1: "1 view"}.get(most, f"up to {most} views")
+    described = f"{protocol['name']}: {views}, {voters}"
     metrics = found["metrics"]
     names = [name for name in metrics if not name.endswith("/outputs")]
     rows = [

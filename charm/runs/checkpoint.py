@@ -73,7 +73,8 @@ def newest_checkpoint(run: Path) -> Path:
     """The saved model of a run; raises if there is none."""
     found = saved_model(run)
     if found is None:
-        raise CharmError(f"{run} is neither a saved model nor a run with a checkpoint")
+        why = "" if run.exists() else ": no such folder"
+        raise CharmError(f"{run} is neither a saved model nor a run with a checkpoint{why}")
     return found
 
 

@@ -42,6 +42,18 @@ MEMORY = {
 }
 
 
+def test_a_sum_stands_below_its_parts() -> None:
+    below: list[int] = []
+    counted = components(lm_preset("lm-d12-cose-x5").gpt, lm_preset("lm-d12-cose-x5").ngram)
+    for name, count in counted.items():
+        if name in ("backbone", "memory"):
+            assert count == sum(below)
+            below = []
+        else:
+            below.append(count)
+    assert counted["total"] == counted["backbone"] + counted["memory"]
+
+
 @pytest.mark.parametrize("name", LM_PRESETS)
 def test_every_preset_has_the_parameters_of_its_formula(name: str) -> None:
     config = lm_preset(name)
