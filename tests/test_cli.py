@@ -95,7 +95,9 @@ def test_help_of_the_evaluation_of_a_run_reads_well(domain: str, tmp_path: Path)
     (tmp_path / "config.json").write_text(json.dumps({"domain": domain}))
     page = help_of(["eval", str(tmp_path)], 120)
     assert "{None}" not in page
-    assert not re.search(r"^ |\n\n\n", page.partition("╭")[0], re.MULTILINE)  # the docstring's own indentation
+    assert not re.search(
+        r"^ |\n\n\n", page.partition("╭")[0], re.MULTILINE
+    )  # the docstring's own indentation
 
 
 def test_help_says_what_a_flag_that_turns_something_off_does() -> None:
@@ -123,7 +125,9 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "give the run before its flags" in fails("eval", "--json", "runs/a", capsys=capsys)
     assert "name a preset before its flags" in fails("bench", "--json", "arc1", capsys=capsys)
     assert "there is no preset arc3" in fails("bench", "arc3", capsys=capsys)
-    assert fails("train", "nothing-like-it", capsys=capsys).endswith("; other domains have car-... and lm-...")
+    assert fails("train", "nothing-like-it", capsys=capsys).endswith(
+        "; other domains have car-... and lm-..."
+    )
     assert "cannot be compared" in fails("bench", "lm-tiny", "arc1", capsys=capsys)
     assert "not a run folder" in fails("eval", str(tmp_path), capsys=capsys)
     assert "concept-arc can" in fails("data", "fetch", "mnist", capsys=capsys)

@@ -256,7 +256,9 @@ def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
     with torch.device("meta"):
         model = GPT(config, ngram, seed=None)
     backbone = ("embedding", "head", "value tables", "blocks", "scalars")
-    counts = dict.fromkeys((*backbone, "backbone", "memory tables", "memory maps"), 0)  # a sum after its parts
+    counts = dict.fromkeys(
+        (*backbone, "backbone", "memory tables", "memory maps"), 0
+    )  # a sum after its parts
     for name, parameter in model.named_parameters():
         part = name.split(".")[0]
         if part == "memories":
