@@ -10,6 +10,7 @@
 Names are imported when they are first used, so that `import charm` loads no torch. docs/api.md explains them.
 """
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from charm.tasks.task import Task as Task
     from charm.tasks.view import View as View
 
+# Threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs next to
+# nothing on a free one. OpenMP reads this when torch is imported, which happens after this line or was done before.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _HOMES = {
     "CharmError": "charm.errors",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import importlib
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -84,9 +83,6 @@ def app() -> Commands:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    # Threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs
-    # next to nothing on a free one. OpenMP reads this when torch is imported, which only the commands do.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     args = list(sys.argv[1:] if args is None else args)
     try:
         match args:  # the preset or the run decides which flags may follow it

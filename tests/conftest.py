@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command line does, before torch is imported
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as charm does, before torch is imported
 
 # Set on import, before anything looks; subprocesses inherit them.
 ROOT = Path(tempfile.mkdtemp(prefix="charm-tests-"))

@@ -1,6 +1,7 @@
 """The names that `import charm` gives, from the outside."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,20 @@ def test_importing_charm_loads_no_torch_and_every_name_is_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'slove'"):
         charm.slove  # noqa: B018
     assert (Path(charm.__file__).parent / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("chosen", [None, "ACTIVE"])
+def test_threads_wait_asleep_unless_the_user_says_otherwise(chosen: str | None) -> None:
+    """Also from Python: threads that spin made a solve on a shared CPU ten times slower than the command."""
+    others = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    program = "import charm, os; print(os.environ['OMP_WAIT_POLICY'])"
+    found = subprocess.run(
+        [sys.executable, "-c", program],
+        env=others | ({"OMP_WAIT_POLICY": chosen} if chosen else {}),
+        capture_output=True,
+        text=True,
+    )
+    assert found.stdout.strip() == (chosen or "PASSIVE")
 
 
 def test_load_gives_a_run_or_the_released_model(run: Path) -> None:
