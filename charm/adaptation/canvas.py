@@ -8,8 +8,9 @@ with the rows alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -36,7 +37,7 @@ from charm.runs.settings import solving_config
 from charm.runs.votes import Votes
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
-from charm.tasks.task import Question, Task
+from charm.tasks.task import Question, Task, questions_of
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 FEW_UPDATES = 100  # are too few: smaller batches then
@@ -132,10 +133,14 @@ class Solver:
         options = self.options
         learned = Learned()
         solution: Solution | None = None
+        unasked = {*questions_of([task])}
 
         def answered(votes: dict[int, Votes], views: int) -> Solution:
-            answers = self._vote(data, votes, views)
-            new = Solution(answers, learned.updates, views, learned.loss, learned.exact, clock.spent)
+            found = self._vote(data, votes, views, clock)
+            unasked.difference_update(found)
+            answers = {question: found.get(question, []) for question in data.questions}
+            voted = 0 if unasked else views
+            new = Solution(answers, learned.updates, voted, learned.loss, learned.exact, clock.spent)
             better = improved(solution, new)
             publish(better)
             say(clock.used, f"{task.id}: {views} views have voted")
@@ -234,11 +239,31 @@ class Solver:
         moved = [tables[name].weight[rows] for name, rows in own.items()]
         return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
 
-    def _vote(self, data: Dataset, votes: dict[int, Votes], views: int) -> dict[Question, list[Candidate]]:
+    def _vote(
+        self, data: Dataset, votes: dict[int, Votes], views: int, clock: Clock
+    ) -> dict[Question, list[Candidate]]:
+        """The ranked answers of this many views; those already in `votes` are not asked again, and new ones join them.
+
+        If the time ends in a first round, as with very many test inputs, one view votes on each of those without a
+        vote, and none on those that are left at twice the time.
+        """
         batch = self.options.batch
         if self.reasoner.kind == "vit":  # which learns in small batches, and is asked ten times for each view
             batch = max(batch, LARGE_BATCH)
-        return vote(self.model, data, votes, views, batch, self.place)
+        ask = partial(vote, self.model, data, place=self.place)
+        is_first, late = not votes, dict[int, Votes]()
+        found = ask(votes, views, batch, stop=lambda: is_first and clock.left <= 0)
+        if unasked := {*range(len(data.questions))} - _asked(votes):
+            if self.place.device.type == "cpu":  # where a whole batch may take a minute
+                batch = min(batch, SMALLEST_BATCH)
+            found = ask(late, 1, batch, stop=lambda: clock.used >= 2, only=unasked, earlier=(votes,))
+        asked = _asked(votes) | _asked(late)
+        return {question: found[question] for n, question in enumerate(data.questions) if n in asked}
+
+
+def _asked(votes: Mapping[int, Votes]) -> set[int]:
+    """Numbers of the questions with a vote."""
+    return {number for some in votes.values() for number in some.question_V.tolist()}
 
 
 def _updated(adaptation: Adaptation) -> bool:

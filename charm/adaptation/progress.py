@@ -114,7 +114,9 @@ class SubmissionInProgress:
             known = self._tasks[task.id]
             known["finished"] = problem is None and known["views"] > 0
             if not known["finished"]:
-                self.problems[task.id] = problem or "there was no time for an answer; try a longer budget"
+                self.problems[task.id] = (
+                    problem or "there was no time for an answer to every test input; try a longer budget"
+                )
         self._write()
         self.course.ended({task.id: self.problems.get(task.id, "") for task in tasks})
 

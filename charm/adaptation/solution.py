@@ -33,6 +33,7 @@ class Solution:
     answers: dict[Question, list[Candidate]]
     updates: int
     views: int
+    """Views that voted; 0 if there was no time for a vote on every test input."""
     loss: float
     exact_accuracy: float
     seconds: float

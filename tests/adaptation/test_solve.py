@@ -3,6 +3,7 @@ import json
 import math
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,8 +21,11 @@ from charm.adaptation.options import Mode, SolveOptions
 from charm.adaptation.solution import Clock, Say, Solution, improved, next_views, voting_seconds
 from charm.adaptation.solve import _work, load_tasks, solve, solve_devices
 from charm.errors import CharmError
+from charm.evaluation import predict
+from charm.evaluation.placing import AskedBatch
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
+from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
@@ -302,7 +306,7 @@ def test_updates_stop_in_time_to_vote(base: Path, unseen: Path, monkeypatch: pyt
     make = solver.adaptation
     voted: list[int] = []
 
-    def vote(data: object, votes: dict[int, Any], views: int) -> dict[object, object]:
+    def vote(data: object, votes: dict[int, Any], views: int, clock: Clock) -> dict[object, object]:
         ticks.now += views - votes.get(0, 0)
         votes[0] = views  # those of earlier rounds are not made again
         voted.append(views)
@@ -410,7 +414,7 @@ def test_an_update_that_would_not_end_in_time_is_not_begun(
     ticks = Ticks()
     solver = Solver(base, replace(OPTIONS, steps=9, views=8), HERE)
 
-    def vote(data: object, votes: object, views: int) -> dict[object, object]:
+    def vote(data: object, votes: object, views: int, clock: Clock) -> dict[object, object]:
         ticks.now += views
         return {}
 
@@ -422,6 +426,70 @@ def test_an_update_that_would_not_end_in_time_is_not_begun(
     monkeypatch.setattr(solver, "_vote", vote)
     monkeypatch.setattr(Adaptation, "update", slow)
     assert solver.solve(one(unseen), Clock(100.0, ticks)).updates == 2
+
+
+@pytest.mark.parametrize(
+    ("inputs", "seconds", "voted", "ended"),
+    [
+        (60, 1000.0, [8] * 60, None),  # time enough: 60 batches, then updates
+        (60, 10.0, [8] * 10 + [1] * 50, 17.0),  # 10 batches, then 7 for the inputs without a vote
+        (200, 10.0, [8] * 10 + [1] * 80 + [0] * 110, 20.0),  # twice the time
+    ],
+)
+def test_votes_on_very_many_test_inputs_end_with_the_time(
+    inputs: int,
+    seconds: float,
+    voted: list[int],
+    ended: float | None,
+    base: Path,
+    unseen: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where a batch, 8 views of an input, takes a second."""
+    ticks, asked = Ticks(), Counter[int]()
+    ask = predict.canvas_answers
+
+    def slow(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
+        ticks.now += 1.0
+        asked.update(batch.question_N.tolist())
+        return ask(model, batch, *rest)
+
+    monkeypatch.setattr(predict, "canvas_answers", slow)
+    task = one(unseen)
+    task = replace(task, test=task.test * inputs)
+    solver, published = Solver(base, replace(OPTIONS, steps=0), HERE), []
+    solution = solver.solve(task, Clock(seconds, ticks), publish=published.append)
+    assert [asked[number] for number in range(inputs)] == voted
+    assert ticks.now == (ended or 60.0)
+    assert list(solution.answers) == [Question("new0", number) for number in range(inputs)]
+    assert (solution.updates, solution.views) == (0, 8 if voted[-1] else 0)
+    assert published == [solution]
+
+
+def test_learned_answers_to_very_many_test_inputs_come_in_time(
+    base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 s, the first votes take 60 and an update ends at 65. Until 100, 35 inputs vote again, then 25 once."""
+    ticks, asked = Ticks(), Counter[int]()
+    ask, update = predict.canvas_answers, Adaptation.update
+
+    def slow(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
+        ticks.now += 1.0
+        asked.update(batch.question_N.tolist())
+        return ask(model, batch, *rest)
+
+    def slowly(self: Adaptation) -> dict[str, torch.Tensor]:
+        ticks.now += 5.0
+        return update(self)
+
+    monkeypatch.setattr(predict, "canvas_answers", slow)
+    monkeypatch.setattr(Adaptation, "update", slowly)
+    task = one(unseen)
+    task = replace(task, test=task.test * 60)
+    solution = Solver(base, replace(OPTIONS, steps=1), HERE).solve(task, Clock(100.0, ticks))
+    assert [asked[number] for number in range(60)] == [16] * 35 + [9] * 25
+    assert ticks.now == 104.0
+    assert (solution.updates, solution.views) == (1, 8)
 
 
 def test_it_is_an_error_if_no_process_could_answer(unseen: Path, tmp_path: Path) -> None:
