@@ -23,18 +23,25 @@ from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
 
 FILMS = 6  # tasks whose refinement steps the page shows
+AGAIN = "run the same command again to continue"  # there is no --resume
 
 
 def run_quickstart(
     out: Path, seed: int, say: Callable[[str], None], config: TrainConfig | None = None
 ) -> dict[str, Any]:
-    """Train, vote with and without the memory, and write the page; return the values of the table."""
+    """Train, vote with and without the memory, and write the page; return the values of the table.
+
+    A signal while training makes a checkpoint and raises KeyboardInterrupt; the same call continues.
+    """
     config = replace(config or preset(), seed=seed)
     began = time.monotonic()
     with place("cpu") as here:
         resume = _resumes(out, config)
         say(f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}")
-        job = train(config, out, here, resume, say).job
+        engine = train(config, out, here, resume, lambda text: say(text.replace(config.resume_hint, AGAIN)))
+        if engine.step < config.steps:  # a signal: nobody waits for the scores of half a training
+            raise KeyboardInterrupt
+        job = engine.job
         trained = time.monotonic() - began
         protocol = Protocol(views=config.evaluate_views, window="current", loops=config.evaluate_loops)
         scored = evaluate_run(out, "quickstart", protocol, here)

@@ -1,3 +1,5 @@
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from charm.files import locked
 from charm.quickstart import run_quickstart
 from charm.runs.checkpoint import steps_of
 from charm.runs.settings import TrainConfig, read_config
+from charm.training.job import ReasonerJob
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
@@ -33,6 +36,29 @@ def test_a_folder_of_something_else_is_left_alone(config: TrainConfig, tmp_path:
     with pytest.raises(CharmError, match="is not a quickstart run"):
         run_quickstart(run, 0, print, config)
     assert steps_of(run) == [6, 12]
+
+
+def test_a_signal_ends_the_quickstart_and_the_same_command_continues(
+    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = ReasonerJob.update
+
+    def stop_in_update_3(job: ReasonerJob, step: int) -> dict[str, torch.Tensor]:
+        if step == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return update(job, step)
+
+    said: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(ReasonerJob, "update", stop_in_update_3)
+        with pytest.raises(KeyboardInterrupt):
+            run_quickstart(tmp_path / "run", 0, said.append, config)
+    assert steps_of(tmp_path / "run") == [3]
+    assert said[-1] == "stopped at step 3; run the same command again to continue"
+    assert not list((tmp_path / "run").glob("eval/*"))
+    whole = run_quickstart(tmp_path / "whole", 0, print, config)
+    found = run_quickstart(tmp_path / "run", 0, print, config)
+    assert found["tasks"] == whole["tasks"]
 
 
 def test_an_earlier_quickstart_is_replaced_unless_it_is_at_work(config: TrainConfig, tmp_path: Path) -> None:
