@@ -20,6 +20,7 @@ from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Solution
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.progress import say
 from charm.tasks.task import Question, Task, digits, questions_of, task_to_json
 
 SHOWN = 20  # candidates of a test input in each round, at most
@@ -86,7 +87,7 @@ class Course:
         settings: Mapping[str, Any],
         resume: bool,
     ) -> None:
-        self.path = votes_file(submission)
+        self.path, self._failed = votes_file(submission), False
         self._questions = {task.id: questions_of([task]) for task in tasks}
         lines = _lines(self.path) if resume else []
         about_before = lines[0] if lines else {}
@@ -114,12 +115,19 @@ class Course:
         self._add({"task": name, "ended": problem} for name, problem in problems.items())
 
     def _add(self, lines: Iterable[VoteLine]) -> None:
+        """Add lines. A disk that is full does not end the solve."""
         now = round(time.time(), 1)
+        # What a failure may have cut short must not spoil the next line.
+        text = "\n" * self._failed + "".join(json.dumps({**line, "time": now}) + "\n" for line in lines)
         try:
             with self.path.open("a") as file:
-                file.writelines(json.dumps({**line, "time": now}) + "\n" for line in lines)
+                file.write(text)
+            self._failed = False
         except OSError as error:
-            raise CharmError(f"{self.path} cannot be written ({error.strerror or error})") from error
+            if not self._failed:
+                reason = error.strerror or error
+                say(f"{self.path} cannot be written ({reason}); the solve continues without these votes")
+            self._failed = True
 
 
 @dataclass

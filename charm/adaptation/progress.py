@@ -22,6 +22,7 @@ from charm.config import to_json
 from charm.errors import CharmError, charm_errors
 from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, attempts, write_submission
 from charm.files import fingerprint, lock_file, seal, sweep, unseal, write_atomically
+from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.task import Question, Task, as_grid, questions_of
 
@@ -67,6 +68,7 @@ class SubmissionInProgress:
         self.changed: list[str] = []
         self.others = 0
         self.unknown_settings = False
+        self.unwritten = ""  # why the newest answers are not on disk
         for task_id, tests in (unusable or {}).items():
             self.submission |= attempts({Question(task_id, test): [] for test in range(tests)})
         for task in tasks:  # complete from the start: what has no answer yet has an empty one
@@ -120,11 +122,27 @@ class SubmissionInProgress:
         self._write()
         self.course.ended({task.id: self.problems.get(task.id, "") for task in tasks})
 
+    def close(self) -> None:
+        """Raise if the newest answers cannot be written."""
+        if self.unwritten:
+            self._write_now()
+
     def _write(self) -> None:
+        """Write the files, or try again with the next answers: a full disk must not cost hours of learning."""
+        try:
+            self._write_now()
+            self.unwritten = ""
+        except CharmError as error:
+            if not self.unwritten:
+                say(f"{error}; the solve continues and tries again")
+            self.unwritten = str(error)
+
+    def _write_now(self) -> None:
         """Write the answers first: a kill in between must not leave a task finished whose answer is not on disk."""
         write_submission(self.path, self.submission)
         if all(known["finished"] for known in self._tasks.values()):
-            self.record_path.unlink(missing_ok=True)
+            with charm_errors(f"{self.record_path} cannot be removed", OSError):
+                self.record_path.unlink(missing_ok=True)
         else:
             self._write_record()
 

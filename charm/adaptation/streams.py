@@ -77,15 +77,9 @@ def read_tasks(paths: Sequence[Path], unsolved: bool = False) -> tuple[list[Task
 
     With `unsolved`, a task whose solutions are not usable is kept without them.
     """
-    files: list[Path] = []
-    skipped: dict[str, str] = {}
-    for path in paths:
-        inside, unreadable = json_files(path) if path.is_dir() else ([path], {})
-        files += inside
-        skipped |= unreadable
-    solutions = {solutions_of(file) for file in files}
+    files, skipped = _task_files(paths)
     tasks: dict[str, Task] = {}
-    for file in [file for file in files if file not in solutions]:
+    for file in files:
         found, bad = _read_file(file, unsolved)
         skipped |= bad
         for task in found:
@@ -96,10 +90,22 @@ def read_tasks(paths: Sequence[Path], unsolved: bool = False) -> tuple[list[Task
     return list(tasks.values()), skipped
 
 
+def _task_files(paths: Sequence[Path]) -> tuple[list[Path], dict[str, str]]:
+    """The files of tasks among these files and in these folders, and a reason for each that is not readable."""
+    files: list[Path] = []
+    skipped: dict[str, str] = {}
+    for path in paths:
+        inside, unreadable = json_files(path) if path.is_dir() else ([path], {})
+        files += inside
+        skipped |= unreadable
+    solutions = {solutions_of(file) for file in files}
+    return [file for file in files if file not in solutions], skipped
+
+
 def unusable(paths: Sequence[Path], skipped: Mapping[str, str]) -> dict[str, int]:
-    """The tasks skipped in these files of several tasks, and how many test inputs each has, at least one."""
+    """The tasks skipped in files of several tasks, and how many test inputs each has, at least one."""
     found = {}
-    for file in paths:
+    for file in _task_files(paths)[0]:
         for task_id, content in _several(file).items():
             if task_id in skipped:
                 tests = content.get("test") if isinstance(content, dict) else None

@@ -118,7 +118,7 @@ def solve(
             each = options.budget * len(devices) / len(left)
             noun = "task" if len(left) == 1 else "tasks"
             say(f"{len(left)} {noun} on {', '.join(devices)}: about {round(each, 1):g} s for each")
-            with _resume_hint(path), bar("preparing", 1.0, counts=False) as line:
+            with _resume_hint(begun), bar("preparing", 1.0, counts=False) as line:
                 found = solving.solve(
                     left,
                     model,
@@ -128,6 +128,7 @@ def solve(
                     begun.publish,
                     begun.finish,
                 )
+            begun.close()
         if json:
             print(jsonlib.dumps(begun.submission))
         else:
@@ -154,11 +155,11 @@ def _tell_resumed(begun: SubmissionInProgress, tasks: int) -> None:
 
 
 @contextmanager
-def _resume_hint(path: Path) -> Iterator[None]:
+def _resume_hint(begun: SubmissionInProgress) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say(f"{path} has the answers so far; --resume continues it")
+        say(begun.unwritten or f"{begun.path} has the answers so far; --resume continues it")
         raise
 
 

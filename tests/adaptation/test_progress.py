@@ -1,6 +1,9 @@
 """Resuming a submission: with the same model and settings only, and nothing in it is lost."""
 
+import errno
 import json
+import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -186,3 +189,79 @@ def test_the_lock_of_another_user_is_named(
         "or delete the lock file if nobody is using it"
     )
     assert not out.exists()
+
+
+def fill_disk(patch: pytest.MonkeyPatch) -> None:
+    """Let every write fail."""
+    opened = Path.open
+
+    def full(*rest: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def refusing(path: Path, mode: str = "r", *rest: Any, **named: Any) -> Any:
+        return full() if mode == "a" else opened(path, mode, *rest, **named)
+
+    patch.setattr(os, "fsync", full)
+    patch.setattr(Path, "open", refusing)
+
+
+def test_a_full_disk_does_not_end_a_solve(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What could not be written is written with the next answers; the files on disk stay whole."""
+    tasks, out, votes = load_tasks([unseen])[0], tmp_path / "out.json", tmp_path / "out.votes.jsonl"
+    begun = SubmissionInProgress(out, tasks, base, OPTIONS, resume=False)
+    answer(begun, tasks[:1], 5)
+    with monkeypatch.context() as patch:
+        fill_disk(patch)
+        answer(begun, tasks[1:3], 6)
+        assert colors(json.loads(out.read_text())) == {"new0": 5, "new1": 0, "new2": 0, "new3": 0}
+        with pytest.raises(CharmError, match=r"out\.json cannot be written \(No space left on device\)"):
+            begun.close()
+    with votes.open("a") as file:
+        file.write('{"cut')
+    assert capsys.readouterr().err.splitlines() == [
+        f"{out} cannot be written (No space left on device); the solve continues and tries again",
+        f"{votes} cannot be written (No space left on device); the solve continues without these votes",
+    ]
+    copy = Path(shutil.copytree(tmp_path, tmp_path / "killed")) / "out.json"
+    assert SubmissionInProgress(copy, tasks, base, OPTIONS, resume=True).left == tasks[1:]
+    answer(begun, tasks[3:], 7)
+    begun.close()
+    assert colors(json.loads(out.read_text())) == {"new0": 5, "new1": 6, "new2": 6, "new3": 7}
+    assert not out.with_name("out.progress.json").exists()
+    assert [len(course.rounds) for course in read_course(out)[1].values()] == [1, 0, 0, 1]
+
+
+def test_the_command_fails_if_answers_are_not_on_disk_in_the_end(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from charm.adaptation import solve as solving
+
+    real = solving.solve
+
+    def filling(*rest: Any) -> dict[str, Solution]:
+        fill_disk(monkeypatch)
+        return real(*rest)
+
+    monkeypatch.setattr(solving, "solve", filling)
+    out = tmp_path / "out.json"
+    with pytest.raises(CharmError, match=r"^\S+out\.json cannot be written \(No space left on device\)$"):
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert json.loads(out.read_text()) == {f"new{number}": EMPTY for number in range(4)}
+
+
+def test_a_malformed_task_in_a_folder_has_an_empty_entry(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """If its file has several tasks, as a competition's."""
+    task = json.loads((unseen / "new0.json").read_text())
+    some = {"good": task, "bad": {"train": [], "test": [1, 2]}}
+    (unseen / "some_challenges.json").write_text(json.dumps(some))
+    (unseen / "some_solutions.json").write_text(json.dumps({name: [[[1]]] for name in some}))
+    solve((unseen,), checkpoint=base, out=tmp_path / "out.json", **SMALL)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert sorted(found) == ["bad", "good", "new0", "new1", "new2", "new3"]
+    assert found["bad"] == EMPTY * 2
