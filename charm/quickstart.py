@@ -39,7 +39,7 @@ def run_quickstart(
         resume = _resumes(out, config)
         say(f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}")
         engine = train(config, out, here, resume, lambda text: say(text.replace(config.resume_hint, AGAIN)))
-        if engine.step < config.steps:  # a signal: nobody waits for the scores of half a training
+        if engine.step < config.steps:  # a signal: half a training has no scores worth waiting for
             raise KeyboardInterrupt
         job = engine.job
         trained = time.monotonic() - began

@@ -135,4 +135,8 @@ def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str,
         place,
         *(options.tasks, options.batch, options.rank_only, options.blank_memory, options.data),
     )
-    return None if found is None else (found, scores_table(found))
+    if found is None:
+        return None
+    table = scores_table(found)
+    answers = f"answers in {run / 'eval' / found['protocol']['name']}.submission.json"
+    return found, replace(table, caption="; ".join(filter(None, (table.caption, answers))))

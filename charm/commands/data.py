@@ -123,7 +123,7 @@ def rearc(
     summary = build_rearc(
         data_dir(data) / "rearc", seed, pairs, workers or os.cpu_count() or 1, tasks or None, wheel, data
     )
-    output(json, summary.as_json(), summary.table())
+    output(json, summary.as_json(), summary.table(), summary.line())
 
 
 @app.command

@@ -203,7 +203,7 @@ def build(
     folder = data_dir(data) / "rearc2"
     chosen = list(tasks) or accepted
     summary = workbench.build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
-    output(json, summary.as_json(), summary.table())
+    output(json, summary.as_json(), summary.table(), summary.line())
 
 
 @app.command

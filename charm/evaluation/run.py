@@ -142,18 +142,22 @@ def scores_table(found: dict[str, Any]) -> Table:
     most = protocol["views"]  # a puzzle may have fewer
     views = {"all": "all views", 1: "1 view"}.get(most, f"up to {most} views")
     described = f"{protocol['name']}: {views}, {voters}"
+    depths = ", ".join(map(str, protocol["loops"]))
+    title = f"step {found['step']}, {described}, after {depths} refinement step{'s' * (depths != '1')}"
     metrics = found["metrics"]
+    if not metrics:
+        rows = [["puzzles without known test outputs", f"{found['blind_puzzles']}"]]
+        rows.append(["test inputs answered, none of them scored", f"{found['blind_outputs']}"])
+        return Table(["", "number"], rows, title)
     names = [name for name in metrics if not name.endswith("/outputs")]
     rows = [
         [f"mean over {found['puzzles']} puzzles", *(f"{metrics[name]:.2%}" for name in names)],
         [f"mean over {found['outputs']} outputs", *(f"{metrics[f'{name}/outputs']:.2%}" for name in names)],
     ]
     for source, part in found["by_source"].items():
-        title = f"mean over {part['puzzles']} puzzles of {source}"
-        rows.append([title, *(f"{part['metrics'][name]:.2%}" for name in names)])
+        label = f"mean over {part['puzzles']} puzzles of {source}"
+        rows.append([label, *(f"{part['metrics'][name]:.2%}" for name in names)])
     counts = ", ".join(f"{count} {outcome}" for outcome, count in found["outcomes"].items() if count)
-    depths = ", ".join(map(str, protocol["loops"]))
-    title = f"step {found['step']}, {described}, after {depths} refinement step{'s' * (depths != '1')}"
     return Table(["", *names], rows, title, counts)
 
 

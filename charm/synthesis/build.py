@@ -83,8 +83,11 @@ class Summary:
         for task, record in sorted(self.short.items()):
             rows.append([f"short: {task}, {record.shortfall}", f"{record.pairs:,}", "1"])
         title = f"{plan.provider} ({plan.version}), seed {plan.seed}"
-        caption = f"{self.folder}: {self.built:,} tasks made in {self.seconds:,.0f} s"
-        return Table(["what", "count", "tasks"], rows, title, caption)
+        return Table(["what", "count", "tasks"], rows, title)
+
+    def line(self) -> str:
+        tasks = f"{self.built:,} task{'s' * (self.built != 1)}"
+        return f"{self.folder}: {tasks} made in {self.seconds:,.0f} s"
 
 
 def build_pairs(

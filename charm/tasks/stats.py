@@ -46,6 +46,7 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
         if left:
             missing.append(f"{provider}, {left} tasks of it: {command}")
     return {
+        "views": views,
         "sources": [source.summary() for source in sources],
         "datasets": datasets,
         "synthetic": synthetic,
@@ -82,7 +83,7 @@ def _counts(name: str, made: Dataset, without: set[str], paper: int | None) -> d
 _MEASURES = {
     "tasks": "tasks",
     "pairs": "pairs trained on",
-    "rows": "memory rows (1,000 views)",
+    "rows": "memory rows ({views:,} views)",
     "index": "(pair, view) combinations",
     "questions": "questions",
     "predictions": "predictions of an evaluation",
@@ -100,9 +101,9 @@ def stats_tables(found: dict[str, Any]) -> list[Table | str]:
 
     rows = []
     for key, label in _MEASURES.items():
-        rows.append([label, *(f"{one[key]:,}" for one in datasets)])
-        if key == "rows":
-            papers = [(one["rows"], one["paper_rows"]) for one in datasets]
+        rows.append([label.format_map(found), *(f"{one[key]:,}" for one in datasets)])
+        papers = [(one["rows"], one["paper_rows"]) for one in datasets]
+        if key == "rows" and any(paper for _, paper in papers):
             rows.append(["  the paper's", *(f"{paper:,}" if paper else "" for _, paper in papers)])
             shares = (f"{(ours - paper) / paper:+.4%}" if paper else "" for ours, paper in papers)
             rows.append(["  difference", *shares])

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from charm.arc.presets import PRESETS, preset
-from charm.arc.run import train
+from charm.arc.run import ArcEvaluation, evaluate, train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
@@ -259,13 +259,29 @@ def test_every_evaluated_source_has_its_own_scores(
     train(config, run, HERE, say=lambda text: None)
     evaluate_run(run, "mine", Protocol(views=2, window="current", loops=(2,)), HERE)
     found = json.loads((run / "eval" / "mine.json").read_text())
-    assert scores_table(found).rows[-1][0] == f"mean over 2 puzzles of {more}"
+    table = scores_table(found)
+    assert table.rows[-1][0] == f"mean over 2 puzzles of {more}"
+    assert table.title == "step 6, mine: up to 2 views, newest checkpoint, after 2 refinement steps"
     parts = found["by_source"]
     assert {name: part["puzzles"] for name, part in parts.items()} == {few: 1, str(more): 2}
     for name, mean in found["metrics"].items():
         assert 3 * mean == pytest.approx(
             sum(part["puzzles"] * part["metrics"][name] for part in parts.values())
         )
+
+
+def test_tasks_without_known_answers_are_counted_and_their_answers_named(tmp_path: Path) -> None:
+    tasks = write_toy_tasks(tmp_path / "tasks", 2)
+    for path in tasks.glob("*.json"):
+        task = json.loads(path.read_text())
+        path.write_text(json.dumps({**task, "test": [{"input": one["input"]} for one in task["test"]]}))
+    run = tmp_path / "run"
+    train(toy_config(tasks, steps=6), run, HERE, say=lambda text: None)
+    evaluated = evaluate(run, ArcEvaluation("continual", views=2, loops=(2,)), HERE)
+    assert evaluated is not None
+    assert [row[-1] for row in evaluated[1].rows] == ["2", "2"]
+    assert evaluated[1].caption == f"answers in {run}/eval/continual.submission.json"
+    assert (run / "eval" / "continual.submission.json").is_file()
 
 
 def test_a_checkpoint_that_is_gone_does_not_vote_with_less_than_was_asked(tmp_path: Path) -> None:

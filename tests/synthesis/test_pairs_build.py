@@ -87,6 +87,7 @@ def test_summary_tells_what_fell_short(tmp_path: Path) -> None:
     assert list(summary.short) == ["b", "a"] or list(summary.short) == ["a", "b"]
     assert summary.built == 2
     assert summary.as_json()["manifest"]["tasks"]["a"]["pairs"] == 5
+    assert summary.line() == f"{tmp_path}: 2 tasks made in {summary.seconds:,.0f} s"
     show(summary.table(), console=console)
     shown = " ".join(console.file.getvalue().split())  # type: ignore[attr-defined]
     assert "toy (1), seed 0" in shown
