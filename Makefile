@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# The same with what tests, types and documentation need.
+DEV := $(VENV)/.installed-dev
 # Test files that run side by side.
 JOBS ?= 2
 APT := env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
@@ -25,25 +27,29 @@ shell: $(STAMP)  ## a shell in which `charm` and `python` are this environment's
 	@echo "in this shell, charm is $(BIN)/charm; exit leaves it"
 	@. $(BIN)/activate && exec $${SHELL:-sh}
 
-docs: $(STAMP)  ## the documentation site in site/, warnings are errors; needs no network once installed
+docs: $(DEV)  ## the documentation site in site/, warnings are errors; needs no network once installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	$(BIN)/python -m pip install --quiet --editable .
 	touch $(STAMP)
 
-lint: $(STAMP)
+$(DEV): $(STAMP)
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $(DEV)
+
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(STAMP)
+types: $(DEV)
 	$(BIN)/mypy
 
-unit: $(STAMP) browser
+unit: $(DEV) browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations 15
 
-fast: $(STAMP)
+fast: $(DEV)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --durations 5 $(FAST)
 
 browser:  ## Chromium for the tests of pages, where it is missing and may be installed; they are skipped without
@@ -51,7 +57,7 @@ browser:  ## Chromium for the tests of pages, where it is missing and may be ins
 	|| { timeout 60 $(APT) update && timeout 240 $(APT) install --no-install-recommends chromium fonts-liberation; }; } > /dev/null 2>&1 \
 	|| echo "no Chromium here, and no right to install it: tests of pages in a browser will be skipped"
 
-format: $(STAMP)
+format: $(DEV)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
