@@ -25,7 +25,7 @@ from charm.adaptation.crew import Crew, CrewTask
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import Clock, Publish, Say, Solution, improved
 from charm.adaptation.streams import read_tasks
-from charm.adaptation.writer import WriterSolver
+from charm.adaptation.writer import FAR_TOO_LATE, WriterSolver
 from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
 from charm.model import read_model_config
@@ -35,6 +35,7 @@ from charm.tasks.task import Task, check_unique
 
 Group = tuple[Task, ...]
 News = str | dict[str, Solution]  # a line of progress, or better answers by task id
+NO_TIME = "there was no time for it; try a longer budget"
 
 
 class AnySolver(Protocol):
@@ -123,6 +124,8 @@ def solve(
     by this process, several by a process each. A group that fails is tried once more in a fresh process; the others
     are not harmed.
 
+    Groups that have not begun at twice the time, or a minute after its end, are left out if others have answers.
+
     `say(share of the budget used, text)` is called with progress, `publish` with every better answer by task id, and
     `ended` with every group at its end, and the reason if it failed. It is an error if no task has an answer.
     """
@@ -143,18 +146,23 @@ def solve(
             problems.append(problem)
         ended(job.content, problem)
 
+    def seconds_for(job: CrewTask, share: int) -> float:
+        """The time of a group; 0 if it is far too late to begin."""
+        is_late = found and not job.tries and clock.left <= -max(clock.seconds, FAR_TOO_LATE)
+        return 0.0 if is_late else clock.share(share).seconds
+
     size = options.together if _is_writer(run) else 1
     jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
     if len(devices) == 1:
         with place(devices[0]) as here:
-            jobs = _solve_here(jobs, make(run, options, here), clock, received, done)
+            jobs = _solve_here(jobs, make(run, options, here), seconds_for, received, done)
     if jobs:
         with suppress(RuntimeError):  # the device itself may be what failed
             torch.cuda.empty_cache()  # what this process holds, the next may need
         crew = Crew(
             jobs,
             lambda device: processes.start(_work, run, options, device, make),
-            lambda job, share: (job.content, clock.share(share).seconds),
+            lambda job, share: (job.content, seconds_for(job, share)),
             received,
             done,
         )
@@ -167,7 +175,7 @@ def solve(
 def _solve_here(
     jobs: Sequence[CrewTask],
     solver: AnySolver,
-    clock: Clock,
+    seconds_for: Callable[[CrewTask, int], float],
     received: Callable[[CrewTask, News], None],
     done: Callable[[CrewTask, str | None], None],
 ) -> list[CrewTask]:
@@ -185,10 +193,13 @@ def _solve_here(
 
     while left:
         job, problem = left[0], None
+        seconds = seconds_for(job, len(left))
         try:
+            if not seconds:
+                raise CharmError(NO_TIME)
             solver.work(
                 job.content,
-                clock.share(len(left)),
+                Clock(seconds),
                 lambda used, text: tell(job, text),  # noqa: B023
                 lambda answers: tell(job, answers),  # noqa: B023
             )
@@ -226,6 +237,8 @@ def _work(connection: Connection, run: Path, options: SolveOptions, device: str,
                     return
                 problem = None
                 try:
+                    if not seconds:
+                        raise CharmError(NO_TIME)
                     solver.work(
                         tasks,
                         Clock(seconds),

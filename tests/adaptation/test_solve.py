@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from charm.adaptation import solve as solving
 from charm.adaptation.canvas import Solver, fitting_batch
 from charm.adaptation.drift import changed_values, snapshot
 from charm.adaptation.loop import Adaptation, private_rows
@@ -274,6 +275,28 @@ def test_a_short_budget_still_gives_answers(base: Path, unseen: Path) -> None:
     for solution in found.values():
         assert solution.updates == 0
         assert len(solution.answers) == 1
+
+
+@pytest.mark.parametrize("devices", [["cpu"], ["cpu", "cpu"]], ids=["here", "in workers"])
+def test_tasks_are_left_out_when_it_is_far_too_late(
+    devices: list[str], base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With far too many tasks for the time, the first are answered and the others named; here at twice 1 ms."""
+    ended: dict[str, str | None] = {}
+    monkeypatch.setattr(solving, "FAR_TOO_LATE", 0.0)
+    found = solve(
+        load_tasks([unseen])[0],
+        base,
+        replace(OPTIONS, budget=0.001),
+        devices,
+        ended=lambda group, problem: ended.update({task.id: problem for task in group}),
+    )
+    assert sorted(ended) == ["new0", "new1", "new2", "new3"]
+    assert 1 <= len(found) <= len(devices)
+    assert {name for name, problem in ended.items() if problem is None} == set(found)
+    assert {ended[name] for name in ended if name not in found} == {
+        "there was no time for it; try a longer budget"
+    }
 
 
 class Ticks:
