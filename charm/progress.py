@@ -69,13 +69,30 @@ def bar(
     if counts:
         columns.insert(1, parts.MofNCompleteColumn(table_column=Column(no_wrap=True)))  # never shortened
     console = Console(stderr=True)
-    with parts.Progress(*columns, console=console, transient=not stays, disable=not shown) as progress:
+    progress = parts.Progress(*columns, console=console, transient=not stays, disable=not shown)
+    progress.start()
+    try:
         progress.add_task(text, total=total, completed=done)  # type: ignore[arg-type]  # rich rounds it itself
         yield Bar(progress, counts)
+    finally:
+        with _full_disk_ignored():
+            progress.stop()
 
 
 def say(line: str) -> None:
-    print(line, file=sys.stderr)
+    with _full_disk_ignored():
+        print(line, file=sys.stderr)
+
+
+@contextmanager
+def _full_disk_ignored() -> Iterator[None]:
+    """A log file that cannot be written must not end the work; a reader that went away does."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
 
 
 def status(text: str) -> AbstractContextManager[object]:

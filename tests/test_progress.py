@@ -1,6 +1,9 @@
 """Progress goes to stderr and only there, so that what a command prints can be piped."""
 
+import errno
 import json
+from contextlib import nullcontext
+from io import StringIO
 
 import pytest
 
@@ -59,6 +62,33 @@ def test_say_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
     say("left out: 3 tasks")
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "left out: 3 tasks\n")
+
+
+@pytest.mark.parametrize(("number", "ends"), [(errno.ENOSPC, False), (errno.EPIPE, True)])
+def test_a_log_on_a_full_disk_does_not_end_the_work(
+    number: int, ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But a reader that went away does, as usual."""
+
+    class Log(StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(number, "cannot be written")
+
+    monkeypatch.setattr("sys.stderr", Log())
+    monkeypatch.setattr("charm.progress.LOG_EVERY", 0.0)
+    done = []
+    with pytest.raises(BrokenPipeError) if ends else nullcontext():
+        say("a line")
+        with bar("work", 3) as line:
+            line.update(2)
+            done.append(True)
+        done.append(True)
+    assert len(done) == (0 if ends else 2)
+
+
+def test_an_error_of_the_work_is_not_one_of_the_log() -> None:
+    with pytest.raises(OSError, match="of the work"), bar("work", 3):
+        raise OSError("of the work")
 
 
 def test_output_is_either_json_or_for_people(capsys: pytest.CaptureFixture[str]) -> None:

@@ -103,7 +103,11 @@ class SubmissionInProgress:
             known = self._tasks[task_id]
             if (solution.updates, solution.views) > (known["updates"], known["views"]):
                 known |= {"updates": solution.updates, "views": solution.views}
-                better |= attempts(solution.answers)
+                found = attempts(solution.answers)[task_id]
+                better[task_id] = [  # nothing is not better than an answer
+                    found[number] if solution.answers.get(Question(task_id, number)) else old
+                    for number, old in enumerate(self.submission[task_id])
+                ]
                 voted[task_id] = solution
         if better:
             self.submission.update(better)

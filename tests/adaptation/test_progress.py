@@ -128,6 +128,30 @@ def test_the_command_keeps_other_tasks(
     assert found == json.loads(said.out) == before | {"new9": found["new9"]}
 
 
+def test_nothing_is_not_better_than_an_answer_on_disk(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """A solve that is resumed may find no answer to a test input that the killed one had answered."""
+    task, out = load_tasks([unseen / "new0.json"])[0][0], tmp_path / "out.json"
+    task = replace(task, test=task.test * 3)
+
+    def answers(updates: int, *found: int | None) -> dict[str, Solution]:
+        candidates = {
+            Question("new0", number): []
+            if color is None
+            else [Candidate(np.full((1, 1), color, np.uint8), 0, 1, 1.0, 1.0)]
+            for number, color in enumerate(found)
+        }
+        return {"new0": Solution(candidates, updates, 8, 0.0, 0.0, 0.0)}
+
+    def on_disk() -> list[int]:
+        return [entry["attempt_1"][0][0] for entry in json.loads(out.read_text())["new0"]]
+
+    SubmissionInProgress(out, [task], base, OPTIONS, resume=False).publish(answers(1, 5, 6, None))
+    assert on_disk() == [5, 6, 0]
+    resumed = SubmissionInProgress(out, [task], base, OPTIONS, resume=True)
+    resumed.publish(answers(2, 7, None, 8))
+    assert on_disk() == [7, 6, 8]
+
+
 def test_a_task_that_was_malformed_is_solved_when_it_is_repaired(
     base: Path, unseen: Path, tmp_path: Path
 ) -> None:
