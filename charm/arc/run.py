@@ -110,8 +110,8 @@ class ArcEvaluation:
     """Refinement depths that vote; the protocol's if not given."""
     half_life: float | None = None
     """Checkpoints after which a vote weighs half."""
-    order: Literal["votes", "likelihood"] | None = None
-    """What puts a candidate first; by default a writer's likelihood, and the votes of all others."""
+    order: str | None = None
+    """What puts a candidate first: votes or likelihood (votes times confidence); by default likelihood for writers."""
     tasks: tuple[str, ...] = ()
     """Only these tasks."""
     batch: int = 512

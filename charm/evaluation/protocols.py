@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.runs.archive import damaged_passes, pass_folder, passes, read_pass, same_run
@@ -18,7 +19,14 @@ from charm.tasks.task import Question
 BASE_LOOPS = 16  # refinement steps unless a protocol says otherwise
 
 
-Order = Literal["votes", "likelihood"]
+Floats = npt.NDArray[np.float64]
+
+# Voting rules: what puts a candidate first, of the weighted votes and the mean confidence of all candidates. Equal ones
+# are ordered by weighted votes, then by confidence. A writer's confidence is the likelihood of its candidate.
+ORDERS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "votes": lambda weight_K, confidence_K: weight_K,
+    "likelihood": lambda weight_K, confidence_K: weight_K * confidence_K,
+}
 
 
 def _is_count(value: object) -> bool:
@@ -35,8 +43,8 @@ class Protocol:
     """Number of newer checkpoints after which a vote's weight is halved; None: equal weights."""
     loops: tuple[int, ...] = (BASE_LOOPS,)
     """Refinement depths; each gives one vote per view and checkpoint."""
-    order: Order | None = None
-    """What puts a candidate first: its votes, or votes times likelihood; None is the latter for a writer only."""
+    order: str | None = None
+    """What puts a candidate first, by name in `ORDERS`; None is "likelihood" for a writer and "votes" for others."""
 
     def __post_init__(self) -> None:
         if self.views != "all" and not _is_count(self.views):
@@ -50,6 +58,8 @@ class Protocol:
         depths = [_is_count(depth) and depth <= 255 for depth in self.loops]  # votes store them in a byte
         if not depths or len(set(self.loops)) < len(depths) or not all(depths):
             raise CharmError(f"protocol: loops is {self.loops!r}, not different whole numbers from 1 to 255")
+        if self.order is not None and self.order not in ORDERS:
+            raise CharmError(f"protocol order must be one of {', '.join(ORDERS)}; got {self.order!r}")
 
     def weights(self, steps: Iterable[int]) -> dict[int, float]:
         """The checkpoints that vote, newest first, each with the weight of its votes (1 for the newest)."""

@@ -1,8 +1,8 @@
 """Ranking: the candidates of every question, best first.
 
-Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash; where the
-protocol says "likelihood", by votes times confidence first. A 0 x 0 grid, a prediction that holds no grid, is a
-candidate like any other, as in the reference evaluator. Sums are taken in an order that the votes' content alone
+Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash; another
+voting rule (`charm.evaluation.protocols.ORDERS`) comes before these. A 0 x 0 grid, a prediction that holds no grid, is
+a candidate like any other, as in the reference evaluator. Sums are taken in an order that the votes' content alone
 decides, so the ranking is bit for bit the same whatever the order of files, ranks or batches.
 
     K  candidates of all questions, each question's best first      V  votes of one ballot
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
-from charm.evaluation.protocols import Ballot, Order
+from charm.evaluation.protocols import ORDERS, Ballot
 from charm.runs.votes import distinct, probability
 from charm.tasks.task import Grid, Question
 
@@ -62,7 +62,7 @@ class Ranking:
         return [Candidate(self.grid(n), n, *(column[n].item() for column in columns)) for n in places]
 
 
-def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: Order = "votes") -> Ranking:
+def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = "votes") -> Ranking:
     """Pool the ballots and order the candidates of each question."""
     if not ballots:
         raise CharmError("there are no votes to rank")
@@ -81,7 +81,7 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: Order 
     empty = shape[:, 0] == 0
     no_answer = np.zeros(len(questions), np.int64)
     no_answer[question[empty]] = votes[empty]  # a question has one 0 x 0 candidate at most
-    support = weight if order == "votes" else weight * confidence
+    support = ORDERS[order](weight, confidence)
     best_first = np.lexsort((hashes, -odds, -weight, -support, question))  # the last key counts most
     place = np.empty(len(question), np.int64)
     place[best_first] = np.arange(len(best_first))

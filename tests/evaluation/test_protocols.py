@@ -58,6 +58,7 @@ def test_depths_and_views_are_the_papers() -> None:
         ({"window": -1}, "window is -1"),
         ({"window": "recent"}, "window is 'recent'"),
         ({"half_life": 0.0}, "half_life is 0.0"),
+        ({"order": "loudest"}, "order must be one of votes, likelihood; got 'loudest'"),
         ({"half_life": float("nan")}, "half_life is nan"),
         ({"loops": ()}, r"loops is \(\)"),
         ({"loops": (16, 16)}, "loops is"),

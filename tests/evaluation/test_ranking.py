@@ -5,6 +5,7 @@ from functools import reduce
 from math import fsum
 from operator import add
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from charm.errors import CharmError
 from charm.evaluation.decode import hash_grid
-from charm.evaluation.protocols import PROTOCOLS, Ballot, Protocol, load_ballots
+from charm.evaluation.protocols import ORDERS, PROTOCOLS, Ballot, Protocol, load_ballots
 from charm.evaluation.ranking import Ranking, rank
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import probability
@@ -52,6 +53,9 @@ def test_votes_come_before_confidence_and_confidence_before_content() -> None:
     likely = rank([Ballot(votes, 10)], QUESTIONS, "likelihood")
     assert order(likely, 0) == ["3", "4", "2", "1"]
     assert order(likely, 1) == by_hash("44/44", "5", "55")
+    surest = {**ORDERS, "surest": lambda weight_K, confidence_K: np.where(weight_K > 1, confidence_K, 0.0)}
+    with patch.dict(ORDERS, surest):  # what remains equal is ordered by votes, then by confidence
+        assert order(rank([Ballot(votes, 10)], QUESTIONS, "surest"), 0) == ["3", "2", "1", "4"]
     first = ranking.top(0, 1)[0]
     assert (first.votes, first.weight, first.confidence) == (3, 3.0, pytest.approx(0.1))
     assert len(ranking.top(0, 2)) == 2
