@@ -141,7 +141,7 @@ def train_preset(
         if options.restart:
             clear_run(options.out, here, say)
         finished = train(config, options.out, here, options.resume, say)
-        if getattr(finished, "step", 0) >= options.config.steps:
+        if getattr(finished, "step", 0) >= options.config.steps and not getattr(finished, "stopped", False):
             say(f"finished; next: charm eval {options.out}")
 
 

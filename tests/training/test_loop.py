@@ -15,6 +15,7 @@ from safetensors import SafetensorError
 
 from charm.arc.presets import PRESETS
 from charm.arc.run import arc_job, train
+from charm.commands.presets import train_preset
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
@@ -280,9 +281,28 @@ def test_a_signal_at_a_checkpoint_stops_at_once(
     assert trainer.step == 10
     assert bool(evaluations) == (place == "evaluation")
     assert said[-1] == "stopped at step 10; use --resume to continue"
+    assert trainer.stopped
     assert not any("evaluation/pass@1" in line for line in metrics(tmp_path / "parts"))
     train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
+
+
+def test_a_signal_in_the_last_evaluation_leaves_the_run_unfinished(
+    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = replace(config, steps=10, checkpoint_every=10, evaluate_every=10, log_every=10)
+    signals = [signal.SIGTERM]
+
+    def signalled(self: Logs, text: str) -> None:
+        if signals:
+            os.kill(os.getpid(), signals.pop())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Logs, "report", signalled)
+        train_preset("charm train", "toy", config, ["--out", str(tmp_path / "run")], train)
+    assert "finished" not in capsys.readouterr().out
+    train_preset("charm train", "toy", config, ["--out", str(tmp_path / "run"), "--resume"], train)
+    assert "finished; next: charm eval" in capsys.readouterr().out
 
 
 def test_a_damaged_checkpoint_is_passed_over(config: TrainConfig, tmp_path: Path) -> None:
