@@ -80,7 +80,14 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row("tab:full-cose-ablation"),
         Row("tab:full-cose-ablation-no-rearc"),
         Row("fig:embedding-pareto", paper="the numbers of tab:full-cose-ablation"),
-        *map(Row, ("tab:cppool", "tab:lowrank-ablations", "tab:compo-ablations")),
+        *map(Row, ("tab:cppool", "tab:lowrank-ablations")),
+        _measured(
+            "tab:compo-ablations",
+            "composers_small",
+            "larger backbone {train.film-larger pass@2:.1f}, more hidden units {train.film-wide pass@2:.1f}, more "
+            "expressive {train.film-deep pass@2:.1f}, slots {train.composition pass@2:.1f}, table {train.table pass@2:.1f}",
+            ("train.table pass@1000 > train.composition pass@1000",),
+        ),
         _measured(
             "tab:cose-arc1training-ablations",
             "speedrun",
