@@ -85,7 +85,8 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             "tab:compo-ablations",
             "composers_small",
             "larger backbone {train.film-larger pass@2:.1f}, more hidden units {train.film-wide pass@2:.1f}, more "
-            "expressive {train.film-deep pass@2:.1f}, slots {train.composition pass@2:.1f}, table {train.table pass@2:.1f}",
+            "expressive {train.film-deep pass@2:.1f}, slots {train.composition pass@2:.1f}, "
+            "table {train.table pass@2:.1f}",
             ("train.table pass@1000 > train.composition pass@1000",),
         ),
         _measured(
