@@ -432,8 +432,8 @@ MUTATIONS = (
     ),
     Mutation(
         "likelihood does not count",
-        "support = weight if order",
-        "support = weight if True or order",
+        "support = ORDERS[order](",
+        'support = ORDERS["votes"](',
         ("test_ranking.py",),
     ),
     Mutation(
