@@ -21,9 +21,9 @@ from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, LARGE_SIDE, fitting_side
 from charm.tasks.instances import Instances, RowNumbers
 from charm.tasks.keys import Keys
-from charm.tasks.pairs_file import PairBlock, load_pairs, read_manifest, shortage
+from charm.tasks.pairs_file import PairBlock, load_pairs, made_by, read_manifest, shortage
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
-from charm.tasks.sources import Source, load_source
+from charm.tasks.sources import CONCEPT_ARC, Source, load_source
 from charm.tasks.task import Grid, Pair, Question, Task, check_unique, questions_of
 
 
@@ -196,6 +196,17 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     return dataset
 
 
+def check_present(config: DataConfig) -> None:
+    """Refuse if several sets have yet to be made, naming all of them: each may take a while."""
+    asked = [name for role in ROLES for name in getattr(config, role) if name == CONCEPT_ARC]
+    folders = [data_dir(config.data) / name for name in dict.fromkeys((*config.synthetic, *asked))]
+    absent = [folder for folder in folders if not folder.exists()]
+    if len(absent) > 1:
+        names = ", ".join(folder.name for folder in absent)
+        commands = ", ".join(f"`{made_by(folder)}`" for folder in absent)
+        raise CharmError(f"{names} are not in {data_dir(config.data)}; run {commands}")
+
+
 def check_synthetic(config: DataConfig) -> list[str]:
     """Refuse missing synthetic sets, and incomplete ones unless allowed; then return what they lack."""
     lacking = []
@@ -225,6 +236,7 @@ def load_tasks(config: DataConfig) -> TaskSet:
 
 def load_task_set(config: DataConfig) -> TaskSet:
     """`load_tasks` with the generated pairs, and a record of the sources."""
+    check_present(config)
     lacking = check_synthetic(config)
     tasks = load_tasks(config)
     if not (tasks.train or tasks.evaluate or tasks.auxiliary):

@@ -29,7 +29,11 @@ from charm.tasks.task import Grid, Pair
 
 MANIFEST = "manifest.json"
 # Folder name -> the command that fills it, to be named when something is missing there.
-MADE_BY = {"rearc": "charm data rearc", "rearc2": "charm rearc2 build"}
+MADE_BY = {
+    "rearc": "charm data rearc",
+    "rearc2": "charm rearc2 build",
+    "concept-arc": "charm data fetch concept-arc",
+}
 # What these commands build by default: tasks by folder name, and pairs per task.
 WHOLE_TASKS = {"rearc": 400, "rearc2": 609}
 WHOLE_PAIRS = 1000
@@ -123,7 +127,7 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         return from_json(Manifest, json.loads(path.read_text("utf-8")), "manifest")
     except (FileNotFoundError, NotADirectoryError):
-        raise CharmError(f"{folder}: no synthetic pairs; run `{_made_by(folder)}` to build them") from None
+        raise CharmError(f"{folder}: no synthetic pairs; run `{made_by(folder)}` to build them") from None
     except (OSError, ValueError, RecursionError, CharmError) as error:
         raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
 
@@ -138,12 +142,12 @@ def shortage(folder: Path) -> tuple[str, str] | None:
     whole = WHOLE_TASKS.get(folder.name, built)
     if manifest.unfinished:
         what = f"{len(manifest.unfinished)} tasks are not built yet"
-        return what, f"run `{_made_by(folder, plan)}` to finish them"
+        return what, f"run `{made_by(folder, plan)}` to finish them"
     if built < whole:
-        return f"has pairs for {built} of {whole} tasks", f"run `{_made_by(folder, plan)}` to build the rest"
+        return f"has pairs for {built} of {whole} tasks", f"run `{made_by(folder, plan)}` to build the rest"
     if plan.pairs < WHOLE_PAIRS:
         what = f"has {plan.pairs:,} pairs per task, expected {WHOLE_PAIRS:,}"
-        return what, f"delete the folder and run `{_made_by(folder)}`"
+        return what, f"delete the folder and run `{made_by(folder)}`"
     return None
 
 
@@ -193,18 +197,18 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
     part of the data is worse than an error.
     """
     manifest = read_manifest(folder)
-    made_by = _made_by(folder, manifest.plan)
+    command = made_by(folder, manifest.plan)
     if task_ids is None:
         if manifest.unfinished:
             count = len(manifest.unfinished)
-            raise CharmError(f"{folder}: {count} tasks are not built yet; run `{made_by}` to finish them")
+            raise CharmError(f"{folder}: {count} tasks are not built yet; run `{command}` to finish them")
         task_ids = manifest.tasks
     wanted = sorted(set(task_ids))
     missing = [task for task in wanted if task not in manifest.tasks]
     if missing:
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise CharmError(
-            f"{folder}: {len(missing)} tasks have no pairs ({some}); run `{made_by}` to build them"
+            f"{folder}: {len(missing)} tasks have no pairs ({some}); run `{command}` to build them"
         )
     return {task: _listed_block(folder, task, manifest) for task in wanted}
 
@@ -262,7 +266,7 @@ def _check_entries(file: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
         raise CharmError(f"{file}: not an archive of pairs: its parts are larger than the whole")
 
 
-def _made_by(folder: Path, plan: Plan | None = None) -> str:
+def made_by(folder: Path, plan: Plan | None = None) -> str:
     """The command that fills this folder, by default or with the seed and number of pairs of the earlier build."""
     command = MADE_BY.get(folder.name, MADE_BY["rearc"])
     if plan is not None and plan.seed != 0:

@@ -10,7 +10,7 @@ from charm.paths import data_dir
 from charm.tables import Table
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import DataConfig, Dataset, load_dataset
-from charm.tasks.pairs_file import MADE_BY, read_manifest
+from charm.tasks.pairs_file import MADE_BY, WHOLE_TASKS, read_manifest
 from charm.tasks.sources import CONCEPT_ARC, load_available
 
 PAPER_ROWS = {"arc1": 875_617, "arc2": 1_190_624}  # with ConceptARC, one blank row included
@@ -34,17 +34,17 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
             paper = PAPER_ROWS[name] if views == 1000 else None
             datasets.append(_counts(f"{name} + ConceptARC", made, set(), paper))
     synthetic = []
-    for provider, command in MADE_BY.items():
+    for provider in WHOLE_TASKS:
         try:
             manifest = read_manifest(data_dir(data) / provider)
         except CharmError:
-            missing.append(f"{provider}: {command}")
+            missing.append(f"{provider}: {MADE_BY[provider]}")
             continue
         pairs = sum(record.pairs for record in manifest.tasks.values())
         left = len(manifest.unfinished)
         synthetic.append({"name": provider, "tasks": len(manifest.tasks), "pairs": pairs, "unfinished": left})
         if left:
-            missing.append(f"{provider}, {left} tasks of it: {command}")
+            missing.append(f"{provider}, {left} tasks of it: {MADE_BY[provider]}")
     return {
         "views": views,
         "sources": [source.summary() for source in sources],

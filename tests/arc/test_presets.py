@@ -38,14 +38,22 @@ def test_missing_data_are_named_with_the_command_that_builds_them(
 ) -> None:
     where = tmp_path / "some data"
     flags = ["--data.data", str(where), "--device", "cpu", "--out", str(tmp_path / "run")]
-    for built, command in (("", "charm data rearc"), ("rearc", "charm rearc2 build")):
-        if built:
-            pair = Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))
+    there = f"--data '{where}'`"
+    rearc, rearc2, concepts = "`charm data rearc", "`charm rearc2 build", "`charm data fetch concept-arc"
+    pair = Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))
+    for built, remedy in (
+        ("", f"; run {rearc} {there}, {rearc2} {there}, {concepts} {there}"),
+        ("rearc", f"; run {rearc2} {there}, {concepts} {there}"),
+        ("concept-arc", f"; run {rearc2} {there} to build them"),
+    ):
+        if built == "rearc":
             add_synthetic(where / built, {"00576224": [pair]})
+        elif built:
+            (where / built).mkdir()
         with pytest.raises(SystemExit) as stopped:
             main(["train", "arc2", "--data.partial", *flags])
         assert stopped.value.code not in (None, 0)
-        assert f"run `{command} --data '{where}'` to build them" in capsys.readouterr().err
+        assert remedy in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -198,6 +198,17 @@ def test_a_synthetic_pair_with_a_questions_input_is_not_trained_on(config: DataC
     assert not any(np.array_equal(data.bank.pair(int(k)).input, question) for k in trained)
 
 
+def test_all_missing_sets_are_named_at_once(config: DataConfig) -> None:
+    wanted = replace(config, synthetic=("rearc", "rearc2"), auxiliary=("concept-arc",))
+    with pytest.raises(CharmError) as refused:
+        load_dataset(wanted)
+    there = f"--data {config.data}"
+    assert str(refused.value) == (
+        f"rearc, rearc2, concept-arc are not in {config.data}; "
+        f"run `charm data rearc {there}`, `charm rearc2 build {there}`, `charm data fetch concept-arc {there}`"
+    )
+
+
 def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig) -> None:
     assert config.data is not None
     folder = config.data / "rearc"
