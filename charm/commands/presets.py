@@ -140,8 +140,8 @@ def train_preset(
         config = fitted(options.config, here, say)
         if options.restart:
             clear_run(options.out, here, say)
-        finished = train(config, options.out, here, options.resume, say)
-        if getattr(finished, "step", 0) >= options.config.steps and not getattr(finished, "stopped", False):
+        engine = train(config, options.out, here, options.resume, say)
+        if getattr(engine, "finished", False):
             say(f"finished; next: charm eval {options.out}")
 
 

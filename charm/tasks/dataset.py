@@ -198,8 +198,8 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
 
 def check_present(config: DataConfig) -> None:
     """Refuse if several sets have yet to be made, naming all of them: each may take a while."""
-    asked = [name for role in ROLES for name in getattr(config, role) if name == CONCEPT_ARC]
-    folders = [data_dir(config.data) / name for name in dict.fromkeys((*config.synthetic, *asked))]
+    fetched = {CONCEPT_ARC} & {*config.train, *config.evaluate, *config.auxiliary}
+    folders = [data_dir(config.data) / name for name in (*config.synthetic, *fetched)]
     absent = [folder for folder in folders if not folder.exists()]
     if len(absent) > 1:
         names = ", ".join(folder.name for folder in absent)

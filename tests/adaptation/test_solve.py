@@ -451,6 +451,19 @@ def test_an_update_that_would_not_end_in_time_is_not_begun(
     assert solver.solve(one(unseen), Clock(100.0, ticks)).updates == 2
 
 
+def slow_batches(ticks: Ticks, patch: pytest.MonkeyPatch) -> Counter[int]:
+    """Let a batch of votes take a second; what is returned counts the votes on each question."""
+    asked, ask = Counter[int](), predict.canvas_answers
+
+    def slow(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
+        ticks.now += 1.0
+        asked.update(batch.question_N.tolist())
+        return ask(model, batch, *rest)
+
+    patch.setattr(predict, "canvas_answers", slow)
+    return asked
+
+
 @pytest.mark.parametrize(
     ("inputs", "seconds", "voted", "ended"),
     [
@@ -469,15 +482,8 @@ def test_votes_on_very_many_test_inputs_end_with_the_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Where a batch, 8 views of an input, takes a second."""
-    ticks, asked = Ticks(), Counter[int]()
-    ask = predict.canvas_answers
-
-    def slow(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
-        ticks.now += 1.0
-        asked.update(batch.question_N.tolist())
-        return ask(model, batch, *rest)
-
-    monkeypatch.setattr(predict, "canvas_answers", slow)
+    ticks = Ticks()
+    asked = slow_batches(ticks, monkeypatch)
     task = one(unseen)
     task = replace(task, test=task.test * inputs)
     solver, published = Solver(base, replace(OPTIONS, steps=0), HERE), []
@@ -493,19 +499,13 @@ def test_learned_answers_to_very_many_test_inputs_come_in_time(
     base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 100 s, the first votes take 60 and an update ends at 65. Until 100, 35 inputs vote again, then 25 once."""
-    ticks, asked = Ticks(), Counter[int]()
-    ask, update = predict.canvas_answers, Adaptation.update
-
-    def slow(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
-        ticks.now += 1.0
-        asked.update(batch.question_N.tolist())
-        return ask(model, batch, *rest)
+    ticks, update = Ticks(), Adaptation.update
+    asked = slow_batches(ticks, monkeypatch)
 
     def slowly(self: Adaptation) -> dict[str, torch.Tensor]:
         ticks.now += 5.0
         return update(self)
 
-    monkeypatch.setattr(predict, "canvas_answers", slow)
     monkeypatch.setattr(Adaptation, "update", slowly)
     task = one(unseen)
     task = replace(task, test=task.test * 60)

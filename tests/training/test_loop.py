@@ -281,7 +281,7 @@ def test_a_signal_at_a_checkpoint_stops_at_once(
     assert trainer.step == 10
     assert bool(evaluations) == (place == "evaluation")
     assert said[-1] == "stopped at step 10; use --resume to continue"
-    assert trainer.stopped
+    assert not trainer.finished
     assert not any("evaluation/pass@1" in line for line in metrics(tmp_path / "parts"))
     train(config, tmp_path / "parts", HERE, resume=True, say=quiet)
     assert metrics(tmp_path / "parts") == metrics(tmp_path / "whole")
