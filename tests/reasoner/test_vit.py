@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from charm.accounting import account
 from charm.arc.presets import preset
@@ -15,7 +16,7 @@ from charm.reasoner.backbone import count_parameters
 from charm.reasoner.config import ReasonerConfig, loopvit, loopvit_small, varc
 from charm.reasoner.layers import rotate, rotation
 from charm.reasoner.losses import canvas_loss
-from charm.reasoner.vit import PATCHES, Readable, Vit, cut, joined, seen
+from charm.reasoner.vit import PATCHES, Affine, Readable, Vit, cut, joined, seen
 from charm.tasks.canvas import LARGE_SIDE, PAD
 
 TINY = {"width": 16, "heads": 2, "inner_multiple": 8, "layers": 2, "compute_dtype": "float32"}
@@ -62,6 +63,11 @@ def test_the_presets_count_one_vector_for_each_task() -> None:
         assert found.initial_state == 0
         with torch.device("meta"):
             assert found.reasoner == count_parameters(build_reasoner(config.reasoner))
+
+
+def test_maps_start_with_the_spread_of_torchs() -> None:
+    ours = Affine(512, 1536, torch.Generator().manual_seed(0))
+    assert ours.weight.std().item() == pytest.approx(nn.Linear(512, 1536).weight.std().item(), rel=0.02)
 
 
 def test_patches_are_cut_and_joined() -> None:
