@@ -182,7 +182,7 @@ class Pace:
 
 
 def build(job: ReasonerJob) -> None:
-    """Build kernels and record updates of every canvas size, with rates of zero: the weights stay as they are."""
+    """Build kernels and record updates of every canvas size, with rates of zero: no weight changes."""
     job.compile()
     for _ in range(WARM_UP + 2):
         if isinstance(job, WriterJob):

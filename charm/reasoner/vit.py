@@ -86,7 +86,7 @@ class Readable(NamedTuple):
 
 
 class _Gather(torch.autograd.Function):
-    """Rows [M, ...] in another order. A hidden row has no gradient, whatever the kernel left in its place."""
+    """Rows [M, ...] in another order. A hidden row has no gradient, regardless of what the kernel wrote there."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, order_M: Tensor, place_M: Tensor, seen_M: Tensor) -> Tensor:
