@@ -137,7 +137,10 @@ def exchange(rank: int, world: int, folder: str, cost: TableCost, updates: int) 
 def measure(cost: TableCost, updates: int = 20) -> list[float]:
     """Bytes that each process really sends in an update."""
     with tempfile.TemporaryDirectory() as folder:
-        mp.spawn(exchange, (cost.world, folder, cost, updates), cost.world)
+        # Forked by a server that imports torch once for all.
+        mp.start_processes(
+            exchange, (cost.world, folder, cost, updates), cost.world, start_method="forkserver"
+        )
         return [float(Path(folder, str(rank)).read_text()) for rank in range(cost.world)]
 
 

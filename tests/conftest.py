@@ -1,5 +1,6 @@
 """The suite sees nothing of the machine it runs on: home, caches and data folder are its own, initially empty."""
 
+import multiprocessing
 import os
 import shutil
 import signal
@@ -32,6 +33,11 @@ for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE", "T
 # A suite in the background inherits an ignored Ctrl-C, and so would the commands that the tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# What the server of tests/forks.py imports, if a test starts it.
+multiprocessing.set_forkserver_preload(
+    ["torch._dynamo", "torch.distributed.run", "charm.cli", "charm.arc.run", "charm.adaptation.solve"]
+)
 
 pytest_plugins = ("tests.browser",)  # its fixtures: a page in a headless browser
 

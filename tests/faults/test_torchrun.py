@@ -1,7 +1,9 @@
 """Several processes whose agent is killed, so that no one is left to stop them."""
 
 import json
+import os
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -12,7 +14,6 @@ import pytest
 from charm.config import to_json
 from charm.runs.checkpoint import steps_of
 from tests.toy import toy_config, write_toy_tasks
-from tests.training.test_loop import run_process
 
 
 def children(process: int) -> list[int]:
@@ -35,7 +36,12 @@ def test_processes_stop_when_their_agent_was_killed(tmp_path: Path) -> None:
     )
     path, out = tmp_path / "config.json", tmp_path / "run"
     path.write_text(json.dumps(to_json(config)))
-    agent = run_process(path, out, processes=2)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    agent = subprocess.Popen(
+        [*torchrun, "-m", "tests.training.run_toy", str(path), str(out)],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.DEVNULL,
+    )
     try:
         end = time.monotonic() + 120
         while not (out / "metrics.jsonl").is_file():

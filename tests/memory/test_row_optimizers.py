@@ -7,11 +7,11 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed.nn  # before a group lives, see charm.devices.place
-import torch.multiprocessing as mp
 
 from charm.errors import CharmError
 from charm.memory import CoSE, Film, Lookup, RowTable, SlotPermutation, TableMemory, grouped_parameters
 from charm.memory.optimizers import RowAdamW, RowSignSGD, summed_rows
+from tests import forks
 
 ROWS, WIDTH = 12, 5
 
@@ -236,7 +236,7 @@ def worker(rank: int, folder: str) -> None:
 
 def test_two_processes_make_the_update_of_one(tmp_path: Path):
     """Also when accumulation leaves the ranks with gradients of different lengths."""
-    mp.spawn(worker, args=(str(tmp_path),), nprocs=2)
+    forks.together(worker, (str(tmp_path),), 2)
     first, second = (torch.load(tmp_path / f"rank{rank}.pt") for rank in range(2))
     for make in (RowSignSGD, RowAdamW):
         alone = train(table(), make, micro=1)

@@ -10,12 +10,12 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.distributed.nn  # before a group lives, see charm.devices.place
-import torch.multiprocessing as mp
 
 from charm.errors import CharmError
 from charm.memory import CoSE, Film, Lookup, RowAdamW, Rows, RowSignSGD, RowTable
 from charm.memory.exchange import RowShard
 from charm.memory.sharding import prefetched, shard_rows, sharded_tables, whole_tables
+from tests import forks
 
 ROWS, WIDTH, BATCH = 21, 8, 12
 IDS = torch.tensor([[0, 3, 20, 3, 7, 7, 7, 11, 20, 1, 2, 10], [5, 20, 20, 3, 0, 19, 6, 14, 13, 7, 3, 0]])
@@ -72,7 +72,7 @@ def in_group(rank: int, world: int, folder: str, work: Callable[..., None], *arg
 
 
 def together(world: int, folder: Path, work: Callable[..., None], *arguments: Any) -> None:
-    mp.spawn(in_group, (world, str(folder), work, *arguments), world)
+    forks.together(in_group, (world, str(folder), work, *arguments), world)
 
 
 def learn_sharded(rank: int, world: int, folder: Path, name: str) -> None:

@@ -2,11 +2,10 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +27,7 @@ from charm.tasks.keys import MemoryConfig
 from charm.training.engine import Engine, compiles
 from charm.training.job import ReasonerJob
 from charm.training.logs import Logs
+from tests import forks
 from tests.toy import refine_slots, toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
@@ -164,17 +164,12 @@ def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
     assert max(map(len, met)) >= 4  # three refinement steps at most
 
 
-def run_process(config_path: Path, out: Path, *more: str, processes: int = 1) -> subprocess.Popen[bytes]:
-    program = [
-        *(
-            ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-            if processes > 1
-            else []
-        ),
-        *("-m", "tests.training.run_toy", str(config_path), str(out), *more),
-    ]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    return subprocess.Popen([sys.executable, *program], env=environment, stdout=subprocess.DEVNULL)
+def run_process(config_path: Path, out: Path, *more: str, processes: int = 1) -> Any:
+    program = ("-m", "tests.training.run_toy", config_path, out, *more)
+    environment = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+    if processes == 1:
+        return forks.Program(*program, env=environment)
+    return forks.Group(processes, *program, env=environment)
 
 
 def test_one_and_two_processes_give_the_same_curve(config: TrainConfig, tmp_path: Path) -> None:
