@@ -13,7 +13,6 @@ import runpy
 import shlex
 import signal
 import subprocess
-import sys
 import tarfile
 import tomllib
 import urllib.request
@@ -27,6 +26,7 @@ import pytest
 from charm.cli import main
 from charm.synthesis.rearc import WHEEL_SHA256
 from charm.tasks import sources
+from tests import forks
 from tests.docs.pages import PAGES, ROOT, blocks, calls, links, read, spans, statements
 from tests.toy import write_toy_tasks
 
@@ -159,9 +159,9 @@ class Desk:
         elif program == "torchrun":
             launcher, words = words[: words.index("-m")], words[words.index("charm", words.index("-m")) :]
             module = ["-m", "torch.distributed.run", *launcher, *PROCESSES.split(), "-m"]
-            run_program([sys.executable, *module, *with_small(words)], where)
+            run_python([*module, *with_small(words)], where)
         elif program == "python":
-            run_program([sys.executable, *with_small(call)[1:]], where)
+            run_python(with_small(call)[1:], where)
         elif program == "make":
             run_program(with_small(call), where)
         else:
@@ -185,6 +185,11 @@ def with_small(call: list[str]) -> list[str]:
 def run_program(command: list[str], where: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240)
     assert done.returncode == 0, f"{where}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
+
+
+def run_python(arguments: list[str], where: str) -> None:
+    program = forks.Program(*arguments)
+    assert program.wait() == 0, f"{where}\n{program.stdout[-2000:]}\n{program.stderr[-4000:]}"
 
 
 def look_at_server(words: list[str]) -> None:
