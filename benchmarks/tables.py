@@ -7,6 +7,7 @@ python benchmarks/tables.py --measure    # what 1, 2 and 4 processes actually se
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,6 +153,7 @@ def main() -> None:
     if not parser.parse_args().measure:
         print("\n".join(table()))
         return
+    multiprocessing.set_forkserver_preload(["charm.memory.sharding"])
     for sharded in (True, False):
         for world in (1, 2, 4):
             cost = TableCost(10_000, COLUMNS, SLOTS_EACH * world, world, sharded)

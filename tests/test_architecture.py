@@ -91,13 +91,16 @@ def late():
 
 
 def test_language_models_load_nothing_of_arc() -> None:
+    """Text needs neither tasks, nor a reasoner, nor votes."""
     code = (
-        "import sys, charm.language.run; print(*(name for name in sys.modules if name.startswith('charm.')))"
+        "import sys, charm.language.run, charm.language.presets\n"
+        "print(*(name for name in sys.modules if name.startswith('charm.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     loaded = {name.split(".")[1] for name in done.stdout.split()}
     assert "language" in loaded
-    assert not loaded & {"tasks", "reasoner", "model", "evaluation", "arc", "automata", "rich", "drawing"}
+    arc = {"tasks", "reasoner", "model", "evaluation", "adaptation", "arc", "automata", "presets"}
+    assert not loaded & (arc | {"rich", "drawing"})
 
 
 def test_commands_are_thin() -> None:

@@ -1,7 +1,5 @@
 import json
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +21,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.task import Question
+from tests import forks
 from tests.adaptation.conftest import toy_run
 
 SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
@@ -240,18 +239,8 @@ def test_resuming_keeps_better_answers_and_refuses_other_settings(
 def test_two_solves_cannot_write_the_same_submission(base: Path, unseen: Path, tmp_path: Path) -> None:
     """The second is refused and harms nothing; the lock of a killed one blocks nobody."""
     out, record = tmp_path / "new" / "out.json", tmp_path / "new" / "out.progress.json"
-    program = [
-        sys.executable,
-        "-m",
-        "charm",
-        "solve",
-        str(unseen),
-        "--checkpoint",
-        str(base),
-        "--out",
-        str(out),
-    ]
-    first = subprocess.Popen([*program, "--device", "cpu", "--budget", "1h", "--steps", "1000000"])
+    program = ("-m", "charm", "solve", unseen, "--checkpoint", base, "--out", out)
+    first = forks.Program(*program, "--device", "cpu", "--budget", "1h", "--steps", "1000000")
     try:
         while not out.with_name("out.votes.jsonl").is_file():
             assert first.poll() is None, "it ended before the second could start"
@@ -266,7 +255,6 @@ def test_two_solves_cannot_write_the_same_submission(base: Path, unseen: Path, t
         solve((unseen / "new0.json",), checkpoint=base, out=out.with_name("other.json"), **SMALL)
     finally:
         first.kill()
-        first.wait()
     solve((unseen / "new0.json",), checkpoint=base, out=out, **SMALL)
     assert list(json.loads(out.read_text())) == ["new0"]
 
@@ -443,10 +431,10 @@ def test_a_task_without_an_answer_is_not_finished(base: Path, unseen: Path, tmp_
 def test_a_killed_command_ends_as_if_nothing_had_been(base: Path, unseen: Path, tmp_path: Path) -> None:
     """SIGKILL, which nothing can catch, after the first stage; then the same command again."""
 
-    def command(out: str) -> subprocess.Popen[bytes]:
+    def command(out: str) -> forks.Program:
         small = ("--method", "naive", "--tasks", "3", "--steps", "3", "--batch", "4", "--recheck-every", "2")
-        program = [sys.executable, "-m", "charm", "adapt", str(base), "--stream", str(unseen)]
-        return subprocess.Popen([*program, *small, "--device", "cpu", "--out", str(tmp_path / out)])
+        program = ("-m", "charm", "adapt", base, "--stream", unseen)
+        return forks.Program(*program, *small, "--device", "cpu", "--out", tmp_path / out)
 
     killed = command("killed")
     stages = tmp_path / "killed" / "cose-r8-naive-composition-h0-s0" / "stages"

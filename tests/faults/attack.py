@@ -11,9 +11,6 @@ import json
 import random
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
@@ -29,6 +26,7 @@ from charm.errors import CharmError
 from charm.runs.checkpoint import folder_of
 from charm.runs.settings import TrainConfig
 from tests.faults.toy_run import HERE, quiet, toy
+from tests.forks import Program
 from tests.toy import write_toy_tasks
 
 Outcome = Literal["right", "refused", "traceback", "wrong"]
@@ -235,17 +233,14 @@ class Target:
             shutil.rmtree(run / "adapt")
         arguments, written = self.processes(run)[command]
         before = set(written.rglob("*"))
-        process = subprocess.Popen(
-            [sys.executable, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = Program(*arguments)
         deadline = time.monotonic() + 120
         while process.poll() is None and time.monotonic() < deadline:
             if written.exists() and set(written.rglob("*")) != before:
                 break
             time.sleep(0.005)
         time.sleep(rng.random() * seconds)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
+        process.kill()
         if command == "train":
             answer = self._again(run)
         elif command == "solve":

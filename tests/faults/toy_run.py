@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +45,6 @@ def truncate(file: Path) -> None:
 
 def empty(file: Path) -> None:
     file.write_bytes(b"")
-
-
-def charm(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command in a separate process."""
-    return subprocess.run(
-        [sys.executable, "-m", "charm", *map(str, arguments)],
-        env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
 
 
 def score(run: Path, name: str = "standard") -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 import json
 import math
-import os
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from functools import partial
@@ -35,6 +33,7 @@ from charm.language.run import (
     train_lm,
 )
 from charm.runs import checkpoint
+from tests import forks
 from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, toy_config
 
 HERE = Place(torch.device("cpu"))
@@ -212,23 +211,15 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(data: Path, tmp_p
 
 
 def two_processes(*jobs: tuple[LMConfig, Path, str]) -> str:
-    """Run the jobs (configuration, run folder, new or resume) in two processes under torchrun."""
+    """Run the jobs (configuration, run folder, new or resume) in two processes."""
     words = []
     for config, run, how in jobs:
         path = run.parent / f"{run.name}.json"
         path.write_text(json.dumps(to_json(config)))
         words += [str(path), str(run), how]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    found = subprocess.run(
-        [*command, "-m", "tests.language.run_toy", *words],
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    return found.stdout
+    group = forks.Group(2, "-m", "tests.language.run_toy", *words, env={"OMP_NUM_THREADS": "1"})
+    assert group.wait() == 0
+    return group.programs[0].stdout
 
 
 def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path: Path) -> None:
@@ -333,18 +324,6 @@ def test_a_run_is_not_overwritten_or_resumed_as_another(data: Path, tmp_path: Pa
     (tmp_path / "file").touch()
     with pytest.raises(CharmError, match="got a file"):
         train_lm(config, tmp_path / "file", HERE, say=quiet)
-
-
-def test_language_loads_no_module_of_arc() -> None:
-    """Text needs neither tasks, nor a reasoner, nor votes."""
-    program = (
-        "import sys, charm.language.run, charm.language.presets\n"
-        "arc = ('tasks', 'model', 'reasoner', 'evaluation', 'adaptation', 'automata', 'arc', 'presets')\n"
-        "print([name for name in sys.modules if name.split('.')[0] == 'charm' and name.split('.')[1:2] and "
-        "name.split('.')[1] in arc])"
-    )
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
 
 
 def test_metrics_of_an_older_checkpoint_are_taken_up(data: Path, tmp_path: Path) -> None:

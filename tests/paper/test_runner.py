@@ -46,6 +46,7 @@ from charm.tasks.pairs_file import (
     write_manifest,
 )
 from charm.tasks.task import Pair
+from tests import forks
 
 LABEL = "tab:cose-arc1training-ablations"
 COSE, TABLE = VARIANTS["train.cose"], VARIANTS["train.table"]
@@ -211,17 +212,15 @@ def test_runs_are_spread_over_gpus(
 
 def test_a_kill_leaves_checkpoints_and_the_same_command_continues(tmp_path: Path) -> None:
     """A real run, slow enough to be met in the middle."""
-    words = [sys.executable, "-m", "charm", "reproduce", LABEL, "--size", "cpu", "--seeds", "1"]
-    words += ["--variants", "cose", "--out", str(tmp_path)]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    words = ("-m", "charm", "reproduce", LABEL, "--size", "cpu", "--seeds", "1")
+    process = forks.Program(*words, "--variants", "cose", "--out", tmp_path)
     folder = tmp_path / "cpu" / "runs" / "train.cose" / "seed_0"
     end = time.monotonic() + 120
     while time.monotonic() < end and not (folder / "metrics.jsonl").is_file():
         time.sleep(0.2)
     process.send_signal(signal.SIGTERM)
-    _, message = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "0 of 1 runs are finished; the same command continues" in message
+    assert process.wait(60) == 130
+    assert "0 of 1 runs are finished; the same command continues" in process.stderr
     (saved,) = (folder / "checkpoints").glob("step_*")
     shelf = Shelf(tmp_path, "cpu")
     step = int(saved.name.removeprefix("step_"))
