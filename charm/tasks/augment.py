@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import zip_longest
 
 import numpy as np
@@ -101,14 +102,15 @@ class _ContentHash:
         # sums_GKC: for symmetry G, grid K (input and output alternate) and colour C, the sum of position words.
         self.sums_GKC = np.zeros((DIHEDRALS, len(grids), COLORS), np.uint64)
         self.shapes_GK = np.zeros((DIHEDRALS, len(grids)), np.uint64)
-        for symmetry in range(DIHEDRALS):
-            for number, grid in enumerate(grids):
-                turned = turn(grid, symmetry)
-                words = _POSITION[: turned.shape[0], : turned.shape[1]]
-                self.sums_GKC[symmetry, number] = [
-                    words[turned == c].sum(dtype=np.uint64) for c in range(COLORS)
-                ]
-                self.shapes_GK[symmetry, number] = _SHAPE[turned.shape]
+        for number, grid in enumerate(grids):
+            self.shapes_GK[:, number] = [_SHAPE[turn(grid, symmetry).shape] for symmetry in range(DIHEDRALS)]
+            count_C = np.bincount(grid.ravel(), minlength=COLORS)
+            present = np.flatnonzero(count_C)
+            if len(present):
+                # All symmetries at once: cells sorted by colour, and the words of each colour's cells added up.
+                words_GN = _turned_words(*grid.shape)[:, np.argsort(grid.ravel(), kind="stable")]
+                first_C = np.cumsum(count_C) - count_C
+                self.sums_GKC[:, number, present] = np.add.reduceat(words_GN, first_C[present], axis=1)
 
     def __call__(self, dihedral_N: npt.NDArray[np.uint8], colors_NC: Colors) -> Words:
         weights_NC = _COLOR[colors_NC]
@@ -120,6 +122,16 @@ class _ContentHash:
         mixed_NK = mix(grids_NK)
         pairs_NP = mixed_NK[:, 0::2] + mix(mixed_NK[:, 1::2]) * self.has_output.astype(np.uint64)
         return mix(pairs_NP).sum(axis=1, dtype=np.uint64)
+
+
+@lru_cache(maxsize=256)
+def _turned_words(height: int, width: int) -> Words:
+    """[G, cell]: for each symmetry, the word of the position that each cell of a grid is turned to."""
+    words_GN = np.empty((DIHEDRALS, height * width), np.uint64)
+    for symmetry in range(DIHEDRALS):
+        turned = turn(words_GN[symmetry].reshape(height, width), symmetry)  # shares its memory
+        turned[...] = _POSITION[: turned.shape[0], : turned.shape[1]]
+    return words_GN
 
 
 def _random_colors(rng: np.random.Generator, count: int, fixed: Sequence[int] = ()) -> Colors:
