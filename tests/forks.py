@@ -11,6 +11,7 @@ import json
 import multiprocessing
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
@@ -33,9 +34,9 @@ class Program:
         show = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.path[1:]))"]
         path = json.loads(subprocess.run(show, env=environment, capture_output=True, check=True).stdout)
         self.folder = tempfile.TemporaryDirectory(prefix="program-")
-        words = [str(word) for word in arguments]
+        self.words = [str(word) for word in arguments]
         self.process = SERVER.Process(
-            target=_run, args=(words, environment, os.getcwd(), path, self.folder.name)
+            target=_run, args=(self.words, environment, os.getcwd(), path, self.folder.name)
         )
         self.process.start()
 
@@ -47,8 +48,12 @@ class Program:
     def stderr(self) -> str:
         return Path(self.folder.name, "stderr").read_text()
 
-    def poll(self) -> int | None:
+    @property
+    def returncode(self) -> int | None:
         return self.process.exitcode
+
+    def poll(self) -> int | None:
+        return self.returncode
 
     def wait(self, timeout: float = 240) -> int:
         """Its exit status, negative for a signal; a program that takes longer is killed."""
@@ -58,13 +63,16 @@ class Program:
             print(self.stderr, file=sys.stderr)
         if code is None:
             self.kill()
-            raise TimeoutError(f"a program did not end in {timeout} seconds")
+            raise subprocess.TimeoutExpired(self.words, timeout)
         return code
 
     def send_signal(self, number: int) -> None:
         if self.process.exitcode is None:
             assert self.process.pid is not None
             os.kill(self.process.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         self.process.kill()

@@ -24,6 +24,8 @@ from threading import Thread
 import pytest
 
 from charm.cli import main
+from charm.paper import runner
+from charm.paper.shelf import Shelf
 from charm.synthesis.rearc import WHEEL_SHA256
 from charm.tasks import sources
 from tests import forks
@@ -285,6 +287,11 @@ def concept_arc(folder: Path) -> tuple[str, str]:
     return archive.as_uri(), sources.load_source(corpus).sha256
 
 
+def forked(job: runner.MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> forks.Program:
+    """A run of `charm reproduce`, with the words of its command."""
+    return forks.Program(*runner.command(job, shelf, device, at_once)[1:])
+
+
 @pytest.fixture(scope="module")
 def desk_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("desk")
@@ -294,6 +301,7 @@ def desk_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("CHARM_DATA", str(folder / "data"))
         patch.setattr(sources, "CONCEPT_ARC_URL", url)
         patch.setattr(sources, "CONCEPT_ARC_SHA256", sha256)
+        patch.setattr(runner, "_start", forked)
         patch.chdir(folder)
         yield folder
 
