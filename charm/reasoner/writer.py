@@ -85,7 +85,8 @@ class Writer(nn.Module):
 
     def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
-        logits_LV, target_L, nll_L = self._follow(pack, task_ND)
+        pack, attend = _arranged(pack, self.config.reads)
+        logits_LV, target_L, nll_L = self._follow(pack, attend, task_ND)
         count = pack.wanted_L.sum().clamp(min=1)
         loss = nll_L.sum() / count
         with torch.no_grad():
@@ -104,13 +105,14 @@ class Writer(nn.Module):
 
     def log_likelihood(self, pack: Pack, task_ND: Tensor) -> Tensor:
         """How likely each sequence's answer is, given its input: log-probabilities [N]."""
-        nll_L = self._follow(pack, task_ND)[2]
+        pack, attend = _arranged(pack, self.config.reads)
+        nll_L = self._follow(pack, attend, task_ND)[2]
         return torch.zeros_like(task_ND[:, 0], dtype=torch.float32).index_add(0, pack.example_L, -nll_L)
 
-    def _follow(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _follow(self, pack: Pack, attend: Attend, task_ND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Logits [L, V], the tokens that come next [L], and minus their log-probabilities in answers, 0 elsewhere."""
         task_LD = F.embedding(pack.example_L, task_ND)
-        logits_LV = self(pack.token_L, pack.place_L3, task_LD, _attend_within(pack, self.config.reads))
+        logits_LV = self(pack.token_L, pack.place_L3, task_LD, attend)
         target_L = torch.roll(pack.token_L, -1)
         nll_L = F.cross_entropy(logits_LV, target_L, reduction="none")
         return logits_LV, target_L, torch.where(pack.wanted_L, nll_L, 0.0)
@@ -132,12 +134,29 @@ def _swiglu(x: Tensor) -> Tensor:
     return F.silu(gate) * up
 
 
+def _arranged(pack: Pack, reads: str) -> tuple[Pack, Attend]:
+    """The tokens of a pack as they are computed, and attention that does not cross from one sequence to the next.
+
+    Without CUDA's kernel, padding is left out and sequences of one shape are next to each other: each such group is one
+    batch of attention. `edges_N2` and `answers_N` keep the order in which the sequences came.
+    """
+    if pack.token_L.is_cuda:
+        return pack, _attend_within(pack, reads)
+    edges = pack.edges_N2.long()
+    asked_N = pack.answers_N - edges[:-2] if reads == "whole" else torch.zeros_like(edges[:-2])
+    shape_N = edges[:-1].diff() * LONGEST + asked_N  # a question is shorter than its sequence
+    shape_L = shape_N[pack.example_L[: edges[-2]]]
+    order_L = shape_L.argsort(stable=True)
+    tokens = (pack.token_L, pack.place_L3, pack.example_L, pack.wanted_L)
+    arranged = Pack(*(column[order_L] for column in tokens), pack.edges_N2, pack.answers_N)
+    shapes, sizes = (part.tolist() for part in shape_L.unique(return_counts=True))
+    groups = [(size, *divmod(shape, LONGEST)) for shape, size in zip(shapes, sizes, strict=True)]
+    return arranged, partial(_attend_plainly, groups=groups)
+
+
 def _attend_within(pack: Pack, reads: str) -> Attend:
-    """Attention that does not cross from one sequence to the next, nor look ahead in an answer."""
+    """Attention within each sequence that does not look ahead in an answer."""
     edges, begins_N, answers_N = pack.edges_N2, pack.edges_N2[:-2], pack.answers_N
-    if not pack.token_L.is_cuda:
-        asked_N = answers_N - begins_N if reads == "whole" else torch.zeros_like(answers_N)
-        return partial(_attend_plainly, lengths=edges.diff().tolist(), asked=asked_N.tolist())
     if reads == "forward":
         return lambda q, k, v, index: _attend_fast(q, k, v, edges, causal=True)
 
@@ -163,24 +182,24 @@ def _attend_fast(q: Tensor, k: Tensor, v: Tensor, edges: Tensor, causal: bool) -
 
 
 def _attend_plainly(
-    q: Tensor, k: Tensor, v: Tensor, index: int, lengths: Sequence[int], asked: Sequence[int]
+    q: Tensor, k: Tensor, v: Tensor, index: int, groups: Sequence[tuple[int, int, int]]
 ) -> Tensor:
-    """One sequence after the other. The first `asked` tokens of each see one another."""
-    *sequences, padding = zip(*(part.split(lengths) for part in (q, k, v)), strict=True)
+    """Groups of sequences of one shape: tokens in all, tokens of each, and how many of those see one another."""
     mixed = []
-    for sequence, first in zip(sequences, asked, strict=True):
-        a, b, c = (part.transpose(0, 1)[None] for part in sequence)
-        parts = []
+    for (_, length, first), *parts in zip(
+        groups, *(x.split([size for size, *_ in groups]) for x in (q, k, v)), strict=True
+    ):
+        a, b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in parts)
+        found = []
         if first:
-            question = (part[:, :, :first] for part in (a, b, c))
-            parts.append(F.scaled_dot_product_attention(*question))
-        if (rest := a.shape[2] - first) > 0:
-            sees = torch.ones(rest, first + rest, dtype=torch.bool).tril_(first) if first else None
-            parts.append(
+            found.append(F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c))))
+        if (rest := length - first) > 0:
+            sees = torch.ones(rest, length, dtype=torch.bool).tril_(first) if first else None
+            found.append(
                 F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first)
             )
-        mixed += [part[0].transpose(0, 1) for part in parts]
-    return torch.cat([*mixed, padding[2]])  # the result for padding is never read
+        mixed.append(torch.cat(found, dim=2).transpose(1, 2).flatten(0, 1))
+    return torch.cat(mixed)
 
 
 def _frequencies(config: ReasonerConfig) -> Tensor:

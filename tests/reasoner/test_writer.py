@@ -7,7 +7,7 @@ from torch import Tensor
 from charm.errors import CharmError
 from charm.reasoner import writing
 from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.writer import Attend, Writer, _attend_within
+from charm.reasoner.writer import Attend, Writer, _arranged
 from charm.reasoner.writing import questions, write
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import BOUNDARY
@@ -111,7 +111,7 @@ def test_the_loss_of_a_pack_is_that_of_each_sequence_alone(reads: str) -> None:
 @pytest.mark.parametrize("reads", READINGS)
 def test_no_token_of_an_answer_sees_what_comes_later(reads: str) -> None:
     writer, pack = trained_like(), make_pack(count=1, spare=0)
-    task, attend = torch.zeros(32), _attend_within(pack, reads)
+    task, (pack, attend) = torch.zeros(32), _arranged(pack, reads)
     before = writer(pack.token_L, pack.place_L3, task, attend)
     changed = pack.token_L.clone()
     changed[-3] = (changed[-3] + 1) % 12
