@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -144,11 +145,16 @@ def _arranged(pack: Pack, reads: str) -> tuple[Pack, Attend]:
         return pack, _attend_within(pack, reads)
     edges = pack.edges_N2.long()
     asked_N = pack.answers_N - edges[:-2] if reads == "whole" else torch.zeros_like(edges[:-2])
-    shape_N = edges[:-1].diff() * LONGEST + asked_N  # a question is shorter than its sequence
+    shape_N = edges[:-1].diff() * LONGEST + asked_N  # no question has LONGEST tokens
     shape_L = shape_N[pack.example_L[: edges[-2]]]
     order_L = shape_L.argsort(stable=True)
-    tokens = (pack.token_L, pack.place_L3, pack.example_L, pack.wanted_L)
-    arranged = Pack(*(column[order_L] for column in tokens), pack.edges_N2, pack.answers_N)
+    arranged = replace(
+        pack,
+        token_L=pack.token_L[order_L],
+        place_L3=pack.place_L3[order_L],
+        example_L=pack.example_L[order_L],
+        wanted_L=pack.wanted_L[order_L],
+    )
     shapes, sizes = (part.tolist() for part in shape_L.unique(return_counts=True))
     groups = [(size, *divmod(shape, LONGEST)) for shape, size in zip(shapes, sizes, strict=True)]
     return arranged, partial(_attend_plainly, groups=groups)

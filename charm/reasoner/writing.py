@@ -21,6 +21,7 @@ from charm.tasks.canvas import BOUNDARY
 from charm.tasks.sequences import END, LONGEST_ANSWER, Pack
 
 LOOK_EVERY = 32  # tokens between looks at which answers are finished; looking waits for the device
+LOOK_EVERY_CPU = 1
 CROWDED = 0.75  # finished answers leave when less than this share is still being written
 ROOM = 64  # room for tokens comes in multiples of this: attention is slow on odd lengths
 
@@ -60,6 +61,7 @@ def write(
     number_N = torch.arange(count, device=device)  # of the answers in the batch
     open_N = ~ended_N  # which of them are still being written
     row_N, column_N = torch.ones_like(number_N), torch.ones_like(number_N)
+    look_every = LOOK_EVERY_CPU if device.type == "cpu" else LOOK_EVERY
     for written in range(limit):
         best_N = logits_NV.log_softmax(-1).max(-1)
         token_N = torch.where(open_N, best_N.indices, END)
@@ -67,7 +69,7 @@ def write(
         sure_N[number_N] += torch.where(open_N, best_N.values, 0.0)
         open_N = open_N & (token_N != END)
         ended_N[number_N] = ~open_N
-        if written % LOOK_EVERY == LOOK_EVERY - 1:
+        if written % look_every == look_every - 1:
             still = int(open_N.sum())
             if still == 0:
                 break
