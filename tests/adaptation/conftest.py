@@ -30,10 +30,14 @@ def few_fisher_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "FISHER_BATCHES", 3)
 
 
-@pytest.fixture
-def unseen(tmp_path: Path) -> Path:
-    """A folder of four tasks that the toy run has never seen."""
-    folder = write_toy_tasks(tmp_path / "unseen", 4, seed=9)
+def write_unseen(folder: Path) -> Path:
+    """Four tasks that the toy run has never seen."""
+    write_toy_tasks(folder, 4, seed=9)
     for number in range(4):
         (folder / f"toy{number}.json").rename(folder / f"new{number}.json")
     return folder
+
+
+@pytest.fixture
+def unseen(tmp_path: Path) -> Path:
+    return write_unseen(tmp_path / "unseen")

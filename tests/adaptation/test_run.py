@@ -23,7 +23,7 @@ from charm.model import CharmModel
 from charm.runs.checkpoint import folder_of, newest_checkpoint, steps_of
 from charm.tasks.keys import MemoryConfig
 from charm.training.engine import Engine
-from tests.adaptation.conftest import HERE, toy_run
+from tests.adaptation.conftest import HERE, toy_run, write_unseen
 
 RECIPE = Recipe(steps=3, batch=4, warmup=2, shared_lr=1e-2)
 OPTIONS = StreamOptions("", recipe=RECIPE, tasks=3, evaluate_views=4, base_views=4, recheck_every=2)
@@ -175,14 +175,33 @@ def test_every_method_is_tested_above() -> None:
     assert set(METHODS) == {"memory-only", "oracle", "joint", "naive", "l2sp", "ewc", *OTHERS}
 
 
+class WholeRuns:
+    """One stream, and for each method a run on it that nothing has interrupted, made where it is first needed."""
+
+    def __init__(self, base: Path, folder: Path) -> None:
+        self.base, self.folder, self.stream = base, folder, write_unseen(folder / "unseen")
+
+    def of(self, method: str) -> Path:
+        run = self.folder / method
+        if not (run / "result.json").is_file():
+            learn(self.base, run, self.stream, method=method)
+        return run
+
+
+@pytest.fixture(scope="module")
+def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> WholeRuns:
+    return WholeRuns(base, tmp_path_factory.mktemp("whole"))
+
+
 @pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", *OTHERS])
-def test_a_killed_run_goes_on_to_the_same_end(base: Path, unseen: Path, tmp_path: Path, method: str) -> None:
+def test_a_killed_run_goes_on_to_the_same_end(
+    base: Path, whole: WholeRuns, tmp_path: Path, method: str
+) -> None:
     """Killed after each checkpoint and each recheck."""
-    learn(base, tmp_path / "whole", unseen, method=method)
     kills = 0
     while True:
         try:
-            learn_killed(base, tmp_path / "killed", unseen, 2 if kills == 0 else 1, method=method)
+            learn_killed(base, tmp_path / "killed", whole.stream, 2 if kills == 0 else 1, method=method)
         except Killed:
             kills += 1
             continue
@@ -190,16 +209,16 @@ def test_a_killed_run_goes_on_to_the_same_end(base: Path, unseen: Path, tmp_path
     # Three stages and three rechecks (of the oracle there is one only), but for the first: without a checkpoint a run
     # begins again.
     assert kills == (3 if method == "oracle" else 5)
-    assert_same(tmp_path / "whole", tmp_path / "killed")
+    assert_same(whole.of(method), tmp_path / "killed")
 
 
 @pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", *OTHERS])
 @pytest.mark.parametrize("updates", [1, 5])
 def test_a_signal_in_the_middle_of_a_stage_is_answered_with_a_checkpoint(
-    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, updates: int
+    base: Path, whole: WholeRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, updates: int
 ) -> None:
     """What was learned of the stage is kept, and the rest ends in the same bits."""
-    learn(base, tmp_path / "whole", unseen, method=method)
+    expected = whole.of(method)
     made = 0
     update = Adaptation.update
 
@@ -211,12 +230,12 @@ def test_a_signal_in_the_middle_of_a_stage_is_answered_with_a_checkpoint(
         return update(self)
 
     monkeypatch.setattr(Adaptation, "update", counted)
-    learn(base, tmp_path / "stopped", unseen, method=method)
+    learn(base, tmp_path / "stopped", whole.stream, method=method)
     assert steps_of(tmp_path / "stopped")[-1] == updates
     assert not (tmp_path / "stopped" / "result.json").exists()
-    learn(base, tmp_path / "stopped", unseen, method=method)
+    learn(base, tmp_path / "stopped", whole.stream, method=method)
     assert made == 3 * RECIPE.steps
-    assert_same(tmp_path / "whole", tmp_path / "stopped")
+    assert_same(expected, tmp_path / "stopped")
 
 
 def test_a_run_killed_inside_a_stage_goes_on(
