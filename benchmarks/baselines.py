@@ -65,9 +65,7 @@ from charm.training.writer_job import WriterJob
 TICKS = 10**6  # of the training time: what an update's number is, so that schedules follow the clock
 RISE = 0.1  # of the training time, in which rates rise
 LAST = 0.1  # of the updates, whose exact answers are reported
-TRAIN_VIEWS = (
-    8  # of generated pairs, and of all in recurrent baselines: with more, few views' vectors are read twice
-)
+TRAIN_VIEWS = 8  # of generated pairs, and of all pairs of recurrent baselines, whose views have a vector each
 VIEWS = 16  # of each new task that they learn and ask
 VIT_BATCH = 32  # of vision transformers: more updates in a few minutes than with the published 256
 MEASURED_VIEWS = 2  # that measure what votes cost

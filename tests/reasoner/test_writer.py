@@ -82,9 +82,8 @@ def alone(pack: Pack, number: int) -> slice:
 
 
 @pytest.mark.parametrize("reads", READINGS)
-@pytest.mark.parametrize(
-    ("sequences", "largest"), [(5, 4), (12, 2)]
-)  # all of different shapes, or some of one
+# All of different shapes, or some of one.
+@pytest.mark.parametrize(("sequences", "largest"), [(5, 4), (12, 2)])
 def test_the_loss_of_a_pack_is_that_of_each_sequence_alone(reads: str, sequences: int, largest: int) -> None:
     writer, pack = trained_like(reads=reads).double(), make_pack(count=sequences, largest=largest)
     begins, ends, answers = pack.edges_N2[:-2], pack.edges_N2[1:-1], pack.answers_N
@@ -160,7 +159,8 @@ def slow_answer(
 
 
 @pytest.mark.parametrize(
-    ("look_every", "room", "reads"), [(32, 64, "forward"), (2, 1, "forward"), (1, 1, "whole")]
+    ("look_every", "room", "reads"),
+    [(32, 64, "forward"), (2, 1, "forward"), (2, 1, "whole"), (1, 1, "whole")],
 )
 @torch.no_grad()
 def test_writing_equals_asking_again_for_every_token(

@@ -5,7 +5,6 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -164,19 +163,22 @@ def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
     assert max(map(len, met)) >= 4  # three refinement steps at most
 
 
-def run_process(config_path: Path, out: Path, *more: str, processes: int = 1) -> Any:
-    program = ("-m", "tests.training.run_toy", config_path, out, *more)
-    environment = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
-    if processes == 1:
-        return forks.Program(*program, env=environment)
-    return forks.Group(processes, *program, env=environment)
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[2])}
+
+
+def run_process(config_path: Path, out: Path, *more: str) -> forks.Program:
+    return forks.Program("-m", "tests.training.run_toy", config_path, out, *more, env=ENVIRONMENT)
+
+
+def run_processes(count: int, config_path: Path, out: Path, *more: str) -> forks.Group:
+    return forks.Group(count, "-m", "tests.training.run_toy", config_path, out, *more, env=ENVIRONMENT)
 
 
 def test_one_and_two_processes_give_the_same_curve(config: TrainConfig, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(to_json(replace(config, steps=8, log_every=2, checkpoint_every=8))))
-    started = [run_process(path, tmp_path / f"run{n}", processes=n) for n in (1, 2)]
-    assert [process.wait(120) for process in started] == [0, 0]
+    alone, pair = run_process(path, tmp_path / "run1"), run_processes(2, path, tmp_path / "run2")
+    assert [alone.wait(120), pair.wait(120)] == [0, 0]
     one, two = (metrics(tmp_path / f"run{n}") for n in (1, 2))
     assert [line["step"] for line in one] == [line["step"] for line in two] == [2, 4, 6, 8]
     for a, b in zip(one, two, strict=True):
@@ -200,9 +202,9 @@ def test_divided_rows_learn_what_whole_ones_learn(config: TrainConfig, tmp_path:
     ):
         paths[name] = tmp_path / f"{name}.json"
         paths[name].write_text(json.dumps(to_json(settings)))
-    started = [run_process(paths[name], tmp_path / name, processes=2) for name in ("whole", "half")]
+    started = [run_processes(2, paths[name], tmp_path / name) for name in ("whole", "half")]
     assert [process.wait(240) for process in started] == [0, 0]
-    assert run_process(paths["rest"], tmp_path / "half", "resume", processes=4).wait(240) == 0
+    assert run_processes(4, paths["rest"], tmp_path / "half", "resume").wait(240) == 0
     for step in (4, 8):
         one, other = (
             checkpoint.read_tensors(checkpoint.folder_of(tmp_path / name, step) / "model.safetensors")
