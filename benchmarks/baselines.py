@@ -36,7 +36,7 @@ import torch
 from torch import Tensor
 
 from charm.accounting import account
-from charm.adaptation.canvas import Solver
+from charm.adaptation.canvas import FILLED_BATCH, Solver
 from charm.adaptation.loop import Adaptation, Recipe, recipe_for
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.solution import VOTE_SHARE, Clock, Solution, vote
@@ -296,6 +296,8 @@ class Student:
             self.views, batch = 2, 4
         options = SolveOptions(plan.seconds, views=self.views, batch=batch, mode="full", seed=plan.seed)
         self.solver = Solver(model, options, here)
+        if is_vit:
+            self.solver.compile()
         recipe = Recipe(batch=batch, warmup=5, shared_lr=SHARED_LR, decay="cosine", seed=plan.seed)
         self.recipe = recipe_for(self.solver.reasoner, recipe, "full")
         self.vote_seconds = 0.0  # of a test input under one view
@@ -335,8 +337,11 @@ class Student:
         }
 
     def _vote(self, data: Dataset, views: int) -> dict[Question, list[Candidate]]:
-        batch = VOTE_BATCH if self.solver.place.device.type == "cuda" else self.recipe.batch
-        return vote(self.solver.model, data, {}, views, batch, self.solver.place)
+        solver = self.solver
+        batch = VOTE_BATCH if solver.place.device.type == "cuda" else self.recipe.batch
+        if solver.compiled:
+            batch = FILLED_BATCH
+        return vote(solver.model, data, {}, views, batch, solver.place, fill=solver.compiled)
 
 
 def recorded(task: Task, solution: Solution, seconds: float) -> dict[str, Any]:

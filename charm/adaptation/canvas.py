@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from charm import progress
 from charm.adaptation import loop
 from charm.adaptation.loop import Adaptation, Recipe, Scope
 from charm.adaptation.options import Mode, SolveOptions
@@ -35,15 +36,19 @@ from charm.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import solving_config
 from charm.runs.votes import Votes
+from charm.tasks.canvas import LARGE_SIDE
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keyed import key_of
 from charm.tasks.task import Question, Task, questions_of
+from charm.training.job import compile_canvas
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 FEW_UPDATES = 100  # are too few: smaller batches then
 SMALLEST_BATCH = 16  # also that of the first updates, which measure the cost of one
 
 LARGE_BATCH = 128
+FILLED_BATCH = 64  # predictions at once of a compiled vit: one view of a few test inputs, or all 51 of one
+LONG_BUDGET = 300.0  # seconds from which a vit is compiled, which takes about 20
 STEPS = 1000  # for each task at most, if not said otherwise
 SCOPES: dict[Mode, Scope] = {
     "auto": "rows",
@@ -89,6 +94,27 @@ class Solver:
         self.scope = "full" if options.mode == "auto" and is_vit else SCOPES[options.mode]
         self.shared = loop.shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
+        self.compiled = False
+        # In mode memory-then-full the first updates would be compiled apart.
+        if is_vit and options.mode in ("auto", "full") and options.budget >= LONG_BUDGET:
+            self.compile()
+
+    def compile(self, wanted: str = "auto") -> None:
+        """Compile a vit's layers, for updates and for votes, before the time of a task begins."""
+
+        def attempt() -> None:
+            for count, learns in ((self.options.batch, True), (FILLED_BATCH, False)):
+                canvas, device = self.model.canvas, self.place.device
+                tokens_BT = torch.zeros(count, LARGE_SIDE**2, dtype=torch.uint8, device=device)
+                task_BD = torch.zeros(count, self.reasoner.width, device=device, requires_grad=learns)
+                with torch.inference_mode(not learns):
+                    state = canvas.initial_state(count, LARGE_SIDE**2)
+                    logits = canvas(state, tokens_BT, task_BD, LARGE_SIDE)[1]
+                if learns:
+                    logits.sum().backward()
+                    self.model.zero_grad(set_to_none=True)
+
+        self.compiled = compile_canvas(self.model, attempt, wanted, self.place, progress.say)
 
     @property
     def steps(self) -> int:
@@ -248,9 +274,13 @@ class Solver:
         vote, and none on those that are left at twice the time.
         """
         batch = self.options.batch
-        if self.reasoner.kind == "vit":  # which learns in small batches, and is asked ten times for each view
+        if self.compiled:
+            batch = FILLED_BATCH
+        elif (
+            self.reasoner.kind == "vit"
+        ):  # which learns in small batches, and is asked ten times for each view
             batch = max(batch, LARGE_BATCH)
-        ask = partial(vote, self.model, data, place=self.place)
+        ask = partial(vote, self.model, data, place=self.place, fill=self.compiled)
         is_first, late = not votes, dict[int, Votes]()
         found = ask(votes, views, batch, stop=lambda: is_first and clock.left <= 0)
         if unasked := {*range(len(data.questions))} - _asked(votes):

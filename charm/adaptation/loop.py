@@ -19,16 +19,15 @@ from charm.adaptation.forms import Form
 from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.memory import CoSE, Lookup, Rows, RowTable, dense_parameters
-from charm.memory.optimizers import RowAdamW, RowSignSGD
+from charm.memory import CoSE, Lookup, RowAdamW, Rows, RowTable, dense_parameters
 from charm.model import CharmModel
 from charm.progress import say
 from charm.reasoner.config import ReasonerConfig
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
-from charm.runs.settings import Refinement
+from charm.runs.settings import Refinement, RowChoice
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.assembly import OptimizerSet, Part
+from charm.training.assembly import OptimizerSet, Part, rows_part
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import cosine
 from charm.training.refinement import refine_prepared
@@ -53,8 +52,8 @@ class Recipe:
     """Learning rate of tasks' vectors (row-local AdamW without decay)."""
     row_lr: float = 1e-2
     """Learning rate of instance rows."""
-    rows: Literal["signsgd", "adamw"] = "signsgd"
-    """Optimizer of instance rows, row by row."""
+    rows: RowChoice = "signsgd"
+    """Optimizer of instance rows, as in `OptimizerConfig`; rows of other tasks stay in each case."""
     row_decay: float = 0.1
     """Weight decay of instance rows."""
     shared_lr: float = 1e-4
@@ -71,6 +70,10 @@ class Recipe:
     def __post_init__(self) -> None:
         at_least(0, self, "steps", "warmup", "halt_weight")
         at_least(1, self, "batch")
+        if self.rows == "dense-adamw" and self.row_decay:
+            raise CharmError(
+                f"rows that are not read must not decay: row_decay must be 0, got {self.row_decay}"
+            )
 
 
 def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe:
@@ -85,7 +88,7 @@ def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe
         row_decay=0.0,
         shared_decay=0.0,
         betas=(0.9, 0.999),
-        rows="adamw",
+        rows="dense-adamw",
         decay="cosine",
     )
 
@@ -269,13 +272,11 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
         parameter.requires_grad_(True)
     vectors = {"lr": recipe.task_lr, "betas": recipe.betas}
     rows: dict[str, Any] = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
-    of_rows = RowSignSGD if recipe.rows == "signsgd" else RowAdamW
-    if recipe.rows == "adamw":
-        rows["betas"] = recipe.betas
+    on_gpu = place.device.type == "cuda"  # where updates are recorded
     parts = [
         Part(RowAdamW, [{"params": [table.weight], **vectors}])
         if name == "memory.base.rows.weight"
-        else Part(of_rows, [{"params": [table.weight], **rows}])
+        else rows_part(recipe.rows, {"params": [table.weight], **rows}, recipe.betas, recorded=on_gpu)
         for name, table in tables.items()
     ]
     dense = {
@@ -283,6 +284,5 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
         "betas": recipe.betas,
         "weight_decay": recipe.shared_decay if form.decays else 0.0,
     }
-    on_gpu = place.device.type == "cuda"  # where updates are recorded
     parts.append(Part(AdamW, [{"params": form.moved(), **dense}], {"capturable": on_gpu}))
     return OptimizerSet(parts, rates_on=place.device if on_gpu else None)

@@ -127,16 +127,18 @@ def vote(
     judgements: Judgements | None = None,
     only: Collection[int] | None = None,
     earlier: Sequence[Mapping[int, Votes]] = (),
+    fill: bool = False,
 ) -> dict[Question, list[Candidate]]:
     """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them.
 
     So it is with a writer's `judgements`. Only the questions in `only` are asked, if it is given; the earlier votes on
     the others count. Once `stop()` is true, the votes made so far are ranked. Votes of other models, `earlier`, join.
+    With `fill` all batches are full, for a compiled model.
     """
     reasoner = model.config.reasoner
     protocol = replace(protocol_named("continual"), loops=reasoner.voting_steps)
     protocol = as_asked(protocol, reasoner)
-    request = Request(model, data, protocol.loops, views, batch, only=only, judgements=judgements)
+    request = Request(model, data, protocol.loops, views, batch, fill, only=only, judgements=judgements)
     votes |= predict(request, place, votes, stop=stop)
     ballots = [Ballot(one) for some in (*earlier, votes) for one in some.values()]
     ranking = rank(ballots, data.questions, protocol.order or "votes")

@@ -108,7 +108,7 @@ def varc_arc1() -> TrainConfig:
             factors="adamw",
             row_lr=3e-4,
             row_weight_decay=0.0,
-            rows="adamw",
+            rows="dense-adamw",
             warmup=15_700,
             cooldown=0.9,
             decay="cosine",

@@ -53,6 +53,8 @@ class Request:
     views: int | None = None
     """Views per question that vote; None for all."""
     batch: int = 512
+    fill: bool = False
+    """Fill every batch of canvases with repeats, which are dropped: a compiled model is then asked in one shape."""
     blank_memory: bool = False
     """Replace every task embedding by zeros: what the reasoner knows without its memory."""
     only: Collection[int] | None = None
@@ -124,8 +126,8 @@ def predict(
                 chosen = mine[first : first + size]
                 first += size
                 count = len(chosen)
-                if device.type != "cpu" and len(mine) > batch and lengths is None:
-                    # Full batches keep compiled shapes; the spare ones are dropped.
+                is_last = device.type != "cpu" and len(mine) > batch
+                if lengths is None and (request.fill or is_last):
                     chosen = np.resize(chosen, batch)
                 question, row = (torch.from_numpy(c[chosen]).to(device) for c in (question_N, row_N))
                 with torch.inference_mode():

@@ -15,7 +15,7 @@ from charm.memory.composers import (
 )
 from charm.memory.cose import CoSE, CoSEConfig, ParameterGroups, TableMemory, grouped_parameters
 from charm.memory.factors import Factor, Lookup, SlotPermutation, Sum, factor_parameters
-from charm.memory.optimizers import RowAdamW, RowSignSGD
+from charm.memory.optimizers import DenseAdamW, RowAdamW, RowSignSGD
 from charm.memory.parts import Key, MemoryModule, Rows, dense_parameters, row_parameters
 from charm.memory.tables import KeyedTable, RowTable
 
@@ -25,6 +25,7 @@ __all__ = [
     "CoSE",
     "CoSEConfig",
     "Composer",
+    "DenseAdamW",
     "Factor",
     "Film",
     "FilmAdd",

@@ -16,6 +16,8 @@ from charm.runs.config import EngineConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 
+RowChoice = Literal["signsgd", "adamw", "dense-adamw"]
+
 
 @dataclass(frozen=True)
 class OptimizerConfig:
@@ -41,8 +43,9 @@ class OptimizerConfig:
     """Learning rate of instance rows."""
     row_weight_decay: float = 0.1
     """Decoupled weight decay of instance rows that are read."""
-    rows: Literal["signsgd", "adamw"] = "signsgd"
-    """Optimizer of instance rows: SignSGD, or AdamW row by row."""
+    rows: RowChoice = "signsgd"
+    """Optimizer of instance rows: SignSGD, or AdamW row by row; "dense-adamw" also moves rows that were not read, by
+    their momentum."""
     warmup: int = 2000
     """Updates over which all learning rates rise linearly."""
     cooldown: float = 0.0

@@ -37,6 +37,22 @@ class Examiner(Protocol):
         """Remove what was written to the run folder after this step; whether there was any."""
 
 
+def compile_canvas(
+    model: CharmModel, attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]
+) -> bool:
+    """Whether the blocks of a model are compiled: if that is wanted, and `attempt`, which uses them, succeeds."""
+
+    def compiled() -> None:
+        model.canvas.compile_blocks()
+        attempt()
+
+    if compiles(compiled, wanted, place, say):
+        return True
+    for block in model.canvas.blocks:
+        block._compiled_call_impl = None
+    return False
+
+
 class ReasonerJob(Job):
     """A run of a reasoner on a dataset: ARC's tasks, cellular automata, or others in the same form."""
 
@@ -95,15 +111,12 @@ class ReasonerJob(Job):
         part = slice(0, len(slots) // self.config.accumulate)
 
         def attempt() -> None:
-            self.model.canvas.compile_blocks()
             state = slots.state_SBLD[:, part].clone()
             _, logits, halt = self.model(state, slots.inputs_BT[part], slots.row_B[part], side)
             (logits.sum() + halt.sum()).backward()
             self.model.zero_grad(set_to_none=True)
 
-        if not compiles(attempt, self.config.compile, self.place, self.say):
-            for block in self.model.canvas.blocks:
-                block._compiled_call_impl = None
+        compile_canvas(self.model, attempt, self.config.compile, self.place, self.say)
 
     def update(self, step: int) -> dict[str, Tensor]:
         """Canvas sizes occur in proportion to their share of the index."""

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from charm.memory import RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
+from charm.memory import RowAdamW, dense_parameters, grouped_parameters
 from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
 from charm.runs.settings import OptimizerConfig
-from charm.training.assembly import OptimizerSet, Part
+from charm.training.assembly import OptimizerSet, Part, rows_part
 from charm.training.atan2 import AdamAtan2
 from charm.training.muon import Muon
 
@@ -53,15 +52,13 @@ class Optimizers(OptimizerSet):
         vectors = {"params": puzzles, "lr": config.factor_lr, "weight_decay": config.factor_weight_decay}
         fused = all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in self.dense)
         adam = {"betas": config.betas, "eps": 1e-8, "fused": fused, "capturable": rates_on_device}
-        of_rows: dict[str, Any] = {"gather": not sharded_tables(model)}
-        if config.rows == "adamw":
-            of_rows["betas"] = config.betas
+        # Sharded tables have the entries of all processes already.
+        gather = not sharded_tables(model)
         parts = [
             Part(Muon, muon, {"momentum": config.momentum}),
             Part(AdamW, adamw, adam),
             Part(AdamAtan2, atan2, {"betas": config.betas}),
-            # Sharded tables have the entries of all processes already.
-            Part(RowSignSGD if config.rows == "signsgd" else RowAdamW, [rows], of_rows),
+            rows_part(config.rows, rows, config.betas, gather, rates_on_device),
             Part(RowAdamW, [vectors], {"betas": config.betas}),
         ]
         rates_on = self.dense[0].device if rates_on_device else None

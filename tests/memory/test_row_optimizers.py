@@ -1,6 +1,7 @@
 """Row optimizers against a plain loop, torch's AdamW, and one process against two."""
 
 import copy
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import torch.distributed.nn  # before a group lives, see charm.devices.place
 
 from charm.errors import CharmError
 from charm.memory import CoSE, Film, Lookup, RowTable, SlotPermutation, TableMemory, grouped_parameters
-from charm.memory.optimizers import RowAdamW, RowSignSGD, summed_rows
+from charm.memory.optimizers import DenseAdamW, RowAdamW, RowSignSGD, summed_rows
 from tests import forks
 
 ROWS, WIDTH = 12, 5
@@ -79,7 +80,7 @@ def test_sign_sgd_decays_on_zero_gradient_and_leaves_absent_rows_alone():
     assert torch.equal(after[others], before[others])
 
 
-@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW])
+@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW, DenseAdamW])
 def test_accumulated_micro_batches_equal_one_batch(make):
     whole, split = table(), table()
     for ids, grads in batches(count=5, size=8):
@@ -92,7 +93,7 @@ def test_accumulated_micro_batches_equal_one_batch(make):
     assert torch.equal(weight(whole), weight(split))
 
 
-@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW])
+@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW, DenseAdamW])
 def test_the_reserved_row_never_moves(make):
     memory = table(reserved_row=True)
     with torch.no_grad():
@@ -122,6 +123,34 @@ def test_row_adamw_is_adamw_when_every_row_is_read(decay: float):
         ours.step()
         torchs.step()
     torch.testing.assert_close(weight(memory), dense, rtol=1e-5, atol=1e-6)
+
+
+def test_dense_adamw_is_adamw_whichever_rows_are_read():
+    memory = table()
+    dense = torch.nn.Parameter(weight(memory).detach().clone())
+    settings = {"lr": 0.01, "betas": (0.9, 0.999), "weight_decay": 0.1}
+    ours, torchs = DenseAdamW(memory.row_parameters(), **settings), torch.optim.AdamW([dense], **settings)
+    for ids, grads in batches(count=30, size=4):
+        memory.zero_grad()
+        backward(memory, ids, grads)
+        dense.grad = weight(memory).grad.to_dense()
+        ours.step()
+        torchs.step()
+    torch.testing.assert_close(weight(memory), dense, rtol=1e-5, atol=1e-6)
+
+
+def test_with_dense_adamw_a_row_moves_on_and_one_that_was_never_read_stays():
+    memory = table()
+    optimizer = DenseAdamW(memory.row_parameters(), lr=0.01, weight_decay=0.0)
+    places = [weight(memory).detach().clone()]
+    for row in (3, 5, 5):
+        memory.zero_grad()
+        backward(memory, torch.tensor([row]), torch.ones(1, WIDTH))
+        optimizer.step()
+        places.append(weight(memory).detach().clone())
+    assert all((before[3] - after[3]).min() > 0 for before, after in pairwise(places))
+    others = [row for row in range(ROWS) if row not in (3, 5)]
+    assert torch.equal(places[-1][others], places[0][others])
 
 
 def test_row_adamw_advances_each_row_by_itself():
@@ -157,7 +186,7 @@ def test_row_adamw_goes_on_after_growth_as_if_the_rows_had_always_been_there():
     assert torch.equal(weight(grown), weight(roomy))
 
 
-@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW])
+@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW, DenseAdamW])
 def test_saved_state_resumes_bit_for_bit(make, tmp_path: Path):
     straight = table()
     optimizer = make(straight.row_parameters())
@@ -188,7 +217,7 @@ def test_a_scheduler_sets_the_learning_rate():
     torch.testing.assert_close(weight(memory)[1], before[1] - 0.1 * (1 + 2 + 3 + 4) / 4)
 
 
-@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW])
+@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW, DenseAdamW])
 def test_no_gradient_and_an_empty_one_change_nothing(make):
     memory = table()
     before = weight(memory).detach().clone()
@@ -227,7 +256,7 @@ def worker(rank: int, folder: str) -> None:
     dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=2)
     results = {
         (make.__name__, micro): train(table(), make, micro, rank, ranks=2)
-        for make in (RowSignSGD, RowAdamW)
+        for make in (RowSignSGD, RowAdamW, DenseAdamW)
         for micro in (1, 2)
     }
     torch.save(results, f"{folder}/rank{rank}.pt")
@@ -238,7 +267,7 @@ def test_two_processes_make_the_update_of_one(tmp_path: Path):
     """Also when accumulation leaves the ranks with gradients of different lengths."""
     forks.together(worker, (str(tmp_path),), 2)
     first, second = (torch.load(tmp_path / f"rank{rank}.pt") for rank in range(2))
-    for make in (RowSignSGD, RowAdamW):
+    for make in (RowSignSGD, RowAdamW, DenseAdamW):
         alone = train(table(), make, micro=1)
         assert torch.equal(first[make.__name__, 1], alone)
         torch.testing.assert_close(first[make.__name__, 2], alone, rtol=1e-5, atol=1e-6)
@@ -247,7 +276,7 @@ def test_two_processes_make_the_update_of_one(tmp_path: Path):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW])
+@pytest.mark.parametrize("make", [RowSignSGD, RowAdamW, DenseAdamW])
 def test_a_gpu_step_never_waits_for_the_host_and_repeats_bit_for_bit(make):
     def run() -> torch.Tensor:
         memory = table(reserved_row=True).cuda()

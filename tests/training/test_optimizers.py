@@ -8,7 +8,7 @@ from torch.optim import AdamW
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig, loopvit
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
-from charm.runs.settings import OptimizerConfig
+from charm.runs.settings import OptimizerConfig, RowChoice
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.atan2 import AdamAtan2
 from charm.training.muon import URM_STAGES, Muon, orthogonalized
@@ -253,9 +253,10 @@ def test_gradients_are_clipped_together_before_the_step() -> None:
         torch.testing.assert_close(clipped, gradient / norm, atol=1e-6, rtol=1e-4)
 
 
-def test_rows_can_be_moved_by_adamw() -> None:
-    found = groups(MemoryConfig(design="table", rank=64), OptimizerConfig(rows="adamw", row_lr=3e-4))
-    assert found["RowAdamW"] == {"memory.residual.rows.weight": 3e-4}
+@pytest.mark.parametrize(("choice", "kind"), [("adamw", "RowAdamW"), ("dense-adamw", "DenseAdamW")])
+def test_rows_can_be_moved_by_adamw(choice: RowChoice, kind: str) -> None:
+    found = groups(MemoryConfig(design="table", rank=64), OptimizerConfig(rows=choice, row_lr=3e-4))
+    assert found[kind] == {"memory.residual.rows.weight": 3e-4}
     assert "RowSignSGD" not in found
 
 

@@ -3,11 +3,13 @@
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from charm.adaptation.canvas import FILLED_BATCH
 from charm.adaptation.loop import Adaptation, Recipe, recipe_for
 from charm.adaptation.solve import Clock, SolveOptions, Solver
 from charm.arc.presets import preset
@@ -15,6 +17,7 @@ from charm.arc.run import arc_job, train
 from charm.bench.training import flops, measure_job
 from charm.devices import place
 from charm.domains import PageOptions
+from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
@@ -152,6 +155,8 @@ def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path)
         for saved in (run, newest_checkpoint(run)):  # a saved model alone shows no configuration of data
             solver = Solver(saved, SolveOptions(steps=3, batch=4, views=51, mode="full"), here)
             base = {name: value.clone() for name, value in solver.base.items()}
+            table = solver.model.memory.residual.rows
+            known = table.weight.detach().clone()
             data = solver.prepare(task)
             assert data.question_sides == (64,)
             assert len(data.instances.rows("new")) == 51
@@ -162,14 +167,55 @@ def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path)
             assert 0 < sum(one.votes for one in candidates) <= 2 * 51
             moved = {name for name, value in solver.shared.items() if not torch.equal(value, base[name])}
             assert {"reasoner.positions", "reasoner.head.weight"} <= moved
+            assert torch.equal(table.weight[: len(known)], known)  # vectors of trained tasks never move
+            assert table.weight[solver.model.instances.rows("new")].any()
             solver.prepare(task)
             assert all(torch.equal(value, base[name]) for name, value in solver.shared.items())
 
 
+def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes: list[tuple[int, bool]] = []
+    compile_blocks, forward = Vit.compile_blocks, Vit.forward
+
+    def counted(self: Vit, state: torch.Tensor, tokens: torch.Tensor, *rest: Any) -> Any:
+        shapes.append((len(tokens), torch.is_grad_enabled()))
+        return forward(self, state, tokens, *rest)
+
+    monkeypatch.setattr(Vit, "compile_blocks", lambda self: compile_blocks(self, backend="eager"))
+    monkeypatch.setattr(Vit, "forward", counted)
+    torch._dynamo.reset()
+    run, config = tmp_path / "run", vit_config(tmp_path, replace(varc(), placements=2, dropout=0.0))
+    options = SolveOptions(steps=3, batch=4, views=51)
+    found = []
+    with place("cpu") as here:
+        train(config, run, here, say=quiet)
+        task = load_source(str(tmp_path / "tasks" / "toy0.json")).tasks[0]
+        for compiled in (False, True):
+            solver = Solver(run, options, here)
+            if compiled:
+                solver.compile("on")
+                assert all(parameter.grad is None for parameter in solver.model.parameters())
+            assert solver.compiled is compiled
+            shapes.clear()
+            found.append(solver.solve(replace(task, id="new"), Clock(600.0)))
+    assert set(shapes) == {(4, True), (FILLED_BATCH, False)}
+    plain, as_compiled = (
+        [(one.grid.tolist(), one.votes) for ranked in solution.answers.values() for one in ranked]
+        for solution in found
+    )
+    assert plain == as_compiled
+    assert len(plain) > 1
+
+
 def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
     recipe = recipe_for(varc(), Recipe(steps=10, batch=4, warmup=0), "full")
-    assert (recipe.shared_lr, recipe.row_lr, recipe.shared_decay, recipe.rows) == (3e-4, 3e-4, 0.0, "adamw")
+    assert (recipe.shared_lr, recipe.row_lr) == (3e-4, 3e-4)
+    assert (recipe.shared_decay, recipe.row_decay, recipe.rows) == (0.0, 0.0, "dense-adamw")
     assert recipe_for(varc(), Recipe(), "rows").row_lr == Recipe().row_lr
+    with pytest.raises(CharmError, match=r"row_decay must be 0, got 0\.1"):
+        Recipe(rows="dense-adamw")
     assert recipe_for(preset("arc1").reasoner, Recipe(), "full") == Recipe()
     config = vit_config(tmp_path)
     with place("cpu") as here:
