@@ -66,8 +66,11 @@ def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     return tasks, skipped
 
 
-def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0) -> list[Task]:
-    """Tasks without a visible grid side above `largest`, and `count` of those by a hash of their ids; 0 is no limit."""
+def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 0) -> list[Task]:
+    """Tasks without a visible grid side above `largest`, and `count` of those by a hash of their ids; 0 is no limit.
+
+    The first `skip` by this hash are left out, so that a set can be taken in parts.
+    """
     chosen = [
         task
         for task in tasks
@@ -76,10 +79,10 @@ def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0) -> list[Task
     ]
     if not chosen:
         raise CharmError(f"no task has grids of at most {largest} x {largest} cells")
-    if not count or count >= len(chosen):
-        return chosen
+    if skip >= len(chosen):
+        raise CharmError(f"skip must be below {len(chosen)}, the number of tasks; got {skip}")
     by_hash = sorted(chosen, key=lambda task: hashlib.sha256(task.id.encode()).digest())
-    kept = {task.id for task in by_hash[:count]}
+    kept = {task.id for task in by_hash[skip : skip + (count or len(chosen))]}
     return [task for task in chosen if task.id in kept]
 
 

@@ -42,6 +42,7 @@ def solve(
         Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")
     ] = None,
     choose: int = 0,
+    skip: int = 0,
     largest: int = 0,
     score: Switch = False,
     dollars: Annotated[float | None, flag("FLOAT")] = None,
@@ -74,6 +75,7 @@ def solve(
         device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
         out: file to write the submission to.
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
+        skip: number of tasks to leave out before the chosen ones, in the order of that hash.
         largest: only tasks whose grids have sides of at most this many cells; 0 for all.
         score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
         dollars: price of a device for an hour, for the scores.
@@ -95,9 +97,9 @@ def solve(
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
     options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
-    refuse_below(0, {"choose": choose, "largest": largest, "dollars": dollars})
+    refuse_below(0, {"choose": choose, "skip": skip, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
-    loaded = solving.choose(loaded, choose, largest)
+    loaded = solving.choose(loaded, choose, largest, skip)
     model = model_at(checkpoint)
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
     for reason in left_out(skipped):
@@ -106,7 +108,7 @@ def solve(
     path = out or Path(f"{one}submission.json")
     devices = solving.solve_devices(device, len(loaded))
     options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))
-    empty = unusable(tasks, skipped) if skipped and not (choose or largest) else {}
+    empty = unusable(tasks, skipped) if skipped and not (choose or skip or largest) else {}
     with only_solve(path):
         begun = SubmissionInProgress(path, loaded, model, options, resume, empty)
         left = begun.left

@@ -473,6 +473,16 @@ def test_tasks_are_chosen_by_hash_and_size(tasks: list[Task], tmp_path: Path) ->
     assert [task.id for task in evaluation][:3] == ["0a1d4ef5", "0c9aba6e", "15663ba9"]
 
 
+def test_a_set_is_taken_in_parts() -> None:
+    everything = load_tasks([Path("arc1/evaluation")])[0]
+    parts = [choose(everything, 48), choose(everything, 52, skip=48), choose(everything, skip=100)]
+    assert [len(part) for part in parts] == [48, 52, 300]
+    assert {task.id for part in parts for task in part} == {task.id for task in everything}
+    assert {task.id for part in parts[:2] for task in part} == {task.id for task in choose(everything, 100)}
+    with pytest.raises(CharmError, match="skip must be below 400, the number of tasks; got 400"):
+        choose(everything, 5, skip=400)
+
+
 def test_scores_by_hand(tasks: list[Task]) -> None:
     """One task right at once, one in the third place, one that an earlier solve answered, one without an answer."""
 
