@@ -27,9 +27,9 @@ from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.runs.settings import Refinement, RowChoice
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.assembly import OptimizerSet, Part, rows_part
+from charm.training.assembly import OptimizerSet, Part
 from charm.training.graphs import UpdateGraphs
-from charm.training.optimizers import cosine
+from charm.training.optimizers import cosine, rows_part
 from charm.training.refinement import refine_prepared
 from charm.training.slots import Slots, fill_slots, pick_slots
 

@@ -11,8 +11,6 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from charm.devices import sum_gradients
-from charm.memory import DenseAdamW, RowAdamW, RowSignSGD
-from charm.runs.settings import RowChoice
 
 
 @dataclass(frozen=True)
@@ -22,21 +20,6 @@ class Part:
     """Parameter groups as torch has them: "params", and settings of the group such as "lr"."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """What all groups share."""
-
-
-def rows_part(
-    choice: RowChoice,
-    group: dict[str, Any],
-    betas: tuple[float, float],
-    gather: bool = True,
-    recorded: bool = False,
-) -> Part:
-    """The optimizer of instance rows with this name; `recorded` updates become CUDA graphs."""
-    if choice == "signsgd":
-        return Part(RowSignSGD, [group], {"gather": gather})
-    if choice == "adamw":
-        return Part(RowAdamW, [group], {"gather": gather, "betas": betas})
-    return Part(DenseAdamW, [group], {"gather": gather, "betas": betas, "capturable": recorded})
 
 
 class OptimizerSet:

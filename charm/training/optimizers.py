@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.optim import AdamW
 from torch.optim.swa_utils import get_ema_multi_avg_fn
 
-from charm.memory import RowAdamW, dense_parameters, grouped_parameters
+from charm.memory import DenseAdamW, RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
 from charm.memory.sharding import sharded_tables
 from charm.model import CharmModel
-from charm.runs.settings import OptimizerConfig
-from charm.training.assembly import OptimizerSet, Part, rows_part
+from charm.runs.settings import OptimizerConfig, RowChoice
+from charm.training.assembly import OptimizerSet, Part
 from charm.training.atan2 import AdamAtan2
 from charm.training.muon import Muon
 
@@ -66,6 +67,21 @@ class Optimizers(OptimizerSet):
 
     def set_rates(self, update: int) -> None:
         self.scale(lr_scale(update, self.steps, self.config))
+
+
+def rows_part(
+    choice: RowChoice,
+    group: dict[str, Any],
+    betas: tuple[float, float],
+    gather: bool = True,
+    recorded: bool = False,
+) -> Part:
+    """The optimizer of instance rows with this name; `recorded` updates become CUDA graphs."""
+    if choice == "signsgd":
+        return Part(RowSignSGD, [group], {"gather": gather})
+    if choice == "adamw":
+        return Part(RowAdamW, [group], {"gather": gather, "betas": betas})
+    return Part(DenseAdamW, [group], {"gather": gather, "betas": betas, "capturable": recorded})
 
 
 def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:
