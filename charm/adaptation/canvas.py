@@ -47,8 +47,8 @@ FEW_UPDATES = 100  # are too few: smaller batches then
 SMALLEST_BATCH = 16  # also that of the first updates, which measure the cost of one
 
 LARGE_BATCH = 128
-FILLED_BATCH = 64  # predictions at once of a compiled vit: one view of a few test inputs, or all 51 of one
-LONG_BUDGET = 300.0  # seconds from which a vit is compiled, which takes about 20
+FILLED_BATCH = 64  # predictions that a compiled vit makes at once: the 51 views of a test input
+LONG_BUDGET = 300.0  # seconds from which compiling a vit is worth its time
 STEPS = 1000  # for each task at most, if not said otherwise
 SCOPES: dict[Mode, Scope] = {
     "auto": "rows",
@@ -103,8 +103,9 @@ class Solver:
         """Compile a vit's layers, for updates and for votes, before the time of a task begins."""
 
         def attempt() -> None:
-            for count, learns in ((self.options.batch, True), (FILLED_BATCH, False)):
-                canvas, device = self.model.canvas, self.place.device
+            canvas, device, batch = self.model.canvas, self.place.device, self.options.batch
+            updates = {batch, min(batch, SMALLEST_BATCH)}
+            for count, learns in (*((count, True) for count in updates), (FILLED_BATCH, False)):
                 tokens_BT = torch.zeros(count, LARGE_SIDE**2, dtype=torch.uint8, device=device)
                 task_BD = torch.zeros(count, self.reasoner.width, device=device, requires_grad=learns)
                 with torch.inference_mode(not learns):
@@ -276,9 +277,8 @@ class Solver:
         batch = self.options.batch
         if self.compiled:
             batch = FILLED_BATCH
-        elif (
-            self.reasoner.kind == "vit"
-        ):  # which learns in small batches, and is asked ten times for each view
+        elif self.reasoner.kind == "vit":
+            # It learns in small batches, and is asked ten times for each view.
             batch = max(batch, LARGE_BATCH)
         ask = partial(vote, self.model, data, place=self.place, fill=self.compiled)
         is_first, late = not votes, dict[int, Votes]()

@@ -126,8 +126,9 @@ def predict(
                 chosen = mine[first : first + size]
                 first += size
                 count = len(chosen)
-                is_last = device.type != "cpu" and len(mine) > batch
-                if lengths is None and (request.fill or is_last):
+                has_several = device.type != "cpu" and len(mine) > batch
+                if lengths is None and (request.fill or has_several):
+                    # Full batches keep compiled shapes; the spare ones are dropped.
                     chosen = np.resize(chosen, batch)
                 question, row = (torch.from_numpy(c[chosen]).to(device) for c in (question_N, row_N))
                 with torch.inference_mode():
