@@ -42,7 +42,7 @@ class OptimizerConfig:
     row_lr: float = 1e-2
     """Learning rate of instance rows."""
     row_weight_decay: float = 0.1
-    """Decoupled weight decay of instance rows that are read."""
+    """Decoupled weight decay of instance rows that are read; with "dense-adamw" of all."""
     rows: RowChoice = "signsgd"
     """Optimizer of instance rows: SignSGD, or AdamW row by row; "dense-adamw" also moves rows that were not read, by
     their momentum."""

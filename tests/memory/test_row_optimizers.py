@@ -107,36 +107,32 @@ def test_the_reserved_row_never_moves(make):
     assert torch.isfinite(weight(memory)).all()
 
 
-@pytest.mark.parametrize("decay", [0.0, 0.1])
-def test_row_adamw_is_adamw_when_every_row_is_read(decay: float):
+def moves_as_torchs_adamw(make, reads, **settings) -> None:
+    """Compare with torch's AdamW, which gets the same gradients as a dense table."""
     memory = table()
     dense = torch.nn.Parameter(weight(memory).detach().clone())
-    settings = {"lr": 0.01, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": decay}
-    ours, torchs = RowAdamW(memory.row_parameters(), **settings), torch.optim.AdamW([dense], **settings)
-    rng = torch.Generator().manual_seed(2)
-    for _ in range(50):
-        ids = torch.cat([torch.randperm(ROWS, generator=rng), torch.randint(ROWS, (6,), generator=rng)])
-        grads = torch.randn(len(ids), WIDTH, generator=rng)
+    ours, torchs = make(memory.row_parameters(), **settings), torch.optim.AdamW([dense], **settings)
+    for ids, grads in reads:
         memory.zero_grad()
         backward(memory, ids, grads)
         dense.grad = weight(memory).grad.to_dense()
         ours.step()
         torchs.step()
     torch.testing.assert_close(weight(memory), dense, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.1])
+def test_row_adamw_is_adamw_when_every_row_is_read(decay: float):
+    rng = torch.Generator().manual_seed(2)
+    reads = []
+    for _ in range(50):
+        ids = torch.cat([torch.randperm(ROWS, generator=rng), torch.randint(ROWS, (6,), generator=rng)])
+        reads.append((ids, torch.randn(len(ids), WIDTH, generator=rng)))
+    moves_as_torchs_adamw(RowAdamW, reads, lr=0.01, betas=(0.9, 0.999), eps=1e-8, weight_decay=decay)
 
 
 def test_dense_adamw_is_adamw_whichever_rows_are_read():
-    memory = table()
-    dense = torch.nn.Parameter(weight(memory).detach().clone())
-    settings = {"lr": 0.01, "betas": (0.9, 0.999), "weight_decay": 0.1}
-    ours, torchs = DenseAdamW(memory.row_parameters(), **settings), torch.optim.AdamW([dense], **settings)
-    for ids, grads in batches(count=30, size=4):
-        memory.zero_grad()
-        backward(memory, ids, grads)
-        dense.grad = weight(memory).grad.to_dense()
-        ours.step()
-        torchs.step()
-    torch.testing.assert_close(weight(memory), dense, rtol=1e-5, atol=1e-6)
+    moves_as_torchs_adamw(DenseAdamW, batches(30, 4), lr=0.01, betas=(0.9, 0.999), weight_decay=0.1)
 
 
 def test_with_dense_adamw_a_row_moves_on_and_one_that_was_never_read_stays():
