@@ -167,7 +167,8 @@ class Solver:
             unasked.difference_update(found)
             answers = {question: found.get(question, []) for question in data.questions}
             voted = 0 if unasked else views
-            new = Solution(answers, learned.updates, voted, learned.loss, learned.exact, clock.spent)
+            how = (learned.updates, voted, learned.loss, learned.exact, clock.spent)
+            new = Solution(answers, *how, per_view=len(self.reasoner.voting_steps))
             better = improved(solution, new)
             publish(better)
             say(clock.used, f"{task.id}: {views} views have voted")

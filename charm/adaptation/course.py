@@ -62,6 +62,7 @@ def round_json(solution: Solution, questions: Sequence[Question], shown: int = S
         "seconds": round(solution.seconds, 1),
         "updates": solution.updates,
         "views": solution.views,
+        "cast": solution.cast,
         "loss": known(solution.loss),
         "exact": known(solution.exact_accuracy),
         "doubt": solution.doubt,
@@ -156,6 +157,7 @@ def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
                 task.problem = line["ended"]
             else:
                 task.problem = None
+                line.setdefault("cast", line["views"])  # files of earlier versions do not have it
                 task.rounds.append(line)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise CharmError(f"{path} is not the votes of a solve") from error

@@ -39,6 +39,13 @@ class Solution:
     seconds: float
     diverged: bool = False
     """Whether learning was given up because it diverged; the answers are those from before it."""
+    per_view: int = 1
+    """Votes of each view on a test input: one for each placement of a vit."""
+
+    @property
+    def cast(self) -> int:
+        """Votes on each test input."""
+        return self.views * self.per_view
 
     @property
     def doubt(self) -> str:
@@ -57,7 +64,7 @@ class Solution:
     def _repr_html_(self) -> str:
         """The answers as a notebook shows them: the first three to each test input, with their votes."""
         rows = [
-            row((block(f"{one.votes} of {self.views} votes", one.grid) for one in ranked[:3]), str(question))
+            row((block(f"{one.votes} of {self.cast} votes", one.grid) for one in ranked[:3]), str(question))
             for question, ranked in self.answers.items()
         ]
         doubt = f"<div><b>{self.doubt}</b></div>" if self.doubt else ""

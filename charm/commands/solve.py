@@ -199,7 +199,7 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
         show(f"{task_id}: {solution}")
         for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
-                votes = f"{candidate.votes} of {solution.views} votes"
+                votes = f"{candidate.votes} of {solution.cast} votes"
                 title = f"\n{question}, attempt {number}: {votes}, confidence {candidate.confidence:.2f}"
                 show(title, grid_text(candidate.grid))
             if not candidates:

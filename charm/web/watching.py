@@ -26,10 +26,10 @@ def votes_json(inputs: Sequence[str], rounds: Sequence[VoteLine], shown: int) ->
     """The newest candidates of every test input, and how their votes changed."""
     newest: VoteLine = dict(rounds[-1]) if rounds else {"tests": [[] for _ in inputs]}
     return {
-        **{name: newest[name] for name in ("updates", "views", "loss", "exact", "doubt") if rounds},
+        **{name: newest[name] for name in ("updates", "views", "cast", "loss", "exact", "doubt") if rounds},
         "inputs": list(inputs),
         "tests": [ranked[:shown] for ranked in newest["tests"]],
-        "rounds": [{name: one[name] for name in ("seconds", "updates", "views")} for one in rounds],
+        "rounds": [{name: one[name] for name in ("seconds", "updates", "views", "cast")} for one in rounds],
         "courses": [courses(rounds, test) for test in range(len(inputs))],
     }
 
@@ -50,6 +50,7 @@ def watched_json(path: Path, name: str, now: float | None = None) -> JsonObject:
                 "state": state_of(task),
                 "updates": task.rounds[-1]["updates"] if task.rounds else None,
                 "views": task.rounds[-1]["views"] if task.rounds else None,
+                "cast": task.rounds[-1]["cast"] if task.rounds else None,
                 "votes": [ranked[0]["votes"] if ranked else 0 for ranked in task.rounds[-1]["tests"]]
                 if task.rounds
                 else [],

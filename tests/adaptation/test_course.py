@@ -1,12 +1,13 @@
 """The rounds of votes of a solve on disk."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from charm.adaptation.course import SHOWN, read_course
+from charm.adaptation.course import SHOWN, read_course, round_json
 from charm.adaptation.options import SolveOptions
 from charm.adaptation.progress import SubmissionInProgress
 from charm.adaptation.solution import Solution
@@ -66,6 +67,16 @@ def test_rounds_are_written_as_they_come_and_go_on_after_a_kill(
 
     SubmissionInProgress(out, tasks, base, SolveOptions(steps=3), resume=False)
     assert not any(one.rounds for one in read_course(out)[1].values())
+
+
+def test_shares_are_of_all_votes(tmp_path: Path) -> None:
+    """A vit has several votes for each view; files of earlier versions only say how many views there were."""
+    new = round_json(replace(solution("a", 3, 60, 20), per_view=10), [Question("a", 0)])
+    old = {name: value for name, value in new.items() if name != "cast"}
+    lines = ({"tasks": {"a": ["0"]}}, *({"task": "a", "time": 1.0, **one} for one in (new, old)))
+    (tmp_path / "out.votes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rounds = read_course(tmp_path / "out.json")[1]["a"].rounds
+    assert [(one["views"], one["cast"]) for one in rounds] == [(8, 80), (8, 8)]
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"tasks": 3}', '{"tasks": {"a": []}}\n{"task": "a"}'])

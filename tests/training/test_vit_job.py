@@ -164,7 +164,8 @@ def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path)
             assert solution.updates == 3
             assert solution.views == 51
             (candidates,) = solution.answers.values()
-            assert 0 < sum(one.votes for one in candidates) <= 2 * 51
+            assert 0 < sum(one.votes for one in candidates) <= solution.cast == 2 * 51
+            assert "of 102 votes" in solution._repr_html_()
             moved = {name for name, value in solver.shared.items() if not torch.equal(value, base[name])}
             assert {"reasoner.positions", "reasoner.head.weight"} <= moved
             assert torch.equal(table.weight[: len(known)], known)  # vectors of trained tasks never move

@@ -319,12 +319,12 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
     """Two candidates that change places, in a file to which the solve adds."""
     about = {"model": "m", "mode": "auto", "budget": 60, "tasks": {"a": ["012/345"], NASTY: ["0"]}}
 
-    def voted(seconds: float, *votes: tuple[str, int]) -> dict[str, object]:
+    def voted(seconds: float, *votes: tuple[str, int]) -> dict[str, object]:  # two of each view
         ranked = [{"grid": grid, "votes": count, "confidence": 0.5} for grid, count in votes]
-        how = {"updates": 10, "views": 8, "loss": 0.5, "exact": 1.0, "doubt": ""}
+        how = {"updates": 10, "views": 8, "cast": 16, "loss": 0.5, "exact": 1.0, "doubt": ""}
         return {"task": "a", "seconds": seconds, **how, "tests": [ranked], "time": time.time()}
 
-    lines = [about, voted(1.0, ("11", 5), ("22", 3))]
+    lines = [about, voted(1.0, ("11", 10), ("22", 6))]
     votes = tmp_path / "out.votes.jsonl"
     votes.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with serving(Library({}, solves={"out.json": tmp_path / "out.json"})) as viewer:
@@ -332,7 +332,7 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
         assert "0 of 2 tasks ended" in page.inner_text("#main")
         assert page.locator("img").count() == 0  # no name is markup
         with votes.open("a") as file:
-            for line in (voted(2.0, ("22", 7), ("11", 1)), {"task": "a", "ended": "", "time": time.time()}):
+            for line in (voted(2.0, ("22", 14), ("11", 2)), {"task": "a", "ended": "", "time": time.time()}):
                 file.write(json.dumps(line) + "\n")
         page.wait_for_selector("text=1 of 2 tasks ended", timeout=10_000)
         page.wait_for_selector("text=Votes over time")
@@ -342,6 +342,7 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
             ["62.5%", "12.5%"],
         ]
         assert page.locator(".attempt").count() == 2
+        assert "14 of 16 votes" in page.locator(".attempt").first.inner_text()
         page.click(f"text={NASTY}")
         page.wait_for_selector("text=No votes yet")
         assert overflow(page) == 0

@@ -146,7 +146,7 @@ function courseOf(course, rounds) {
         row.append(element("td"));
         return;
       }
-      const share = percent(votes / rounds[round].views), cell = element("td", share), bar = element("div", "", "votes");
+      const share = percent(votes / rounds[round].cast), cell = element("td", share), bar = element("div", "", "votes");
       const part = element("i");
       part.style.width = share;
       bar.append(part);
@@ -161,10 +161,10 @@ function courseOf(course, rounds) {
 }
 
 function voteOf(candidate, rank, status, truth) {
-  const share = candidate.votes / status.views;
+  const share = candidate.votes / status.cast;
   const ended = status.state !== "working" && rank < 2;
   const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
-    candidate.votes.toLocaleString("en") + " of " + plural(status.views, "vote"), truth);
+    candidate.votes.toLocaleString("en") + " of " + plural(status.cast, "vote"), truth);
   made.lastChild.append(element("br"), "confidence " + candidate.confidence.toFixed(2));
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
   const bar = element("div", "", "votes"), part = element("i");

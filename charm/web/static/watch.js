@@ -37,7 +37,7 @@ function watchedTable(tasks, solve, chosen) {
     name.append(link);
     row.append(name, element("td", task.state));
     for (const value of [task.updates, task.views]) row.append(element("td", value === null ? "" : value.toLocaleString("en")));
-    row.append(element("td", task.votes.map((votes) => percent(votes / task.views)).join(", ")));
+    row.append(element("td", task.votes.map((votes) => percent(votes / task.cast)).join(", ")));
     table.append(row);
   }
   return table;
