@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -87,6 +87,16 @@ def protocol_named(name: str) -> Protocol:
     if name not in PROTOCOLS:
         raise CharmError(f"there is no protocol {name!r}; the names are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
+
+
+def depths_text(loops: Sequence[int]) -> str:
+    """When votes are taken, in words: steps of refinement, or a vit's placements; "" where there is a single step."""
+    first, last = loops[0], loops[-1]
+    if [*loops] == [1]:
+        return ""
+    if len(loops) > 2 and [*loops] == [*range(first, last + 1)]:
+        return f"steps {first} to {last}"
+    return f"{' and '.join(map(str, loops))} refinement steps"
 
 
 def with_overrides(name: str, **fields: Any) -> Protocol:

@@ -10,7 +10,7 @@ from typing import Any
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict_votes
-from charm.evaluation.protocols import Protocol, load_ballots, protocol_named
+from charm.evaluation.protocols import Protocol, depths_text, load_ballots, protocol_named
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
@@ -142,8 +142,8 @@ def scores_table(found: dict[str, Any]) -> Table:
     most = protocol["views"]  # a puzzle may have fewer
     views = {"all": "all views", 1: "1 view"}.get(most, f"up to {most} views")
     described = f"{protocol['name']}: {views}, {voters}"
-    depths = ", ".join(map(str, protocol["loops"]))
-    title = f"step {found['step']}, {described}, after {depths} refinement step{'s' * (depths != '1')}"
+    depths = depths_text(protocol["loops"])
+    title = f"step {found['step']}, {described}{depths and f', after {depths}'}"
     metrics = found["metrics"]
     if not metrics:
         rows = [["puzzles without known test outputs", f"{found['blind_puzzles']}"]]

@@ -14,7 +14,7 @@ import numpy as np
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
-from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named
+from charm.evaluation.protocols import PROTOCOLS, Protocol, depths_text, protocol_named
 from charm.evaluation.run import Evaluation, evaluate_votes
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.files import read_sealed
@@ -161,8 +161,8 @@ def protocol_text(protocol: Protocol) -> str:
     window = windows.get(str(protocol.window), f"at most {protocol.window} checkpoints")
     views = "all views" if protocol.views == "all" else f"at most {protocol.views:,} views"
     weight = f", half-life {protocol.half_life:g} checkpoints" if protocol.half_life else ""
-    loops = " and ".join(map(str, protocol.loops))
-    return f"{name} ({views}, {window}{weight}, {loops} refinement steps)"
+    depths = depths_text(protocol.loops)
+    return f"{name} ({views}, {window}{weight}{depths and f', {depths}'})"
 
 
 # Answers

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.protocols import PROTOCOLS, Protocol, protocol_named, with_overrides
+from charm.evaluation.protocols import PROTOCOLS, Protocol, depths_text, protocol_named, with_overrides
 
 TEN_THOUSANDS = [10_000 * n for n in range(1, 61)]
 
@@ -69,6 +69,21 @@ def test_depths_and_views_are_the_papers() -> None:
 def test_impossible_fields_are_refused(change: dict, message: str) -> None:
     with pytest.raises(CharmError, match=message):
         replace(PROTOCOLS["standard"], **change)
+
+
+@pytest.mark.parametrize(
+    ("loops", "words"),
+    [
+        ((1,), ""),  # a writer, or a vit with one placement
+        ((16,), "16 refinement steps"),
+        ((16, 24), "16 and 24 refinement steps"),
+        ((1, 2), "1 and 2 refinement steps"),
+        ((1, 2, 3), "steps 1 to 3"),  # a vit's placements
+        ((1, 2, 4), "1 and 2 and 4 refinement steps"),
+    ],
+)
+def test_depths_in_words(loops: tuple[int, ...], words: str) -> None:
+    assert depths_text(loops) == words
 
 
 def test_names() -> None:
