@@ -86,6 +86,12 @@ def as_asked(protocol: Protocol, reasoner: ReasonerConfig) -> Protocol:
     return replace(protocol, loops=(1,), order=protocol.order or "likelihood")
 
 
+def standard(config: TrainConfig) -> Protocol:
+    """The protocol that scores a run during training: at its first depth, or at all placements of a vit."""
+    loops = config.evaluate_loops if config.reasoner.kind == "vit" else config.evaluate_loops[:1]
+    return replace(as_asked(protocol_named("standard"), config.reasoner), loops=loops)
+
+
 def _lacking_votes(
     run: Path, protocol: Protocol, place: Place, some_tasks: bool, rank_only: bool, blank_memory: bool
 ) -> tuple[Path, list[int], list[int] | None]:
@@ -201,16 +207,14 @@ def write_evaluation(
 def score_checkpoint(config: TrainConfig, data: DataConfig, out: Path, step: int) -> dict[str, float]:
     """The scores of the run so far under the standard protocol, with the views that it evaluates with.
 
-    Scores are taken at the first depth, or over all placements of a vit. This checkpoint votes, and older ones that
-    were asked as much; a resumed run may ask more than it did before. Votes at further depths wait for the protocols
-    that use them.
+    This checkpoint votes, and older ones that were asked as much; a resumed run may ask more than it did before. Votes
+    at further depths wait for the protocols that use them.
     """
-    reasoner, views = config.reasoner, config.evaluate_views
-    loops = config.evaluate_loops if reasoner.kind == "vit" else config.evaluate_loops[:1]
-    protocol = replace(as_asked(protocol_named("standard"), reasoner), loops=loops, views=views or "all")
-    votes = out / "votes"
-    made_by = run_of(out)
-    asked_alike = [one for one in passes(votes) if is_finished(votes, one, loops, views, run=made_by)]
+    views, votes, made_by = config.evaluate_views, out / "votes", run_of(out)
+    protocol = replace(standard(config), views=views or "all")
+    asked_alike = [
+        one for one in passes(votes) if is_finished(votes, one, protocol.loops, views, run=made_by)
+    ]
     for one in damaged_passes(votes):  # they do not end a training, but `charm eval` asks for them
         say(f"the votes of step {one} are missing or damaged and do not count")
     evaluation = evaluate_votes(votes, protocol, data, asked_alike, made_by)

@@ -14,8 +14,8 @@ import numpy as np
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
-from charm.evaluation.protocols import PROTOCOLS, Protocol, depths_text, protocol_named
-from charm.evaluation.run import Evaluation, evaluate_votes
+from charm.evaluation.protocols import PROTOCOLS, Protocol, depths_text
+from charm.evaluation.run import Evaluation, as_asked, evaluate_votes, standard
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.files import read_sealed
 from charm.report import folder
@@ -64,8 +64,8 @@ def write_report(
 ) -> Path:
     """Write the page of a run folder, by default RUN/report.html, and return its path.
 
-    By default votes are ranked by the standard protocol, at the refinement depths the run evaluates with, or else at
-    those its newest checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by
+    By default votes are ranked as during training, at the depth the run evaluates with, or else at those its newest
+    checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by
     default those of an existing file. By default as many candidates are shown as fit on a page, not `top`.
     A run without metrics or votes gets a page that says so. Missing sources are an error.
     """
@@ -98,12 +98,13 @@ def ranked(
     require_whole_votes(run / "votes")
     voted = passes(run / "votes")
     steps = list(voted)
-    if protocol is None:
-        loops = config.evaluate_loops[:1]  # like the scores during training
-        if voted and not set(loops) <= set(voted[steps[-1]]):
-            loops = voted[steps[-1]]  # the run was evaluated by hand, at other depths
-        protocol = replace(protocol_named("standard"), loops=loops)
-        steps = [step for step in voted if set(loops) <= set(voted[step])]
+    if protocol is not None:
+        protocol = as_asked(protocol, config.reasoner)
+    else:
+        protocol = standard(config)
+        if voted and not set(protocol.loops) <= set(voted[steps[-1]]):
+            protocol = replace(protocol, loops=voted[steps[-1]])  # it was evaluated by hand, at other depths
+        steps = [step for step in voted if set(protocol.loops) <= set(voted[step])]
     evaluation = evaluate_votes(run / "votes", protocol, config.data, steps, run_of(run)) if voted else None
     return config, protocol, evaluation
 
@@ -150,8 +151,10 @@ def _score_card(title: str, metrics: Mapping[str, float]) -> str:
 
 def protocol_text(protocol: Protocol) -> str:
     """A protocol's name in the paper, or "custom", and its settings in words."""
-    at_its_depths = [(name, replace(one, loops=protocol.loops)) for name, one in PROTOCOLS.items()]
-    alike = (name for name, one in [*PROTOCOLS.items(), *at_its_depths] if one == protocol)
+    asked = [
+        (name, replace(one, loops=protocol.loops, order=protocol.order)) for name, one in PROTOCOLS.items()
+    ]
+    alike = (name for name, one in [*PROTOCOLS.items(), *asked] if one == protocol)
     name = next(alike, "custom")
     windows = {
         "current": "the newest checkpoint",
@@ -162,7 +165,8 @@ def protocol_text(protocol: Protocol) -> str:
     views = "all views" if protocol.views == "all" else f"at most {protocol.views:,} views"
     weight = f", half-life {protocol.half_life:g} checkpoints" if protocol.half_life else ""
     depths = depths_text(protocol.loops)
-    return f"{name} ({views}, {window}{weight}{depths and f', {depths}'})"
+    order = f", candidates by {protocol.order}" if protocol.order else ""
+    return f"{name} ({views}, {window}{weight}{depths and f', {depths}'}{order})"
 
 
 # Answers

@@ -1,7 +1,7 @@
 """A vit is trained, resumed, evaluated, shown and adapted by the same commands as every reasoner."""
 
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig, loopvit, varc
 from charm.reasoner.vit import Vit
 from charm.report.film import refinement_film
+from charm.report.page import ranked
 from charm.report.pages import write_arc_page
 from charm.runs.checkpoint import folder_of, newest_checkpoint
 from charm.runs.settings import TrainConfig
@@ -142,6 +143,10 @@ def test_eval_and_the_page_serve_a_vit(tmp_path: Path) -> None:
     assert found is not None
     assert found["protocol"]["loops"] == (1, 2)
     assert found["puzzles"] == 2
+    _, used, shown = ranked(run, None, None)
+    assert {"name": "standard", **asdict(used)} == found["protocol"]
+    assert shown is not None
+    assert shown.scores.to_json() == {name: found[name] for name in shown.scores.to_json()}
     page = write_arc_page([run], tmp_path / "page.html", PageOptions(films=1, device="cpu"))
     assert "toy0" in Path(page).read_text()
 

@@ -1,6 +1,6 @@
 """A writer is trained, resumed, saved and asked by the same engine and the same votes as every reasoner."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
 from charm.model import CharmModel
 from charm.reasoner.config import ReasonerConfig
+from charm.report.page import protocol_text, ranked
 from charm.runs.checkpoint import folder_of
 from charm.runs.settings import OptimizerConfig, TrainConfig
 from charm.runs.votes import Votes, merge
@@ -95,6 +96,13 @@ def test_eval_asks_a_writer_once_and_adapt_refuses_it(tmp_path: Path) -> None:
         assert found is not None
         assert found["protocol"]["loops"] == (1,)
         assert found["puzzles"] == 2
+        for protocol in (None, protocol_named("standard")):  # its page ranks the same votes in the same order
+            _, used, shown = ranked(run, protocol, None)
+            assert {"name": "standard", **asdict(used)} == found["protocol"]
+            assert shown is not None
+            assert shown.scores.to_json() == {name: found[name] for name in shown.scores.to_json()}
+        text = "standard (all views, at most 10 checkpoints, candidates by likelihood)"
+        assert protocol_text(used) == text
         with pytest.raises(CharmError, match="writer"):
             run_stream(run, tmp_path / "adapted", StreamOptions(str(tmp_path / "tasks")), here)
 
