@@ -142,7 +142,9 @@ def train_preset(
             clear_run(options.out, here, say)
         engine = train(config, options.out, here, options.resume, say)
         if getattr(engine, "finished", False):
-            say(f"finished; next: charm eval {options.out}")
+            evaluated = getattr(getattr(config, "data", None), "evaluate", True)
+            after = f"eval {options.out}" if evaluated else f"solve TASKS --checkpoint {options.out}"
+            say(f"finished; next: charm {after}")
 
 
 def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:

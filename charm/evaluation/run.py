@@ -55,6 +55,10 @@ def evaluate_run(
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
     trained = read_config(run, data_folder)
+    if not trained.data.evaluate:
+        raise CharmError(
+            f"{run} has no tasks to evaluate; `charm solve TASKS --checkpoint {run}` answers new ones"
+        )
     protocol = as_asked(protocol, trained.reasoner)
     config = replace(trained.data, tasks=tasks or trained.data.tasks)
     made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views

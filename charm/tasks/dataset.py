@@ -38,7 +38,7 @@ class DataConfig:
     auxiliary: tuple[str, ...] = ("concept-arc",)
     """More sources to train on, like `train`, with a separate repeat count."""
     synthetic: tuple[Literal["rearc", "rearc2"], ...] = ()
-    """Generated pairs for the tasks of `train`."""
+    """Generated pairs for the tasks of `train`; no name after the flag: none."""
     tasks: tuple[str, ...] = ()
     """Use only the tasks with these ids; none given: all tasks."""
     without: tuple[str, ...] = ()

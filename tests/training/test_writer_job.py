@@ -8,6 +8,7 @@ import torch
 
 from charm.adaptation.run import StreamOptions, run_stream
 from charm.arc.run import arc_job, train
+from charm.commands.presets import train_preset
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
@@ -105,6 +106,17 @@ def test_eval_asks_a_writer_once_and_adapt_refuses_it(tmp_path: Path) -> None:
         assert protocol_text(used) == text
         with pytest.raises(CharmError, match="writer"):
             run_stream(run, tmp_path / "adapted", StreamOptions(str(tmp_path / "tasks")), here)
+
+
+def test_a_base_without_evaluated_tasks_names_what_comes_next(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, config = tmp_path / "run", writer_config(tmp_path)
+    config = replace(config, data=replace(config.data, train=config.data.evaluate, evaluate=()))
+    train_preset("charm train", "toy", config, ["--out", str(run)], train)
+    assert f"finished; next: charm solve TASKS --checkpoint {run}\n" in capsys.readouterr().out
+    with place("cpu") as here, pytest.raises(CharmError, match=r"no tasks to evaluate; `charm solve TASKS"):
+        evaluate_run(run, "standard", protocol_named("standard"), here)
 
 
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
