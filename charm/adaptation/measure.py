@@ -33,7 +33,7 @@ def measured(
     seconds: float,
     dollars_per_hour: float | None,
 ) -> dict[str, Any]:
-    """The scores of these tasks. Those of an earlier, interrupted solve have only the submission's two attempts.
+    """The scores of these tasks. Those that were not solved now have only the submission's two attempts.
 
     `seconds` is the wall-clock time from the command's start; every device counts it.
     """
@@ -59,7 +59,7 @@ def measured(
         "tasks": len(tasks),
         "solved_here": len(each),
         "seconds": round(seconds, 1),
-        "device_seconds_per_task": round(spent / len(tasks), 2),
+        "device_seconds_per_task": round(spent / len(each), 2) if each else None,
         "dollars": None if dollars_per_hour is None else round(spent / 3600 * dollars_per_hour, 4),
         "dollars_per_hour": dollars_per_hour,
         "interval": interval(hits, scores.puzzles),
@@ -94,11 +94,16 @@ def scores_table(found: Mapping[str, Any]) -> Table:
             f"; all test inputs right in two attempts: {found['outcomes']['solved']} of {found['puzzles']} tasks "
             f"(95 % interval {100 * between[0]:.0f} to {100 * between[1]:.0f} %)"
         )
-    caption = (
-        f"{found['tasks']} {'task' if found['tasks'] == 1 else 'tasks'} in {found['seconds']:.0f} s, "
-        f"{found['device_seconds_per_task']:.1f} s of a device for each{cost}{solved}"
-    )
-    return Table(("", "by task", "by test input"), rows, caption=caption)
+    here, seconds = found["solved_here"], found["device_seconds_per_task"]
+    each = "" if seconds is None else f", {seconds:.1f} s of a device for each"
+    caption = f"{_tasks(here)} in {found['seconds']:.0f} s{each}{cost}"
+    if others := found["tasks"] - here:
+        caption += f"; {_tasks(others)} with the attempts that the submission had"
+    return Table(("", "by task", "by test input"), rows, caption=caption + solved)
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task{'s' * (count != 1)}"
 
 
 def _grids(question: Question, found: Mapping[str, Solution], submission: Submission) -> list[Grid]:

@@ -500,7 +500,12 @@ def test_scores_by_hand(tasks: list[Task]) -> None:
     metrics = scores["metrics"]
     assert [metrics[f"pass@{k}"] for k in (1, 2, 1000)] == [0.25, 0.5, 0.75]
     assert scores["solved_here"] == 2
-    assert (scores["device_seconds_per_task"], scores["dollars"]) == (50.0, 0.2)
+    assert scores["device_seconds_per_task"] == 100.0  # of the two that were solved now
+    assert scores["dollars"] == 0.2
+    caption = "2 tasks in 100 s, 100.0 s of a device for each, 0.20 dollars; 2 tasks with the attempts that"
+    assert scores_table(scores).caption.startswith(caption)
+    again = measured(tasks, {}, submission, Path("model"), OPTIONS, ["cpu"], 3.0, None)
+    assert scores_table(again).caption.startswith("0 tasks in 3 s; 4 tasks with the attempts that")
     assert scores["interval"] == interval(2, 4)
     assert scores["learned"]["new1"] == {"updates": 7, "views": 8, "loss": 0.5, "exact": 0.25}
     assert [task["outcome"] for task in scores["tasks_scored"]] == [
