@@ -36,10 +36,10 @@ import torch
 from torch import Tensor
 
 from charm.accounting import account
-from charm.adaptation.canvas import FILLED_BATCH, Solver
+from charm.adaptation.canvas import Solver
 from charm.adaptation.loop import Adaptation, Recipe, recipe_for
 from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import VOTE_SHARE, Clock, Solution, vote
+from charm.adaptation.solution import VOTE_SHARE, Clock, Solution
 from charm.adaptation.solve import choose
 from charm.adaptation.writer import WriterSolver
 from charm.arc.presets import SHARED_WITH_EVALUATION, preset
@@ -337,11 +337,8 @@ class Student:
         }
 
     def _vote(self, data: Dataset, views: int) -> dict[Question, list[Candidate]]:
-        solver = self.solver
-        batch = VOTE_BATCH if solver.place.device.type == "cuda" else self.recipe.batch
-        if solver.compiled:
-            batch = FILLED_BATCH
-        return vote(solver.model, data, {}, views, batch, solver.place, fill=solver.compiled)
+        batch = VOTE_BATCH if self.solver.place.device.type == "cuda" else self.recipe.batch
+        return self.solver.voting(data, batch)({}, views)
 
 
 def recorded(task: Task, solution: Solution, seconds: float) -> dict[str, Any]:

@@ -139,6 +139,11 @@ class Solver:
         recipe = loop.recipe_for(self.reasoner, recipe, scope)
         return Adaptation(self.model, data, recipe, scope, self.place, seed=key_of(task.id))
 
+    def voting(self, data: Dataset, batch: int) -> Callable[..., dict[Question, list[Candidate]]]:
+        """`vote` on this data: in batches of this size, or in the one shape for which the model is compiled."""
+        shape = FILLED_BATCH if self.compiled else batch
+        return partial(vote, self.model, data, batch=shape, place=self.place, fill=self.compiled)
+
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Answer tasks one by one; each publishes its better answers under its id."""
         for done, task in enumerate(tasks):
@@ -276,18 +281,15 @@ class Solver:
         vote, and none on those that are left at twice the time.
         """
         batch = self.options.batch
-        if self.compiled:
-            batch = FILLED_BATCH
-        elif self.reasoner.kind == "vit":
-            # It learns in small batches, and is asked ten times for each view.
+        if self.reasoner.kind == "vit":  # which learns in small batches, and is asked ten times for each view
             batch = max(batch, LARGE_BATCH)
-        ask = partial(vote, self.model, data, place=self.place, fill=self.compiled)
         is_first, late = not votes, dict[int, Votes]()
-        found = ask(votes, views, batch, stop=lambda: is_first and clock.left <= 0)
+        found = self.voting(data, batch)(votes, views, stop=lambda: is_first and clock.left <= 0)
         if unasked := {*range(len(data.questions))} - _asked(votes):
             if self.place.device.type == "cpu":  # where a whole batch may take a minute
                 batch = min(batch, SMALLEST_BATCH)
-            found = ask(late, 1, batch, stop=lambda: clock.used >= 2, only=unasked, earlier=(votes,))
+            ask = self.voting(data, batch)
+            found = ask(late, 1, stop=lambda: clock.used >= 2, only=unasked, earlier=(votes,))
         asked = _asked(votes) | _asked(late)
         return {question: found[question] for n, question in enumerate(data.questions) if n in asked}
 

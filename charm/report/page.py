@@ -65,9 +65,9 @@ def write_report(
     """Write the page of a run folder, by default RUN/report.html, and return its path.
 
     By default votes are ranked as during training, at the depth the run evaluates with, or else at those its newest
-    checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by
-    default those of an existing file. By default as many candidates are shown as fit on a page, not `top`.
-    A run without metrics or votes gets a page that says so. Missing sources are an error.
+    checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by default those of an
+    existing file. By default as many candidates are shown as fit on a page, not `top`. A run without metrics or votes
+    gets a page that says so. Missing sources are an error.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
     shown = read_films(run) if films is None else films
