@@ -145,7 +145,7 @@ def vote(
     reasoner = model.config.reasoner
     protocol = replace(protocol_named("continual"), loops=reasoner.voting_steps)
     protocol = as_asked(protocol, reasoner)
-    request = Request(model, data, protocol.loops, views, batch, fill, only=only, judgements=judgements)
+    request = Request(model, data, protocol.loops, views, batch, fill=fill, only=only, judgements=judgements)
     votes |= predict(request, place, votes, stop=stop)
     ballots = [Ballot(one) for some in (*earlier, votes) for one in some.values()]
     ranking = rank(ballots, data.questions, protocol.order or "votes")

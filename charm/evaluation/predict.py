@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +53,7 @@ class Request:
     views: int | None = None
     """Views per question that vote; None for all."""
     batch: int = 512
+    _: KW_ONLY
     fill: bool = False
     """Fill every batch of canvases with repeats, which are dropped: a compiled model is then asked in one shape."""
     blank_memory: bool = False

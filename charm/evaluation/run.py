@@ -68,7 +68,7 @@ def evaluate_run(
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         if data is None:
             data = load_dataset(config, model.instances)
-        request = Request(model, data, protocol.loops, views or None, batch, blank_memory)
+        request = Request(model, data, protocol.loops, views or None, batch, blank_memory=blank_memory)
         vote(request, place, votes_folder, step, made_by)
     place.barrier()
     if not place.is_main:

@@ -31,7 +31,7 @@ from charm.runs.archive import (
     read_pass,
     read_votes,
 )
-from charm.runs.checkpoint import steps_of
+from charm.runs.checkpoint import folder_of, steps_of
 from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
@@ -239,6 +239,13 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     blank = evaluate_run(run, "mine", wider, HERE, blank_memory=True)
     assert blank is not None
     assert blank["protocol"]["name"] == "blank"
+    model = CharmModel.from_pretrained(folder_of(run, 12), HERE.device)
+    data = load_dataset(config.data, model.instances)
+    kept, without = (read_pass(run / name, 12, 3).votes.logit_V for name in ("votes", "votes_blank"))
+    for logit_V, is_blank in ((kept, False), (without, True)):
+        asked = predict.predict(Request(model, data, (3,), 6, blank_memory=is_blank), HERE)[3]
+        np.testing.assert_allclose(np.sort(logit_V), np.sort(asked.logit_V), atol=1e-5)
+    assert np.abs(np.sort(kept) - np.sort(without)).max() > 1e-3
     with pytest.raises(CharmError, match="no votes for step 12 with 7 loops"):
         evaluate_run(run, "deep", replace(wider, loops=(7,)), HERE, rank_only=True)
     narrow = Protocol(views=2, window="current", loops=(1,))
