@@ -10,9 +10,9 @@ JOBS ?= 2
 APT := env DEBIAN_FRONTEND=noninteractive apt-get --quiet --yes
 
 # Tests for daily use: what computes, without training runs, child processes, browsers and documentation.
-FAST := tests/tasks tests/memory tests/reasoner tests/evaluation tests/runs/test_archive.py \
+FAST := tests/tasks tests/memory tests/models tests/evaluation tests/runs/test_archive.py \
 	tests/drawing tests/paper tests/automata/test_rules.py tests/automata/test_simulator.py tests/training/test_slots.py tests/training/test_optimizers.py \
-	tests/test_architecture.py tests/test_model.py tests/arc/test_presets.py tests/test_initial.py
+	tests/test_architecture.py tests/arc/test_presets.py tests/test_initial.py
 
 .PHONY: test check quickstart shell docs lint types unit fast browser format clean
 

@@ -36,12 +36,6 @@ import torch
 from torch import Tensor
 
 from charm.accounting import account
-from charm.adaptation.canvas import Solver
-from charm.adaptation.loop import Adaptation, Recipe, recipe_for
-from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import VOTE_SHARE, Clock, Solution
-from charm.adaptation.solve import choose
-from charm.adaptation.writer import WriterSolver
 from charm.arc.presets import SHARED_WITH_EVALUATION, preset
 from charm.arc.run import arc_job
 from charm.config import to_json
@@ -50,13 +44,19 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
-from charm.reasoner.config import ReasonerConfig
+from charm.models.config import ReasonerConfig
 from charm.runs.settings import TrainConfig
+from charm.solving.canvas import Solver
+from charm.solving.options import SolveOptions
+from charm.solving.solution import VOTE_SHARE, Clock, Solution
+from charm.solving.solver import choose
+from charm.solving.writer import WriterSolver
 from charm.tasks.dataset import Dataset, answers_of
 from charm.tasks.keyed import key_of
 from charm.tasks.sequences import LONGEST
 from charm.tasks.sources import load_source
 from charm.tasks.task import Grid, Question, Task
+from charm.training.adaptation import Adaptation, Recipe, recipe_for
 from charm.training.graphs import WARM_UP
 from charm.training.job import ReasonerJob
 from charm.training.slots import HostCopy

@@ -14,7 +14,7 @@ import numpy as np
 from avalanche.evaluation.metrics.forgetting_bwt import BWT, Forgetting
 from avalanche.evaluation.metrics.forward_transfer import ForwardTransfer
 
-from charm.adaptation.measures import backward_transfer, forgetting, forward_transfer
+from charm.continual.measures import backward_transfer, forgetting, forward_transfer
 
 
 def theirs(r: np.ndarray) -> dict[str, float]:

@@ -43,20 +43,20 @@ import numpy as np
 import torch
 
 from benchmarks.continual_study import attempt
-from charm.adaptation.drift import changed_values, snapshot
-from charm.adaptation.measures import Matrix, measures
-from charm.adaptation.options import SolveOptions, WriterRecipe
-from charm.adaptation.results import short_count
-from charm.adaptation.solution import vote
-from charm.adaptation.solve import choose
-from charm.adaptation.writer import ASKED_AT_ONCE, WriterAdaptation, WriterSolver
+from charm.continual.drift import changed_values, snapshot
+from charm.continual.measures import Matrix, measures
+from charm.continual.results import short_count
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.evaluation.scoring import score_grids
 from charm.files import write_atomically
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.paths import released_model
 from charm.processes import process_pool
+from charm.solving.options import SolveOptions, WriterRecipe
+from charm.solving.solution import vote
+from charm.solving.solver import choose
+from charm.solving.writer import ASKED_AT_ONCE, WriterAdaptation, WriterSolver
 from charm.tables import spread_text
 from charm.tasks.dataset import Dataset, answers_of
 from charm.tasks.keyed import key_of

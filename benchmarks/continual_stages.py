@@ -21,18 +21,18 @@ from statistics import median
 import numpy as np
 import torch
 
-from charm.adaptation.loop import Recipe
-from charm.adaptation.results import write_json
-from charm.adaptation.run import StreamOptions, run_stream
-from charm.adaptation.streams import TaskStream
 from charm.arc.presets import quickstart
 from charm.arc.run import train
+from charm.continual.results import write_json
+from charm.continual.run import StreamOptions, run_stream
+from charm.continual.streams import TaskStream
 from charm.devices import place
 from charm.drawing import figures
 from charm.drawing.figures import Point
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.task import Pair, Task
+from charm.training.adaptation import Recipe
 
 RULES = (np.fliplr, np.flipud, np.rot90, np.transpose)
 

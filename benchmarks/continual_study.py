@@ -39,13 +39,12 @@ import numpy as np
 import torch
 
 from benchmarks.continual_together import run_together
-from charm.adaptation.loop import Recipe, Scope
-from charm.adaptation.results import memory_name, short_count, write_json
-from charm.adaptation.run import StreamOptions, run_stream
-from charm.adaptation.streams import TaskStream, load_stream
 from charm.arc.presets import preset
 from charm.arc.run import train
 from charm.config import to_json
+from charm.continual.results import memory_name, short_count, write_json
+from charm.continual.run import StreamOptions, run_stream
+from charm.continual.streams import TaskStream, load_stream
 from charm.devices import place
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
@@ -59,6 +58,7 @@ from charm.runs.settings import TrainConfig
 from charm.tables import Table, spread_text
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
+from charm.training.adaptation import Recipe, Scope
 
 LONGEST = 10  # side of the largest visible grid
 

@@ -2,7 +2,7 @@
 
 Where rows alone move, no task's learning touches what another task reads, so a stream one task after the other and all
 of its tasks at once are the same computation. Every task keeps its own slots, examples, random numbers and scale of the
-loss, so rows come out equal but for rounding (`tests/adaptation/test_study.py` compares them). A GPU is then busy with
+loss, so rows come out equal but for rounding (`tests/continual/test_study.py` compares them). A GPU is then busy with
 one large batch and not with a hundred short stages.
 """
 
@@ -17,19 +17,19 @@ from typing import Any
 
 import numpy as np
 
-from charm.adaptation.drift import changed_values
-from charm.adaptation.loop import Adaptation, private_rows, updated_parameters
-from charm.adaptation.measures import Matrix, Stages, measures
-from charm.adaptation.results import memory_name
-from charm.adaptation.run import StreamBase, StreamJob, StreamOptions, score_votes
 from charm.config import to_json
+from charm.continual.drift import changed_values
+from charm.continual.measures import Matrix, Stages, measures
+from charm.continual.results import memory_name
+from charm.continual.run import StreamBase, StreamJob, StreamOptions, score_votes
 from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.evaluation.scoring import Scores
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.tasks.sampling import Draw, Mixture, Stream
+from charm.training.adaptation import Adaptation, private_rows, updated_parameters
 from charm.training.slots import HostCopy, Slots
 
 GROUP = 28  # tasks that learn at once: more would need more memory and gain little

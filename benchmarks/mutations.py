@@ -212,7 +212,7 @@ MUTATIONS = (
         "the Fisher information is a sum and not a mean",
         "return [total / batches for total in sums]",
         "return sums",
-        ("adaptation/test_loop.py",),
+        ("training/test_adaptation.py",),
     ),
     Mutation(
         "instance rows learn at the rate of tasks",
@@ -224,7 +224,7 @@ MUTATIONS = (
         "a rehearsed batch moves rows of the base",
         "[len(private_tables(self.model)) :] if rehearsed else None",
         "[:] if rehearsed else None",
-        ("adaptation/test_loop.py",),
+        ("training/test_adaptation.py",),
     ),
     Mutation(
         "adaptation ignores its warm-up",

@@ -18,14 +18,14 @@ from charm.version import __version__
 
 if TYPE_CHECKING:
     from charm import memory as memory
-    from charm.adaptation.solution import Solution as Solution
     from charm.api import evaluate as evaluate
     from charm.api import load as load
     from charm.api import preset as preset
     from charm.api import solve as solve
     from charm.api import train as train
     from charm.errors import CharmError as CharmError
-    from charm.model import CharmModel as CharmModel
+    from charm.models.model import CharmModel as CharmModel
+    from charm.solving.solution import Solution as Solution
     from charm.tasks import load as tasks  # noqa: F401
     from charm.tasks.sources import load_source as load_source
     from charm.tasks.task import Task as Task
@@ -37,8 +37,8 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 _HOMES = {
     "CharmError": "charm.errors",
-    "CharmModel": "charm.model",
-    "Solution": "charm.adaptation.solution",
+    "CharmModel": "charm.models.model",
+    "Solution": "charm.solving.solution",
     "Task": "charm.tasks.task",
     "View": "charm.tasks.view",
     "evaluate": "charm.api",

@@ -19,8 +19,8 @@ from charm.automata.run import CarConfig, read_car_config
 from charm.domains import Counted
 from charm.errors import CharmError
 from charm.memory import CoSE, TableMemory
-from charm.model import CharmModel, ModelConfig, build_reasoner
-from charm.reasoner.backbone import count_parameters
+from charm.models.canvas.backbone import count_parameters
+from charm.models.model import CharmModel, ModelConfig, build_reasoner
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.tables import Table, spread_text
 from charm.tasks.dataset import DataConfig, load_dataset

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from charm import hub
-from charm.adaptation.options import BUDGET, CPU_BUDGET, SolveOptions
-from charm.adaptation.solution import Clock, Solution, improved
-from charm.adaptation.solve import open_solver
 from charm.config import is_number
 from charm.devices import choose_device, place
 from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
 from charm.files import read_sealed
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.paths import model_at
 from charm.runs.checkpoint import newest_checkpoint
+from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
+from charm.solving.solution import Clock, Solution, improved
+from charm.solving.solver import open_solver
 from charm.tables import Table
 from charm.tasks.sources import find_task
 from charm.tasks.task import Task, task_from_json

@@ -44,9 +44,9 @@ From the docstrings. [api.md](api.md) shows how the parts are used together.
 ::: charm.tasks.task.Task
 ::: charm.tasks.task.Pair
 ::: charm.tasks.view.View
-::: charm.adaptation.solution.Solution
+::: charm.solving.solution.Solution
 ::: charm.evaluation.ranking.Candidate
-::: charm.model.CharmModel
+::: charm.models.model.CharmModel
     options:
       members: [from_pretrained, save_pretrained, push_to_hub, card, grow, task]
 

@@ -24,9 +24,9 @@ from charm.config import read_run_config
 from charm.devices import Place
 from charm.domains import Counted, Domain, register
 from charm.errors import CharmError
-from charm.reasoner.backbone import Reasoner, count_parameters, refine
-from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.losses import refinement_loss
+from charm.models.canvas.backbone import Reasoner, count_parameters, refine
+from charm.models.canvas.losses import refinement_loss
+from charm.models.config import ReasonerConfig
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.tables import Table

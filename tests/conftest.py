@@ -36,10 +36,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # What the server of tests/forks.py imports, if a test starts it.
 multiprocessing.set_forkserver_preload(
-    ["torch._dynamo", "torch.distributed.run", "charm.cli", "charm.arc.run", "charm.adaptation.solve"]
+    ["torch._dynamo", "torch.distributed.run", "charm.cli", "charm.arc.run", "charm.solving.solver"]
 )
 
-pytest_plugins = ("tests.browser",)  # its fixtures: a page in a headless browser
+pytest_plugins = ("tests.browser", "tests.toy_runs")  # fixtures: a page in a headless browser; toy runs
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

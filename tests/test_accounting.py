@@ -15,10 +15,10 @@ from charm.commands.params import params
 from charm.devices import place
 from charm.errors import CharmError
 from charm.memory import CoSE
-from charm.model import CharmModel, ModelConfig
+from charm.models.canvas.backbone import count_parameters
+from charm.models.config import ReasonerConfig, hrm, trm
+from charm.models.model import CharmModel, ModelConfig
 from charm.paper.counts import ARC1_REARC
-from charm.reasoner.backbone import count_parameters
-from charm.reasoner.config import ReasonerConfig, hrm, trm
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
 from charm.tasks.instances import Instances

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 import charm
-from charm.adaptation.solution import Clock
 from charm.files import unseal
 from charm.runs.settings import read_config
+from charm.solving.solution import Clock
 from charm.tasks.keys import MemoryConfig
-from tests.adaptation.conftest import toy_run
+from tests.toy_runs import toy_run
 
 TASK = {
     "train": [{"input": [[1, 0, 0]], "output": [[0, 0, 1]]}, {"input": [[0, 2, 1]], "output": [[1, 2, 0]]}],

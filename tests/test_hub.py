@@ -15,9 +15,9 @@ import pytest
 import torch
 
 import charm
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.tasks.keys import MemoryConfig
-from tests.adaptation.conftest import toy_run
+from tests.toy_runs import toy_run
 
 
 class StandIn(BaseHTTPRequestHandler):

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from charm.adaptation.options import SolveOptions
-from charm.adaptation.solve import solve
 from charm.arc.presets import preset
 from charm.cli import main
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.paper.records import read_record
 from charm.paths import RELEASED, released_model
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.settings import read_config
+from charm.solving.options import SolveOptions
+from charm.solving.solver import solve
 from charm.tasks.dataset import load_tasks
 from charm.tasks.sources import load_source
 

@@ -12,7 +12,7 @@ TRAINED = (
     "tests/training/test_loop.py::test_twenty_steps_match_the_stored_curve",
     "tests/training/test_loop.py::test_accumulation_equals_one_batch",
     "tests/language/test_run.py::test_training_lowers_bits_per_byte_and_seeds_share_the_data_order",
-    "tests/adaptation/test_loop.py::test_an_anchor_holds_shared_weights_back",
+    "tests/training/test_adaptation.py::test_an_anchor_holds_shared_weights_back",
 )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from charm.model import CharmModel
-from charm.reasoner.config import ReasonerConfig
+from charm.models.config import ReasonerConfig
+from charm.models.model import CharmModel
 from charm.runs.settings import OptimizerConfig, Refinement, TrainConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig

@@ -13,7 +13,7 @@ from typing import Any
 
 from charm.domains import DOMAINS
 from charm.errors import CharmError
-from charm.reasoner.config import ReasonerConfig, hrm, loopvit, loopvit_small, trm, varc
+from charm.models.config import ReasonerConfig, hrm, loopvit, loopvit_small, trm, varc
 from charm.runs.settings import SHORT_RUN, OptimizerConfig, TrainConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig

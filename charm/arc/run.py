@@ -11,14 +11,13 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from charm.adaptation.loop import private_tables
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.protocols import with_overrides
 from charm.evaluation.run import Voting, evaluate_run, score_checkpoint, scores_table
 from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.paths import model_at
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.settings import TrainConfig
@@ -26,6 +25,7 @@ from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training import engine
+from charm.training.adaptation import private_tables
 from charm.training.engine import Engine
 from charm.training.job import ReasonerJob
 from charm.training.writer_job import WriterJob

@@ -24,7 +24,7 @@ from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.run import Voting, vote
 from charm.evaluation.scoring import score
 from charm.files import write_sealed
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.runs.archive import is_finished, passes
 from charm.runs.checkpoint import folder_of, newest_checkpoint, run_of, steps_of
 from charm.runs.settings import RunConfig

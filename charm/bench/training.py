@@ -24,9 +24,9 @@ from charm.automata.presets import car_preset
 from charm.automata.run import car_job
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.models.config import ReasonerConfig
+from charm.models.vit.network import PATCH, PATCHES
 from charm.progress import status
-from charm.reasoner.config import ReasonerConfig
-from charm.reasoner.vit import PATCH, PATCHES
 from charm.runs.settings import RunConfig
 from charm.tables import Table
 from charm.tasks.sequences import SEQUENCE_VOCABULARY

@@ -69,14 +69,14 @@ def adapt(
         recheck_every: stages between evaluations of the whole stream and the base's own puzzles.
         out: folder for the comparison, also of several bases; this run gets a subfolder.
     """
-    from charm.adaptation import results
-    from charm.adaptation.loop import Recipe
-    from charm.adaptation.methods import method_named
-    from charm.adaptation.run import StreamOptions, run_stream
     from charm.config import to_json
+    from charm.continual import results
+    from charm.continual.methods import method_named
+    from charm.continual.run import StreamOptions, run_stream
     from charm.devices import place
     from charm.progress import say
     from charm.runs.settings import read_config
+    from charm.training.adaptation import Recipe
 
     _, chosen = method_named(method, scope)
     recipe = Recipe(

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import Positional, arg
 
-from charm.adaptation.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
 from charm.commands.shared import Switch, flag
 from charm.config import refuse_below
 from charm.errors import CharmError
 from charm.progress import bar, say
+from charm.solving.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
 
 if TYPE_CHECKING:
-    from charm.adaptation.progress import SubmissionInProgress
-    from charm.adaptation.solution import Solution
+    from charm.solving.solution import Solution
+    from charm.solving.submission import SubmissionInProgress
 
 
 def solve(
@@ -85,12 +85,12 @@ def solve(
     began = time.monotonic()  # importing torch takes seconds of the budget, too
     from dataclasses import replace
 
-    from charm.adaptation import solve as solving
-    from charm.adaptation.measure import measured
-    from charm.adaptation.progress import SubmissionInProgress, only_solve
-    from charm.adaptation.streams import left_out, unusable
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
+    from charm.solving import solver as solving
+    from charm.solving.scores import measured
+    from charm.solving.submission import SubmissionInProgress, only_solve
+    from charm.tasks.reading import left_out, unusable
 
     if not tasks:
         raise CharmError("name at least one task file")
@@ -167,9 +167,9 @@ def _resume_hint(begun: SubmissionInProgress) -> Iterator[None]:
 
 def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
     """Write the scores and print them, only a line of them where the output is for a program."""
-    from charm.adaptation.measure import scores_table
     from charm.drawing.terminal import show
     from charm.files import write_atomically
+    from charm.solving.scores import scores_table
 
     write_atomically(path, jsonlib.dumps(scores, indent=1))
     table = scores_table(scores)

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from charm.model import CharmModel
-from charm.reasoner.writer import Writer
-from charm.reasoner.writing import to_ask
+from charm.models.model import CharmModel
+from charm.models.writer.network import Writer
+from charm.models.writer.writing import to_ask
 from charm.runs.votes import Candidates, Votes
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from charm.evaluation.decode import crop_batch
-from charm.model import CharmModel
-from charm.reasoner.backbone import refine
-from charm.reasoner.halting import halt_logit, log_odds
-from charm.reasoner.vit import Vit
+from charm.models.canvas.backbone import refine
+from charm.models.canvas.halting import halt_logit, log_odds
+from charm.models.model import CharmModel
+from charm.models.vit.network import Vit
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.canvas import FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MARGIN, is_large, most_scale

@@ -21,9 +21,9 @@ from charm.evaluation.decode import collect
 from charm.evaluation.judging import Judgements, judged
 from charm.evaluation.placing import AskedBatch, canvas_answers
 from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
-from charm.model import CharmModel
-from charm.reasoner.writer import Writer
-from charm.reasoner.writing import to_ask
+from charm.models.model import CharmModel
+from charm.models.writer.network import Writer
+from charm.models.writer.writing import to_ask
 from charm.runs.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
 from charm.runs.votes import Votes, merge
 from charm.tasks.dataset import Dataset

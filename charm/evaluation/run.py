@@ -15,9 +15,9 @@ from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
 from charm.files import sweep, write_sealed
-from charm.model import CharmModel
+from charm.models.config import ReasonerConfig
+from charm.models.model import CharmModel
 from charm.progress import bar, say
-from charm.reasoner.config import ReasonerConfig
 from charm.runs.archive import damaged_passes, forget_later_votes, is_finished, passes
 from charm.runs.checkpoint import by_step, folder_of, run_of, steps_of
 from charm.runs.folder import RESULTS

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from charm.evaluation.placing import AskedBatch
-from charm.reasoner.halting import log_odds
-from charm.reasoner.writer import Writer
-from charm.reasoner.writing import questions, write
+from charm.models.canvas.halting import log_odds
+from charm.models.writer.network import Writer
+from charm.models.writer.writing import questions, write
 from charm.tasks.batch import TURNS
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset

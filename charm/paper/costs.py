@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from charm.adaptation.run import StreamOptions
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
 from charm.bench.training import flops
+from charm.continual.run import StreamOptions
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.paper.sizes import SizeName

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from charm.accounting import Accounting, Size, account, account_car, counted, drawn_size
-from charm.adaptation.streams import load_stream
 from charm.automata.keys import CarSizes
 from charm.automata.run import CarConfig
+from charm.continual.streams import load_stream
 from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.gpt import components

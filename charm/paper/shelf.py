@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from charm.adaptation.run import StreamOptions
-from charm.adaptation.streams import TaskStream
 from charm.automata import benchmark
 from charm.automata.run import CarConfig
 from charm.config import from_json, to_json
+from charm.continual.run import StreamOptions
+from charm.continual.streams import TaskStream
 from charm.errors import CharmError
 from charm.files import read_sealed, write_sealed
 from charm.language.config import LMConfig

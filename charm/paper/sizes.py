@@ -17,15 +17,15 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any, Literal
 
-from charm.adaptation.run import StreamOptions
 from charm.arc.presets import quickstart, speedrun, speedrun_public
 from charm.automata.benchmark import BenchmarkConfig
 from charm.automata.dataset import CarData
 from charm.automata.presets import car_small
 from charm.automata.run import CarConfig
+from charm.continual.run import StreamOptions
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig
 from charm.language.presets import tiny
-from charm.reasoner.config import trm
+from charm.models.config import trm
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source

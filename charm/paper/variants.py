@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
-from charm.adaptation.loop import Recipe, Scope
-from charm.adaptation.run import StreamOptions
 from charm.arc.presets import CL_BASES, HORIZONS, ISO_FLOP
 from charm.automata.presets import CAR_MEMORIES
 from charm.config import to_json
+from charm.continual.run import StreamOptions
 from charm.domains import Domain, domain_of_preset
 from charm.errors import CharmError
 from charm.paper.sizes import GROUPS, Setting, SizeName
+from charm.training.adaptation import Recipe, Scope
 
 
 @dataclass(frozen=True)

@@ -23,13 +23,13 @@ from typing import Any, get_args
 import torch
 
 from charm.accounting import gate_share
-from charm.adaptation.run import run_stream
 from charm.config import read_run_config
+from charm.continual.run import run_stream
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.gpt import components
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.paper.printed import EMERGED
 from charm.paper.shelf import Result, Shelf, identity
 from charm.paper.sizes import SizeName

@@ -15,7 +15,7 @@ from charm.errors import CharmError, charm_errors
 from charm.evaluation.placing import AskedBatch, canvas_answers
 from charm.evaluation.scoring import OUTCOMES, Scores
 from charm.files import write_atomically
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.settings import read_config
 from charm.tasks.canvas import crop

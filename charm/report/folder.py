@@ -10,7 +10,7 @@ from charm.accounting import Accounting, account
 from charm.config import is_number
 from charm.errors import CharmError
 from charm.files import read_sealed
-from charm.model import check_saved
+from charm.models.model import check_saved
 from charm.runs.archive import own_evaluation
 from charm.runs.checkpoint import saved_model
 from charm.runs.settings import read_config

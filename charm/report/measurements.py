@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from charm.adaptation import results
 from charm.automata.page import car_steps
 from charm.automata.presets import CAR_MEMORIES
 from charm.automata.run import CarConfig, read_car_config
 from charm.config import to_json
+from charm.continual import results
 from charm.domains import domain_of
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
@@ -20,8 +20,8 @@ from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.files import read_sealed
 from charm.memory.cose import CoSEConfig
+from charm.models.config import ReasonerConfig
 from charm.paper.printed import published
-from charm.reasoner.config import ReasonerConfig
 from charm.report import folder
 from charm.report.html import names_of
 from charm.runs.archive import passes, require_whole_votes

@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 
 from charm.errors import CharmError, charm_errors
 from charm.files import read_sealed, whole_folder
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey

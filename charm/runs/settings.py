@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 from charm.config import at_least, from_json, read_run_config
 from charm.errors import CharmError
 from charm.memory.cose import CoSEConfig
-from charm.model import ModelConfig
-from charm.reasoner.config import ReasonerConfig, Recurrence
+from charm.models.config import ReasonerConfig, Recurrence
+from charm.models.model import ModelConfig
 from charm.runs.config import EngineConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig

@@ -121,6 +121,13 @@ Role = Literal["train", "evaluate", "auxiliary"]
 ROLES: tuple[Role, ...] = ("train", "evaluate", "auxiliary")
 
 
+def task_data(config: DataConfig, views: int) -> DataConfig:
+    """For tasks in memory, to be learned from their demonstrations: views are drawn as the base's were."""
+    return replace(
+        config, train=(), evaluate=(), auxiliary=(), synthetic=(), tasks=(), views=views, evaluate_repeats=1
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class TaskSet:
     """The tasks of a dataset by role, in memory. Test outputs of `evaluate` are never read."""

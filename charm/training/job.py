@@ -13,7 +13,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.memory.sharding import sharded_tables, whole_tables
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.runs import checkpoint
 from charm.runs.settings import RunConfig
 from charm.tasks.dataset import Dataset

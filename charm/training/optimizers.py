@@ -14,7 +14,7 @@ from torch.optim.swa_utils import get_ema_multi_avg_fn
 
 from charm.memory import DenseAdamW, RowAdamW, RowSignSGD, dense_parameters, grouped_parameters
 from charm.memory.sharding import sharded_tables
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.runs.settings import OptimizerConfig, RowChoice
 from charm.training.assembly import OptimizerSet, Part
 from charm.training.atan2 import AdamAtan2

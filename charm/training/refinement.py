@@ -5,9 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from charm.model import CharmModel
-from charm.reasoner.halting import halt_now, minimum_steps
-from charm.reasoner.losses import canvas_loss, continue_loss, refinement_loss
+from charm.models.canvas.halting import halt_now, minimum_steps
+from charm.models.canvas.losses import canvas_loss, continue_loss, refinement_loss
+from charm.models.model import CharmModel
 from charm.runs.settings import Refinement
 from charm.training.slots import Slots
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from charm.devices import to_device
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.dataset import Dataset

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.model import CharmModel
-from charm.reasoner.writer import Writer
+from charm.models.model import CharmModel
+from charm.models.writer.network import Writer
 from charm.training.engine import LogEntry, compiles
 from charm.training.job import ReasonerJob
 from charm.training.packs import Packs

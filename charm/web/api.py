@@ -16,8 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from charm.adaptation.course import votes_file
-from charm.adaptation.options import Mode, SolveOptions
 from charm.config import is_number
 from charm.domains import domain_of
 from charm.drawing.grids import HATCH, PALETTE
@@ -30,6 +28,8 @@ from charm.report.html import names_of
 from charm.report.page import drawing
 from charm.runs.checkpoint import newest_checkpoint, saved_model, steps_of
 from charm.runs.metrics import curve, newest_scores, read_metrics
+from charm.solving.options import Mode, SolveOptions
+from charm.solving.vote_log import votes_file
 from charm.synthesis.rearc import package_folder
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place

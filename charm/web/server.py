@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
-from charm.adaptation.options import BUDGET, CPU_BUDGET
 from charm.devices import choose_device
 from charm.domains import PageOptions
 from charm.errors import CharmError
 from charm.report.html import DRAWING, STYLE, script_json
 from charm.report.pages import write_pages
+from charm.solving.options import BUDGET, CPU_BUDGET
 from charm.web import api
 from charm.web.api import Library
 from charm.web.samples import Sampler

@@ -12,14 +12,14 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from charm import processes
-from charm.adaptation.course import VoteLine, round_json
-from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import CANDIDATES
-from charm.adaptation.solve import solve, solve_devices
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
 from charm.report.folder import JsonObject
+from charm.solving.options import SolveOptions
+from charm.solving.solution import CANDIDATES
+from charm.solving.solver import solve, solve_devices
+from charm.solving.vote_log import VoteLine, round_json
 from charm.tasks.task import Question, Task, digits, questions_of
 from charm.web.watching import votes_json
 

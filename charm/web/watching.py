@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from charm.adaptation.course import TaskCourse, VoteLine, read_course
 from charm.errors import CharmError
 from charm.report.folder import JsonObject
+from charm.solving.vote_log import TaskCourse, VoteLine, read_course
 from charm.tasks.sources import Source
 from charm.tasks.task import digits
 

@@ -11,7 +11,7 @@ from charm.arc.presets import PRESETS, preset
 from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.paths import data_dir
 from charm.tasks.audit import audit
 from charm.tasks.dataset import assemble, load_tasks

@@ -10,7 +10,7 @@ from charm.automata.keys import CarKey, CarMemory
 from charm.automata.run import transfers
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Sum
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.tasks.dataset import Dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig

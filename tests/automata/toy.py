@@ -7,7 +7,7 @@ from charm.automata.benchmark import BenchmarkConfig, build, write_benchmark
 from charm.automata.dataset import CarData
 from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
-from charm.reasoner.config import ReasonerConfig
+from charm.models.config import ReasonerConfig
 from charm.runs.settings import OptimizerConfig
 
 TOY = BenchmarkConfig(rules=2, examples=8, side=8, horizons=(1, 2))

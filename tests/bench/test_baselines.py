@@ -21,10 +21,10 @@ from benchmarks.baselines import (
     table,
     train_for,
 )
-from charm.adaptation.options import SolveOptions
-from charm.adaptation.solve import open_solver
 from charm.arc.run import arc_job
 from charm.devices import place
+from charm.solving.options import SolveOptions
+from charm.solving.solver import open_solver
 from charm.training.optimizers import lr_scale
 
 PLAN = Plan(minutes=0.001, seconds=1.0, tasks=2, rearc=False, seed=0, tiny=True)

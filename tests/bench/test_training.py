@@ -11,10 +11,10 @@ from charm.arc.presets import preset
 from charm.bench import training
 from charm.bench.training import flops, measure_training, seconds_each, training_table, writer_flops
 from charm.devices import Place
-from charm.reasoner.backbone import Reasoner
-from charm.reasoner.config import ReasonerConfig, hrm, loopvit, trm, varc
-from charm.reasoner.vit import Vit
-from charm.reasoner.writer import Writer
+from charm.models.canvas.backbone import Reasoner
+from charm.models.config import ReasonerConfig, hrm, loopvit, trm, varc
+from charm.models.vit.network import Vit
+from charm.models.writer.network import Writer
 from charm.tasks.dataset import load_dataset
 from charm.training.packs import Packs
 

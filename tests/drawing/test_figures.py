@@ -15,10 +15,10 @@ from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
 from charm.accounting import account
-from charm.adaptation.results import retention, write_json
 from charm.arc.presets import preset
 from charm.cli import main
 from charm.config import to_json
+from charm.continual.results import retention, write_json
 from charm.drawing import figures
 from charm.drawing.figures import Point, frontier, save
 from charm.errors import CharmError
@@ -41,7 +41,7 @@ from charm.runs.archive import Header, write_votes
 from charm.runs.settings import read_config
 from charm.tasks.instances import Instances
 from charm.tasks.keys import MemoryConfig
-from tests.adaptation.test_results import write_run as write_stream
+from tests.continual.test_results import write_run as write_stream
 from tests.evaluation.hand import grid, predict
 from tests.report.test_page import PREDICTIONS, QUESTIONS, TESTS, write_config, write_tasks
 from tests.report.test_plain import write_car, write_lm

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from charm.evaluation import judging
 from charm.evaluation.judging import Judgements, log_likelihoods
-from charm.model import CharmModel
-from charm.reasoner.writer import Writer
+from charm.models.model import CharmModel
+from charm.models.writer.network import Writer
 from charm.runs.votes import Candidates
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
 from charm.tasks.dataset import DataConfig, load_dataset
@@ -18,7 +18,7 @@ from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sequences import ANSWER, END, START, Pack
 from charm.tasks.task import Grid
 from charm.tasks.view import View
-from tests.reasoner.test_writer import SMALL
+from tests.models.writer.test_network import SMALL
 
 CPU = torch.device("cpu")
 

@@ -18,9 +18,9 @@ from charm.evaluation.predict import Request, jobs, predict_votes
 from charm.evaluation.protocols import PROTOCOLS, Ballot, Protocol, first_views, load_ballots
 from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
-from charm.model import CharmModel
-from charm.reasoner.backbone import refine
-from charm.reasoner.halting import halt_logit
+from charm.models.canvas.backbone import refine
+from charm.models.canvas.halting import halt_logit
+from charm.models.model import CharmModel
 from charm.report.folder import find_evaluation
 from charm.report.page import ranked
 from charm.runs.archive import (
@@ -36,7 +36,7 @@ from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
 from charm.tasks.task import Grid
-from tests.test_model import shake
+from tests.models.test_model import shake
 from tests.toy import toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))

@@ -11,14 +11,14 @@ from torch import Tensor
 from charm.evaluation import writing
 from charm.evaluation.placing import AskedBatch
 from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
-from charm.model import CharmModel
-from charm.reasoner.writer import Writer
+from charm.models.model import CharmModel
+from charm.models.writer.network import Writer
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import BOUNDARY, PAD
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sequences import ANSWER, END, LONGEST_ANSWER, START
-from tests.reasoner.test_writer import SMALL
+from tests.models.writer.test_network import SMALL
 
 CPU = torch.device("cpu")
 

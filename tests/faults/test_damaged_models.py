@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from charm.adaptation.canvas import Solver
-from charm.adaptation.loop import Recipe
-from charm.adaptation.options import SolveOptions
-from charm.adaptation.run import StreamOptions, run_stream
 from charm.automata.run import CarEvaluation, evaluate, train_car
+from charm.continual.run import StreamOptions, run_stream
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.report.film import make_films
 from charm.runs.checkpoint import folder_of, newest_checkpoint, verify
+from charm.solving.canvas import Solver
+from charm.solving.options import SolveOptions
+from charm.training.adaptation import Recipe
 from tests.automata import toy as automata
 from tests.faults.toy_run import HERE, flip, quiet, trained
 from tests.toy import write_toy_tasks

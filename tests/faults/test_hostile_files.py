@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from charm.automata.keys import CarKey
 from charm.config import read_run_config, to_json
 from charm.errors import CharmError
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.runs.settings import TrainConfig
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey

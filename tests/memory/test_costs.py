@@ -9,7 +9,7 @@ from benchmarks.tables import TableCost, dense_traffic, measure, table
 from charm.memory import RowTable
 from charm.memory.exchange import RowShard
 from charm.tasks.keys import ArcKey, Keys, MemoryConfig
-from tests.test_model import some_instances
+from tests.models.test_model import some_instances
 
 HEADER = 288  # bytes of gloo's headers for a message at most
 LENGTH = 8  # a process without sharded tables sends the others its number of entries

@@ -15,7 +15,8 @@ from charm.accounting import Size, account
 from charm.arc.presets import PRESETS, preset
 from charm.commands.params import params
 from charm.drawing.terminal import show
-from charm.model import ModelConfig
+from charm.models.config import ReasonerConfig, hrm
+from charm.models.model import ModelConfig
 from charm.paper import counts as paper_counts
 from charm.paper.counts import (
     ARC1,
@@ -36,7 +37,6 @@ from charm.paper.counts import (
     tally,
 )
 from charm.paper.records import read_records
-from charm.reasoner.config import ReasonerConfig, hrm
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 

@@ -29,8 +29,8 @@ from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.files import read_sealed, write_sealed
-from charm.model import CharmModel, build_reasoner
-from charm.reasoner.config import ReasonerConfig
+from charm.models.config import ReasonerConfig
+from charm.models.model import CharmModel, build_reasoner
 from charm.report.answers import affordable
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curves_svg, ticks
 from charm.report.film import choose, refinement_film

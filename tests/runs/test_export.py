@@ -12,7 +12,7 @@ from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.model import CharmModel
+from charm.models.model import CharmModel
 from charm.paths import model_at, released_model
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.export import export_model
@@ -78,7 +78,7 @@ def test_a_full_disk_is_one_sentence(run: Path, tmp_path: Path, monkeypatch: pyt
         raise SafetensorError("No space left on device")
 
     model = CharmModel.from_pretrained(newest_checkpoint(run))
-    monkeypatch.setattr("charm.model.save_file", full)
+    monkeypatch.setattr("charm.models.model.save_file", full)
     with pytest.raises(CharmError, match=r"small: cannot be written \(No space left on device\)"):
         export_model(run, tmp_path / "small")
     assert not (tmp_path / "small").exists()

@@ -14,7 +14,7 @@ import torch
 from charm.arc.presets import quickstart
 from charm.arc.run import arc_job
 from charm.devices import place
-from charm.reasoner.config import ReasonerConfig
+from charm.models.config import ReasonerConfig
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import graphs

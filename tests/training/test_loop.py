@@ -18,7 +18,7 @@ from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked
-from charm.reasoner.config import ReasonerConfig
+from charm.models.config import ReasonerConfig
 from charm.runs import checkpoint
 from charm.runs.archive import read_pass
 from charm.runs.settings import TrainConfig, read_config

@@ -5,15 +5,15 @@ import pytest
 import torch
 from torch.optim import AdamW
 
-from charm.model import CharmModel
-from charm.reasoner.config import ReasonerConfig, loopvit
+from charm.models.config import ReasonerConfig, loopvit
+from charm.models.model import CharmModel
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.runs.settings import OptimizerConfig, RowChoice
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.atan2 import AdamAtan2
 from charm.training.muon import URM_STAGES, Muon, orthogonalized
 from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
-from tests.test_model import REASONER, some_instances
+from tests.models.test_model import REASONER, some_instances
 
 
 def groups(

@@ -15,7 +15,7 @@ import torch.nn.functional as F
 
 from charm.arc.run import arc_job
 from charm.devices import Place
-from charm.reasoner.losses import refinement_loss
+from charm.models.canvas.losses import refinement_loss
 from charm.runs.settings import TrainConfig
 from charm.training.slots import Slots, pick_slots
 from tests.toy import refine_slots, toy_config, write_toy_tasks

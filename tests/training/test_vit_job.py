@@ -9,9 +9,6 @@ import numpy as np
 import pytest
 import torch
 
-from charm.adaptation.canvas import FILLED_BATCH
-from charm.adaptation.loop import Adaptation, Recipe, recipe_for
-from charm.adaptation.solve import Clock, SolveOptions, Solver
 from charm.arc.presets import preset
 from charm.arc.run import arc_job, train
 from charm.bench.training import flops, measure_job
@@ -21,17 +18,20 @@ from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
-from charm.model import CharmModel
-from charm.reasoner.config import ReasonerConfig, loopvit, varc
-from charm.reasoner.vit import Vit
+from charm.models.config import ReasonerConfig, loopvit, varc
+from charm.models.model import CharmModel
+from charm.models.vit.network import Vit
 from charm.report.film import refinement_film
 from charm.report.page import ranked
 from charm.report.pages import write_arc_page
 from charm.runs.checkpoint import folder_of, newest_checkpoint
 from charm.runs.settings import TrainConfig
+from charm.solving.canvas import FILLED_BATCH
+from charm.solving.solver import Clock, SolveOptions, Solver
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
+from charm.training.adaptation import Adaptation, Recipe, recipe_for
 from tests.toy import toy_config, write_toy_tasks
 
 TINY = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}
@@ -121,7 +121,7 @@ def test_a_perfect_answer_is_read_back_through_all_views_and_placements(
         answer = torch.where(canvas > 0, canvas, (edge > 0).long())
         return state, 9.0 * torch.nn.functional.one_hot(answer.flatten(1), 12), torch.zeros(len(tokens))
 
-    monkeypatch.setattr("charm.reasoner.vit.Vit.forward", copy)
+    monkeypatch.setattr("charm.models.vit.network.Vit.forward", copy)
     with place("cpu") as here:
         data = load_dataset(config.data)
         model = arc_job(config, here, say=quiet, data=data).model

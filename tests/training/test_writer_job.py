@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from charm.adaptation.run import StreamOptions, run_stream
 from charm.arc.run import arc_job, train
 from charm.commands.presets import train_preset
+from charm.continual.run import StreamOptions, run_stream
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
-from charm.model import CharmModel
-from charm.reasoner.config import ReasonerConfig
+from charm.models.config import ReasonerConfig
+from charm.models.model import CharmModel
 from charm.report.page import protocol_text, ranked
 from charm.runs.checkpoint import folder_of
 from charm.runs.settings import OptimizerConfig, TrainConfig

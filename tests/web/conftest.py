@@ -10,8 +10,8 @@ from charm.tasks.sources import load_source
 from charm.web.api import Library
 from charm.web.samples import available
 from charm.web.server import Viewer
-from tests.adaptation.conftest import toy_run
 from tests.toy import write_toy_tasks
+from tests.toy_runs import toy_run
 
 # A package of Re-ARC's shape. 1 is good, 2 contradicts its verifier, 3 never ends, 4 fails, 5 is no grid, 6 ends all.
 GENERATORS = """

@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from charm.adaptation.course import round_json
-from charm.adaptation.options import SolveOptions
-from charm.adaptation.solution import Solution
-from charm.adaptation.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import attempts
+from charm.solving.options import SolveOptions
+from charm.solving.solution import Solution
+from charm.solving.solver import solve
+from charm.solving.vote_log import round_json
 from charm.tasks.sources import load_source
 from charm.tasks.task import Question, Task
 from charm.web.api import JsonObject

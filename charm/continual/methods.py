@@ -1,0 +1,132 @@
+"""Continual-learning methods: what a stage may update, what restrains it, and what it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.models.model import CharmModel
+from charm.runs.settings import Refinement, TrainConfig
+from charm.tasks import keyed
+from charm.tasks.dataset import Dataset
+from charm.training.adaptation import Anchor, Scope, shared_parameters
+from charm.training.refinement import refine_prepared
+from charm.training.slots import fill_slots, pick_slots
+
+L2SP_STRENGTH = 0.1
+EWC_STRENGTH = 0.01
+FISHER_BATCHES = 64
+
+
+@dataclass(frozen=True)
+class Base:
+    """The model before the stream, its training data and settings."""
+
+    model: CharmModel
+    config: TrainConfig
+    pretraining: Callable[[], Dataset]  # costly to assemble, so only on demand
+    place: Place
+
+
+@dataclass(frozen=True)
+class Method:
+    """One way to learn a stream."""
+
+    scopes: tuple[Scope, ...] = ("composition", "full")
+    """What it may update in addition to the tasks' own rows; the first is the default."""
+    anchor: Callable[[Base, Scope, int, float | None], Anchor] | None = None
+    """What pulls shared weights back to the base, made before the first stage: (base, scope, batch, strength)."""
+    form: Literal["free", "low rank", "units"] = "free"
+    """How shared weights are updated."""
+    rehearses: bool = False
+    """Every second update is a pretraining batch."""
+    replays: bool = False
+    """Every second update is a batch of earlier tasks, from a buffer of them."""
+    restores: bool = False
+    """Each task starts from the base; there is no single final model."""
+    joint: bool = False
+    """All tasks are learned together, for as many updates as one after the other."""
+
+
+def l2sp(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
+    """Every shared weight is pulled to the base with equal strength."""
+    strength = L2SP_STRENGTH if strength is None else strength
+    return Anchor(list(shared_parameters(base.model, scope).values()), strength)
+
+
+def ewc(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
+    """Shared weights are pulled to the base by their importance to pretraining batches."""
+    strength = EWC_STRENGTH if strength is None else strength
+    parameters = list(shared_parameters(base.model, scope).values())
+    settings = Refinement.of(base.model.config.reasoner, batch, base.config.halt_weight)
+    seed = base.config.seed
+    slots = fill_slots(base.model, base.pretraining(), batch, seed, base.place.device)
+    base.model.requires_grad_(False)
+    for parameter in parameters:
+        parameter.requires_grad_(True)
+
+    def backward(number: int) -> None:
+        # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
+        chosen = pick_slots(slots, seed, number)
+        chosen.prepare(number, seed)
+        refine_prepared(base.model, chosen, settings)
+
+    return Anchor(parameters, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
+
+
+def diagonal_fisher(
+    parameters: list[nn.Parameter], backward: Callable[[int], None], batches: int
+) -> list[Tensor]:
+    """The mean over batches of the squared gradient of a batch's mean loss; `backward` leaves that of one batch."""
+    sums = [torch.zeros_like(parameter) for parameter in parameters]
+    for number in range(batches):
+        backward(number)
+        for total, parameter in zip(sums, parameters, strict=True):
+            if parameter.grad is not None:
+                total += parameter.grad.square()
+            parameter.grad = None
+    return [total / batches for total in sums]
+
+
+METHODS = {
+    "memory-only": Method(scopes=("rows",)),
+    "oracle": Method(scopes=("full",), restores=True),
+    "joint": Method(scopes=("full",), joint=True),
+    "naive": Method(),
+    "l2sp": Method(anchor=l2sp),
+    "ewc": Method(anchor=ewc),
+    "rehearsal": Method(rehearses=True),
+    "replay": Method(replays=True),
+    "lora": Method(scopes=("matrices",), form="low rank"),
+    "sparse": Method(scopes=("feed-forward",), form="units"),
+}
+
+
+def reservoir(stages: int, size: int, seed: int) -> list[int]:
+    """Which of the first `stages` tasks are in a buffer of this size: each with equal probability (Vitter 1985)."""
+    kept: list[int] = []
+    drawn = keyed.uniform(keyed.key_of("reservoir", seed), np.arange(stages))
+    for number in range(stages):
+        place = int(drawn[number] * (number + 1))
+        if number < size:
+            kept.append(number)
+        elif place < size:
+            kept[place] = number
+    return kept
+
+
+def method_named(name: str, scope: Scope | None = None) -> tuple[Method, Scope]:
+    """A method and its scope; by default the method's first one."""
+    if name not in METHODS:
+        raise CharmError(f"there is no method {name!r}; the names are {', '.join(METHODS)}")
+    method = METHODS[name]
+    if scope is not None and scope not in method.scopes:
+        raise CharmError(f"the method {name} has no scope {scope!r}, only {' or '.join(method.scopes)}")
+    return method, scope or method.scopes[0]

@@ -1,0 +1,279 @@
+"""CHARM's model: a reasoner conditioned on the task memory of a structured key.
+
+Dimension letters: B examples, T cells, D width.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from charm import hub
+from charm.config import from_json, to_json
+from charm.devices import require_finite
+from charm.errors import CharmError, charm_errors
+from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, write_sealed
+from charm.memory import RowTable
+from charm.memory.cose import CoSEConfig
+from charm.memory.sharding import prefetched
+from charm.models.canvas.backbone import Reasoner
+from charm.models.config import ReasonerConfig
+from charm.models.vit.network import Vit
+from charm.models.writer.network import Writer
+from charm.tasks.instances import Instances
+from charm.tasks.keys import KeySchema, schema_named
+
+TRAINING = "training.json"  # in a saved model: the configuration of the run it comes from
+CARD = """\
+---
+library_name: charm-arc
+tags:
+- arc-agi
+- charm
+---
+
+# {name}
+
+A CHARM model for ARC-AGI: a {kind} reasoner of width {width} with structured task memory (CoSE).
+
+- {total} parameters, {memory} of them in the task memory
+- its memory knows {tasks} tasks; new tasks get rows of their own when they are solved
+
+## Use it
+
+```python
+import charm
+
+model = charm.load("{name}")
+result = charm.solve("task.json", model=model, budget=60)
+```
+
+`pip install 'charm-arc[hub]'` installs what this needs. The weights are in `model.safetensors`, the shapes in
+`config.json`, and which memory row belongs to which task and view in `instances.npz`.
+"""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    reasoner: ReasonerConfig
+    memory: CoSEConfig
+
+
+def build_reasoner(config: ReasonerConfig, seed: int = 0) -> Reasoner | Vit | Writer:
+    kinds: dict[str, type[Vit] | type[Writer]] = {"vit": Vit, "writer": Writer}
+    return kinds.get(config.kind, Reasoner)(config, seed)
+
+
+class CharmModel(nn.Module):
+    """Reasoner and task memory, with the key schema that defines what each memory row means."""
+
+    def __init__(
+        self, reasoner: ReasonerConfig, memory: CoSEConfig, schema: KeySchema, seed: int = 0
+    ) -> None:
+        super().__init__()
+        if memory.key not in schema.names:
+            raise CharmError(f"memory.key must be one of {', '.join(schema.names)}; got {memory.key!r}")
+        self.config = ModelConfig(reasoner, memory)
+        self.reasoner = build_reasoner(reasoner, seed)
+        with torch.random.fork_rng(devices=[]):  # the memory's initial weights depend only on the seed
+            torch.manual_seed(seed)
+            self.memory = schema.build(memory, reasoner.width)
+        self.trained_by: dict[str, Any] | None = None
+        """The configuration of the run that the model comes from, if that is known; it is saved with the model."""
+        self._bind(schema)
+
+    def _bind(self, schema: KeySchema) -> None:
+        """Key components of every row, kept with the weights on their device but not saved with them."""
+        self.schema = schema
+        device = self.reasoner.tokens.device
+        columns = schema.columns(self.config.memory)
+        self._fields = tuple(columns)
+        for name, column in columns.items():
+            self.register_buffer(f"key_{name}", torch.from_numpy(column).to(device), persistent=False)
+
+    @property
+    def canvas(self) -> Reasoner | Vit:
+        if isinstance(self.reasoner, Writer):
+            raise CharmError(
+                "this model is a writer: it answers the tasks it was trained on, and cannot be adapted to others yet"
+            )
+        return self.reasoner
+
+    @property
+    def instances(self) -> Instances:
+        """Which puzzle and view each memory row belongs to."""
+        return self.schema.instances
+
+    def key(self, row_B: Tensor) -> dict[str, Tensor]:
+        return {"row": row_B} | {name: getattr(self, f"key_{name}")[row_B] for name in self._fields}
+
+    def task(self, row_B: Tensor) -> Tensor:
+        """Task embeddings [B, D] of memory rows."""
+        return self.memory(self.key(row_B))
+
+    def forward(
+        self, state_SBLD: Tensor, tokens_BT: Tensor, row_B: Tensor, side: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """One refinement step of the reasoner under the memory of these rows."""
+        return self.canvas(state_SBLD, tokens_BT, self.task(row_B), side)
+
+    def grow(self, instances: Instances) -> None:
+        """Add the puzzles and rows that `instances` has beyond the model's own; they start at zero.
+
+        Existing values stay the same to the bit.
+        """
+        self._bind(self.schema.grown(self.memory, instances))
+
+    @contextmanager
+    def reading_alone(self, rows: Callable[[], Tensor]) -> Iterator[None]:
+        """With sharded instance rows: fetch some rows together; inside the block each process can read them alone."""
+        table = self.memory.residual
+        if isinstance(table, RowTable) and table.rows.shard is not None:
+            with prefetched(table.rows, self.key(rows())[table.field]):
+                yield
+        else:
+            yield
+
+    def save(
+        self, folder: Path, whole: Mapping[str, Tensor] | None = None, dtype: torch.dtype = torch.float32
+    ) -> None:
+        """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
+
+        `whole` has the full tensors of sharded tables (`charm.memory.sharding.whole_tables`). A smaller `dtype`
+        rounds the weights; a loaded model always has float32 weights.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        state = {**self.state_dict(), **(whole or {})}
+        tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
+        tensors = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
+        require_finite(tensors)
+        save_file(tensors, folder / "model.safetensors")
+        readable_like_its_folder(folder / "model.safetensors")
+        (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")
+        self.schema.save(folder)
+        names = ["model.safetensors", "config.json", *self.schema.files]
+        if self.trained_by is not None:
+            (folder / TRAINING).write_text(json.dumps(self.trained_by, indent=2) + "\n")
+            names.append(TRAINING)
+        write_sealed(folder / RECORD, {"files": {name: fingerprint(folder / name) for name in names}})
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Save the model with a model card, as the Hugging Face hub expects it; `from_pretrained` loads it again."""
+        with charm_errors(f"{folder}: cannot be written", OSError, SafetensorError):
+            self.save(Path(folder))
+            (Path(folder) / "README.md").write_text(self.card(Path(folder).name))
+
+    def push_to_hub(self, name: str, private: bool = False, message: str = "Upload the model") -> str:
+        """Upload the model with a model card to "owner/name" on the Hugging Face hub; returns its address."""
+        with tempfile.TemporaryDirectory() as folder:
+            self.save(Path(folder))
+            (Path(folder) / "README.md").write_text(self.card(name))
+            return hub.upload(Path(folder), name, private, message)
+
+    def card(self, name: str) -> str:
+        """The text of a model card: what the model is, and how to load it."""
+        memory = sum(parameter.numel() for parameter in self.memory.parameters())
+        total = sum(parameter.numel() for parameter in self.parameters())
+        return CARD.format(
+            name=name,
+            kind=self.config.reasoner.kind,
+            width=self.config.reasoner.width,
+            total=f"{total:,}",
+            memory=f"{memory:,}",
+            tasks=f"{len(self.instances.puzzles):,}",
+        )
+
+    @staticmethod
+    def from_pretrained(
+        folder: str | Path, device: torch.device | str = "cpu", revision: str | None = None
+    ) -> CharmModel:
+        """Load a saved model, to answer with or to adapt. On a CPU it always computes in float32.
+
+        `folder` may also be "owner/name" on the Hugging Face hub, at the given `revision`. The files must match the
+        hashes in checkpoint.json. A folder without that file, from an earlier version, loads unchecked.
+        """
+        folder = hub.download(str(folder), revision) if hub.is_hub_name(folder) else Path(folder)
+        check_saved(folder, "config.json", "model.safetensors")
+        try:
+            config, schema = read_model_config(folder / "config.json")
+            check_saved(folder, *schema.files)
+            tensors = load_file(folder / "model.safetensors")
+        except (OSError, ValueError, RecursionError) as error:
+            raise CharmError(f"{folder}: not a saved model ({error})") from error
+        except Exception as error:  # safetensors raises its own bare Exception subclass on damage
+            if isinstance(error, CharmError):
+                raise
+            raise CharmError(f"{folder / 'model.safetensors'}: damaged ({error})") from error
+        keys = schema.load(folder)
+        with torch.device("meta"):  # allocates nothing: sizes are checked before anything is built from them
+            parts = {
+                "reasoner": build_reasoner(config.reasoner),
+                "memory": keys.build(config.memory, config.reasoner.width),
+            }
+        shapes = {f"{part}.{n}": t.shape for part, one in parts.items() for n, t in one.state_dict().items()}
+        for name in sorted(shapes.keys() | tensors.keys()):
+            expected = list(shapes[name]) if name in shapes else None
+            found = list(tensors[name].shape) if name in tensors else None
+            if expected != found:
+                raise CharmError(
+                    f"{folder}: the weights do not fit the configuration "
+                    f"({name}: expected shape {expected}, got {found})"
+                )
+        model = CharmModel(config.reasoner, config.memory, keys)
+        model.load_state_dict(tensors)
+        # Most CPUs have no units for bfloat16: products of matrices took five times as long in it.
+        if torch.device(device).type == "cpu":
+            model.reasoner.compute_dtype = torch.float32
+        model.trained_by = read_training(folder)
+        return model.to(device)
+
+
+def read_training(folder: Path) -> dict[str, Any] | None:
+    """The configuration of the run that a saved model comes from, if it was saved with the model."""
+    path = folder / TRAINING
+    if not path.is_file():
+        return None
+    check_saved(folder, TRAINING)
+    with charm_errors(f"{path}: not the configuration of a run", OSError, ValueError, RecursionError):
+        found = json.loads(path.read_text())
+    if not isinstance(found, dict):
+        raise CharmError(f"{path}: not the configuration of a run")
+    return found
+
+
+def check_saved(folder: Path, *names: str) -> None:
+    """Compare files of a saved model with the hashes recorded when they were written, if there is a record."""
+    if not (folder / RECORD).is_file():
+        return
+    record = read_sealed(folder / RECORD)
+    listed = record.get("files") if isinstance(record, dict) else None
+    if not isinstance(listed, dict):
+        raise CharmError(f"{folder / RECORD}: not the record of a saved model (it lists no files)")
+    check_files(folder, listed, names)
+
+
+def read_model_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
+    """The configuration of a saved model, and the schema that its memory's key names."""
+    data = json.loads(path.read_text())
+    if not isinstance(data, dict) or not isinstance(memory := data.get("memory", {}), dict):
+        raise CharmError(f"{path}: expected an object with the fields of {ModelConfig.__name__}")
+    if unknown := sorted(set(data) - {"reasoner", "memory"}):
+        raise CharmError(f"{path}: {ModelConfig.__name__} has no field '{unknown[0]}'")
+    try:
+        schema = schema_named(memory.get("key", "puzzle"))  # the only key of the first releases
+    except CharmError as error:
+        raise CharmError(f"{path}: {error}") from error
+    return ModelConfig(
+        from_json(ReasonerConfig, data.get("reasoner", {}), f"{path}.reasoner"),
+        from_json(schema.config_type, memory, f"{path}.memory"),
+    ), schema

@@ -1,0 +1,239 @@
+"""VARC's vision transformer, and LoopViT: from an input canvas to an output canvas in one pass.
+
+A canvas of 64 x 64 tokens is cut into patches of 2 x 2. The task's vector is one more token. Attention reads the task
+and the patches that hold a part of the input grid; every patch asks. LoopViT repeats the same layers, with a learned
+vector for each repeat, and learns from all of them.
+
+Shapes: B examples, T cells, P patches, L = 1 + P positions, M = B * L, D width, F inner width, N heads, H head width,
+V tokens.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.attention.varlen import varlen_attn
+
+from charm.errors import CharmError
+from charm.initial import truncated_normal_
+from charm.models.config import ReasonerConfig
+from charm.models.layers import NORM_EPS, Rotation, dropped, rotate, rotation
+from charm.tasks.canvas import LARGE_SIDE, PAD
+
+PATCH = 2
+PATCHES = LARGE_SIDE // PATCH  # along a side
+POSITION_STD = 0.02  # of positions and repeats at the start
+
+
+class Affine(nn.Module):
+    """A linear map with a bias, [..., inputs] -> [..., outputs].
+
+    At the start its weights have the spread of torch's own linear maps. With sqrt(3) times as much, as the reasoners
+    have it, layers that normalise last hardly learn in their first thousand updates.
+    """
+
+    def __init__(self, inputs: int, outputs: int, generator: torch.Generator) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(
+            truncated_normal_(torch.empty(outputs, inputs), (3 * inputs) ** -0.5, generator)
+        )
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.weight.to(x.dtype), self.bias.to(x.dtype))
+
+
+class Norm(nn.Module):
+    """Layer normalisation with gain and bias; torch computes its sums in float32."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+
+    def forward(self, x: Tensor) -> Tensor:
+        gain, bias = self.weight.to(x.dtype), self.bias.to(x.dtype)
+        return F.layer_norm(x, self.weight.shape, gain, bias, NORM_EPS)
+
+
+class Readable(NamedTuple):
+    """What attention may read, in two forms: as a mask, and as the order in which such positions come first."""
+
+    seen_BL: Tensor
+    order_M: Tensor
+    """Of the M = B * L positions of all examples, those that may be read, then the others."""
+    place_M: Tensor
+    """Where each position has its place in that order."""
+    asking_B: Tensor
+    """Where the positions of each example begin, and their end; int32 [B + 1]."""
+    read_B: Tensor
+    """The same in the order, of positions that may be read."""
+
+    @staticmethod
+    def of(seen_BL: Tensor) -> Readable:
+        count, length = seen_BL.shape
+        seen_M = seen_BL.flatten()
+        before_M = seen_M.cumsum(0)
+        all_M = torch.arange(len(seen_M), device=seen_M.device)
+        # A hidden position comes after all that may be read and the hidden ones before it.
+        place_M = torch.where(seen_M, before_M - 1, before_M[-1] + all_M - before_M)
+        order_M = torch.empty_like(all_M).scatter_(0, place_M, all_M)
+        asking_B = torch.arange(0, (count + 1) * length, length, device=seen_M.device, dtype=torch.int32)
+        read_B = F.pad(before_M[length - 1 :: length], (1, 0)).to(torch.int32)
+        return Readable(seen_BL, order_M, place_M, asking_B, read_B)
+
+
+class _Gather(torch.autograd.Function):
+    """Rows [M, ...] in another order. A hidden row has no gradient, regardless of what the kernel wrote there."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, order_M: Tensor, place_M: Tensor, seen_M: Tensor) -> Tensor:
+        ctx.save_for_backward(place_M, seen_M)
+        return x.index_select(0, order_M)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None, None]:
+        place_M, seen_M = ctx.saved_tensors
+        shape = (-1, *[1] * (grad.dim() - 1))
+        return torch.where(seen_M.view(shape), grad.index_select(0, place_M), 0), None, None, None
+
+
+def packs(x: Tensor) -> bool:
+    """Whether only what may be read is given to a kernel for sequences of any length, a third of all on average."""
+    return x.is_cuda and x.dtype == torch.bfloat16
+
+
+def attend(q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable) -> Tensor:
+    """Every position asks those that may be read, [B, L, N, H]."""
+    if not packs(q_BLNH):
+        q, k, v = (part.transpose(1, 2) for part in (q_BLNH, k_BLNH, v_BLNH))
+        seen_B11L = readable.seen_BL[:, None, None]
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=seen_B11L).transpose(1, 2)
+    length, order = q_BLNH.shape[1], (readable.order_M, readable.place_M, readable.seen_BL.flatten())
+    k_MNH, v_MNH = (_Gather.apply(part.flatten(0, 1), *order) for part in (k_BLNH, v_BLNH))
+    q_MNH = q_BLNH.flatten(0, 1).contiguous()
+    found = varlen_attn(q_MNH, k_MNH, v_MNH, readable.asking_B, readable.read_B, length, length)
+    assert isinstance(found, Tensor)
+    return found.view_as(q_BLNH)
+
+
+class VitLayer(nn.Module):
+    """Attention, then a GELU between two maps; each is added to what came in and normalised afterwards."""
+
+    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+        super().__init__()
+        width, inner = config.width, config.inner_width
+        self.heads, self.dropout = config.heads, config.dropout
+        self.qkv, self.out = Affine(width, 3 * width, generator), Affine(width, width, generator)
+        self.up, self.down = Affine(width, inner, generator), Affine(inner, width, generator)
+        self.norm_attention, self.norm_feed_forward = Norm(width), Norm(width)
+
+    def forward(self, x_BLD: Tensor, turn: Rotation, readable: Readable) -> Tensor:
+        qkv_BL3NH = self.qkv(x_BLD).unflatten(-1, (3, self.heads, -1))
+        q_BLNH, k_BLNH = rotate(qkv_BL3NH[:, :, :2], turn).unbind(2)
+        mixed_BLNH = attend(q_BLNH, k_BLNH, qkv_BL3NH[:, :, 2], readable)
+        mixed_BLD = self.out(mixed_BLNH.flatten(2))
+        x_BLD = self.norm_attention(x_BLD + dropped(mixed_BLD, self.dropout, self.training))
+        inner_BLF = dropped(F.gelu(self.up(x_BLD)), self.dropout, self.training)
+        return self.norm_feed_forward(x_BLD + dropped(self.down(inner_BLF), self.dropout, self.training))
+
+
+class Vit(nn.Module):
+    """Symbol embedding, patches, layers and head; `seed` decides its start. It answers as a reasoner does that takes
+    one refinement step, carries no state and has no halt head."""
+
+    initial: Tensor
+
+    def __init__(self, config: ReasonerConfig, seed: int = 0) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.config = config
+        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
+        width = config.width
+        self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, width), 1.0, generator))
+        self.patch = Affine(PATCH**2 * width, width, generator)
+        places = torch.empty(PATCHES**2, width)
+        self.positions = nn.Parameter(truncated_normal_(places, POSITION_STD, generator))
+        self.blocks = nn.ModuleList(VitLayer(config, generator) for _ in range(config.layers))
+        self.repeats = None
+        if config.recurrences > 1:
+            vectors = truncated_normal_(torch.empty(config.recurrences, width), POSITION_STD, generator)
+            self.repeats = nn.Parameter(vectors)
+        self.norm = Norm(width)
+        self.head = Affine(width, PATCH**2 * config.vocab, generator)
+        self.register_buffer("initial", torch.empty(0, width), persistent=False)
+
+    def elementwise_parameters(self) -> list[nn.Parameter]:
+        """Matrices whose rows are single symbols, places or repeats: to be moved by AdamW, never by Muon."""
+        repeats = [] if self.repeats is None else [self.repeats]
+        return [self.tokens, self.positions, self.head.weight, *repeats]
+
+    def forward(
+        self, state_SBLD: Tensor, tokens_BT: Tensor, task_BD: Tensor, side: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The state as it was (there is none), the logits of every cell [B, T, V] and halt logits of 0, [B]."""
+        if side != LARGE_SIDE or tokens_BT.shape[1] != LARGE_SIDE**2:
+            raise CharmError(
+                f"a vit answers canvases of side {LARGE_SIDE}, got {side}; set data.canvas to large"
+            )
+        config = self.config
+        turn = rotation(PATCHES, 1, config.rope, config.rope_base, config.head_width, tokens_BT.device)
+        patches_BPK = cut(tokens_BT)
+        x_BLD = torch.cat([task_BD[:, None].to(self.compute_dtype), self.embed(patches_BPK)], dim=1)
+        x_BLD = dropped(x_BLD, config.dropout, self.training)
+        readable = Readable.of(seen(patches_BPK))
+        for repeat in range(config.recurrences):
+            if self.repeats is not None:
+                x_BLD = x_BLD + self.repeats[repeat].to(x_BLD.dtype)
+            for block in self.blocks:
+                x_BLD = block(x_BLD, turn, readable)
+        logits_BPKV = self.head(self.norm(x_BLD[:, 1:])).unflatten(-1, (PATCH**2, config.vocab))
+        return state_SBLD, joined(logits_BPKV).float(), logits_BPKV.new_zeros(len(tokens_BT)).float()
+
+    def embed(self, patches_BPK: Tensor) -> Tensor:
+        """A patch's vector [B, P, D]: the convolution of its symbols' vectors, and its learned position.
+
+        Twelve symbols at four places give 48 possible terms. They are computed first, and each patch adds up its four.
+        """
+        weight_DKD = self.patch.weight.unflatten(1, (PATCH**2, -1))
+        terms_KVD = torch.einsum("vi,oki->kvo", self.tokens, weight_DKD)
+        symbols_V = torch.arange(self.config.vocab, device=patches_BPK.device)
+        which_BPKV = (patches_BPK[..., None] == symbols_V).to(self.compute_dtype)
+        x_BPD = which_BPKV.flatten(2) @ terms_KVD.flatten(0, 1).to(self.compute_dtype)
+        return x_BPD + (self.patch.bias + self.positions).to(self.compute_dtype)
+
+    def initial_state(self, batch: int, cells: int) -> Tensor:
+        """No state: an empty tensor with a place for every example."""
+        return self.initial.to(self.compute_dtype)[:, None, None].expand(0, batch, 1, -1)
+
+    def restart(self, state_SBLD: Tensor, halted_B: Tensor) -> Tensor:
+        return state_SBLD
+
+    def uses_fused_kernels(self) -> bool:
+        return False
+
+    def compile_blocks(self, **options: Any) -> None:
+        """Compiles the layers in place with torch.compile; parameter names stay."""
+        torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
+        for block in self.blocks:
+            block.compile(**{"dynamic": False, "fullgraph": True, **options})
+
+
+def cut(tokens_BT: Tensor) -> Tensor:
+    """Canvases [B, T] as patches [B, P, 4]: patches row by row, cells of a patch row by row."""
+    squares = tokens_BT.view(-1, PATCHES, PATCH, PATCHES, PATCH)
+    return squares.transpose(2, 3).reshape(len(tokens_BT), PATCHES**2, PATCH**2)
+
+
+def joined(patches_BPKV: Tensor) -> Tensor:
+    """The inverse of `cut` for values [B, P, 4, V] of cells: [B, T, V]."""
+    count, _, _, vocab = patches_BPKV.shape
+    squares = patches_BPKV.view(count, PATCHES, PATCHES, PATCH, PATCH, vocab)
+    return squares.transpose(2, 3).reshape(count, LARGE_SIDE**2, vocab)
+
+
+def seen(patches_BPK: Tensor) -> Tensor:
+    """What attention may read, [B, L] bool: the task, and patches that hold a cell of the input grid."""
+    return F.pad((patches_BPK != PAD).any(-1), (1, 0), value=True)

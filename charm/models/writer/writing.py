@@ -1,0 +1,154 @@
+"""How a writer answers: the likeliest next token, again and again, for many questions at once.
+
+Keys and values of all tokens so far are kept, so each step reads one new token of every answer. Answers that are
+finished leave the batch: the longest would otherwise make all others wait.
+
+Shapes: N questions, L tokens of the longest question, A tokens of an answer, R room for tokens, H heads, K head width.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from charm.models.layers import Linear
+from charm.models.writer.network import Writer
+from charm.tasks.canvas import BOUNDARY
+from charm.tasks.sequences import END, LONGEST_ANSWER, Pack
+
+LOOK_EVERY = 32  # tokens between looks at which answers are finished; looking waits for the device
+LOOK_EVERY_CPU = 1
+CROWDED = 0.75  # finished answers leave when less than this share is still being written
+ROOM = 64  # room for tokens comes in multiples of this: attention is slow on odd lengths
+
+
+def questions(pack: Pack) -> tuple[Tensor, Tensor, Tensor]:
+    """A pack of questions as `write` takes them: tokens [N, L] and places that end at the right edge, and lengths."""
+    edges = pack.edges_N2.long()
+    begins_N, ends_N = edges[:-2], edges[1:-1]
+    length_N = ends_N - begins_N
+    longest = int(length_N.max())
+    at_NL = ends_N[:, None] - longest + torch.arange(longest, device=edges.device)
+    inside_NL = at_NL >= begins_N[:, None]
+    at_NL = at_NL.clamp(min=0)
+    token_NL = torch.where(inside_NL, pack.token_L[at_NL], 0)
+    return token_NL, torch.where(inside_NL[..., None], pack.place_L3[at_NL], 0), length_N
+
+
+@torch.inference_mode()
+def write(
+    writer: Writer,
+    token_NL: Tensor,
+    place_NL3: Tensor,
+    length_N: Tensor,
+    task_ND: Tensor,
+    limit: int = LONGEST_ANSWER,
+) -> tuple[Tensor, Tensor]:
+    """Answers [N, A] to questions START, input, ANSWER of these lengths, END after the last token; and their
+    log-probabilities, minus infinity for an answer that had not ended after `limit` tokens."""
+    writer = to_ask(writer)
+    (count, longest), device = token_NL.shape, token_NL.device
+    past = _Past(writer, count, longest, longest - length_N)
+    logits_NV = writer(token_NL, place_NL3, task_ND[:, None], past.read)[:, -1]
+
+    answer_NA = torch.full((count, limit), END, dtype=torch.uint8, device=device)
+    sure_N = torch.zeros(count, device=device)
+    ended_N = torch.zeros(count, dtype=torch.bool, device=device)
+    number_N = torch.arange(count, device=device)  # of the answers in the batch
+    open_N = ~ended_N  # which of them are still being written
+    row_N, column_N = torch.ones_like(number_N), torch.ones_like(number_N)
+    look_every = LOOK_EVERY_CPU if device.type == "cpu" else LOOK_EVERY
+    for written in range(limit):
+        best_N = logits_NV.log_softmax(-1).max(-1)
+        token_N = torch.where(open_N, best_N.indices, END)
+        answer_NA[number_N, written] = token_N.to(torch.uint8)
+        sure_N[number_N] += torch.where(open_N, best_N.values, 0.0)
+        open_N = open_N & (token_N != END)
+        ended_N[number_N] = ~open_N
+        if written % look_every == look_every - 1:
+            still = int(open_N.sum())
+            if still == 0:
+                break
+            if still < CROWDED * len(open_N):
+                columns = (number_N, token_N, row_N, column_N, task_ND)
+                number_N, token_N, row_N, column_N, task_ND = (column[open_N] for column in columns)
+                past.keep(open_N)
+                open_N = open_N[open_N]
+        place_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
+        past.advance()
+        logits_NV = writer(token_N[:, None], place_N3[:, None], task_ND[:, None], past.read_one)[:, -1]
+        closes_N = token_N == BOUNDARY
+        row_N = torch.where(closes_N, row_N + 1, row_N)
+        column_N = torch.where(closes_N, 1, column_N + 1)
+    return answer_NA, torch.where(ended_N, sure_N, -math.inf)
+
+
+def to_ask(writer: Writer) -> Writer:
+    """The writer as it is asked: it drops nothing, and its maps have the type they are used in, so that they are not
+    cast for every token. A copy, unless it is so already."""
+    maps = [part for part in writer.modules() if isinstance(part, Linear)]
+    if not writer.training and all(part.weight.dtype == writer.compute_dtype for part in maps):
+        return writer
+    copied = deepcopy(writer).eval()
+    for part in copied.modules():
+        if isinstance(part, Linear):
+            part.weight.data = part.weight.data.to(writer.compute_dtype)
+    return copied
+
+
+class _Past:
+    """Keys and values of every layer application for all tokens so far; nothing before a question is seen."""
+
+    def __init__(self, writer: Writer, count: int, longest: int, before_N: Tensor) -> None:
+        config, device = writer.config, before_N.device
+        applications = config.recurrences * len(writer.layers)
+        self.longest, self.length, self.before_N = longest, longest, before_N
+        shape = (2, applications, count, config.heads, _rounded(longest + 1), config.head_width)
+        self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
+        at_L = torch.arange(longest, device=device)
+        # A pad at the left sees itself, so that no row of the mask is empty.
+        sees_LL = (at_L[:, None] >= at_L) | (config.reads == "whole")
+        sees_NLL = ((at_L >= before_N[:, None])[:, None] & sees_LL) | (at_L[:, None] == at_L)
+        self.mask = self._hiding(sees_NLL[:, None])
+
+    def read(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        """Attention within the questions, [N, L, H, K]."""
+        q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        self.kept[0, index, :, :, : self.longest] = k
+        self.kept[1, index, :, :, : self.longest] = v
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask).transpose(1, 2)
+
+    def advance(self) -> None:
+        """Make room for one more token."""
+        self.length += 1
+        have = self.kept.shape[4]
+        if self.length > have:
+            more = _rounded(min(2 * have, self.longest + LONGEST_ANSWER))
+            self.kept = F.pad(self.kept, (0, 0, 0, max(more - have, ROOM)))
+        at_R = torch.arange(_rounded(self.length), device=self.before_N.device)
+        seen_NR = (at_R >= self.before_N[:, None]) & (at_R < self.length)
+        self.mask = self._hiding(seen_NR[:, None, None])
+
+    def read_one(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        """Attention of one new token to all before it and to itself, [N, 1, H, K]."""
+        self.kept[0, index, :, :, self.length - 1] = k[:, 0]
+        self.kept[1, index, :, :, self.length - 1] = v[:, 0]
+        keys, values = self.kept[:, index, :, :, : self.mask.shape[-1]]
+        q = q.transpose(1, 2)
+        return F.scaled_dot_product_attention(q, keys, values, attn_mask=self.mask).transpose(1, 2)
+
+    def _hiding(self, sees: Tensor) -> Tensor:
+        """What attention adds to its scores, made once for all layers."""
+        return torch.zeros_like(sees, dtype=self.kept.dtype).masked_fill_(~sees, -math.inf)
+
+    def keep(self, open_N: Tensor) -> None:
+        """Forget all questions but these."""
+        self.kept, self.before_N = self.kept[:, :, open_N], self.before_N[open_N]
+
+
+def _rounded(tokens: int) -> int:
+    return -(-tokens // ROOM) * ROOM

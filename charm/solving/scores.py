@@ -1,0 +1,118 @@
+"""Scores of a solve where the answers are known: pass@k by task and by test input, seconds and dollars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from charm.config import to_json
+from charm.devices import Place, choose_device
+from charm.evaluation.scoring import score_grids
+from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, Submission
+from charm.solving.options import SolveOptions
+from charm.solving.solution import Solution
+from charm.tables import Table
+from charm.tasks.dataset import answers_of
+from charm.tasks.task import Grid, Question, Task, questions_of
+
+SHOWN = (1, 2, 1000)
+Z = 1.96  # of a 95 % interval
+
+
+def measured(
+    tasks: Sequence[Task],
+    found: Mapping[str, Solution],
+    submission: Submission,
+    model: Path,
+    options: SolveOptions,
+    devices: Sequence[str],
+    seconds: float,
+    dollars_per_hour: float | None,
+) -> dict[str, Any]:
+    """The scores of these tasks. Those that were not solved now have only the submission's two attempts.
+
+    `seconds` is the wall-clock time from the command's start; every device counts it.
+    """
+    ranked = {question: _grids(question, found, submission) for question in questions_of(tasks)}
+    scores = score_grids(ranked, answers_of(tasks))
+    each = {
+        task.id: {
+            "updates": found[task.id].updates,
+            "views": found[task.id].views,
+            "loss": _known(found[task.id].loss),
+            "exact": _known(found[task.id].exact_accuracy),
+        }
+        for task in tasks
+        if task.id in found
+    }
+    spent = seconds * len(devices)
+    hits = sum(task.outcome == "solved" for task in scores.tasks)
+    return {
+        "model": str(model),
+        "options": to_json(options),
+        "hardware": Place(choose_device(devices[0])).describe(),
+        "devices": list(devices),
+        "tasks": len(tasks),
+        "solved_here": len(each),
+        "seconds": round(seconds, 1),
+        "device_seconds_per_task": round(spent / len(each), 2) if each else None,
+        "dollars": None if dollars_per_hour is None else round(spent / 3600 * dollars_per_hour, 4),
+        "dollars_per_hour": dollars_per_hour,
+        "interval": interval(hits, scores.puzzles),
+        **{"tasks_scored" if name == "tasks" else name: value for name, value in scores.to_json().items()},
+        "learned": each,
+    }
+
+
+def interval(hits: int, count: int) -> tuple[float, float] | None:
+    """Wilson's 95 % interval of the share of tasks whose test inputs were all answered in two attempts."""
+    if not count:
+        return None
+    share = hits / count
+    middle = share + Z**2 / (2 * count)
+    half = Z * math.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))
+    scale = 1 + Z**2 / count
+    return round(max((middle - half) / scale, 0.0), 4), round(min((middle + half) / scale, 1.0), 4)
+
+
+def scores_table(found: Mapping[str, Any]) -> Table:
+    metrics, between = found["metrics"], found["interval"]
+    rows = [
+        [f"pass@{k}", f"{100 * metrics[f'pass@{k}']:.1f}", f"{100 * metrics[f'pass@{k}/outputs']:.1f}"]
+        for k in SHOWN
+        if f"pass@{k}" in metrics
+    ]
+    cost = "" if found["dollars"] is None else f", {found['dollars']:.2f} dollars"
+    if between is None:
+        solved = "; no score, because no test output is known"
+    else:
+        solved = (
+            f"; all test inputs right in two attempts: {found['outcomes']['solved']} of {found['puzzles']} tasks "
+            f"(95 % interval {100 * between[0]:.0f} to {100 * between[1]:.0f} %)"
+        )
+    here, seconds = found["solved_here"], found["device_seconds_per_task"]
+    each = "" if seconds is None else f", {seconds:.1f} s of a device for each"
+    caption = f"{_tasks(here)} in {found['seconds']:.0f} s{each}{cost}"
+    if others := found["tasks"] - here:
+        caption += f"; {_tasks(others)} with the attempts that the submission had"
+    return Table(("", "by task", "by test input"), rows, caption=caption + solved)
+
+
+def _tasks(count: int) -> str:
+    return f"{count} task{'s' * (count != 1)}"
+
+
+def _grids(question: Question, found: Mapping[str, Solution], submission: Submission) -> list[Grid]:
+    if question.task_id in found:
+        return [candidate.grid for candidate in found[question.task_id].answers.get(question, ())]
+    given = submission[question.task_id][question.test_index]
+    attempts = [given[name] for name in ATTEMPTS]
+    return [np.array(cells, np.uint8) for cells in attempts if cells != NO_ANSWER]
+
+
+def _known(value: float) -> float | None:
+    return round(value, 5) if math.isfinite(value) else None

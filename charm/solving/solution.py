@@ -1,0 +1,156 @@
+"""What solving a task comes to, the clock that it is given, and the vote that ends it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from charm.devices import Place
+from charm.evaluation.judging import Judgements
+from charm.evaluation.predict import Request, predict
+from charm.evaluation.protocols import Ballot, protocol_named
+from charm.evaluation.ranking import Candidate, rank
+from charm.evaluation.run import as_asked
+from charm.models.model import CharmModel
+from charm.runs.votes import Votes
+from charm.tasks.dataset import Dataset
+from charm.tasks.svg import block, row
+from charm.tasks.task import Question
+
+VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
+VOTE_MARGIN = 1.5  # times what the first votes let expect
+CANDIDATES = 1000  # of each question are kept at most
+
+
+LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Ranked answers to every test input of a task, and how they were produced."""
+
+    answers: dict[Question, list[Candidate]]
+    updates: int
+    views: int
+    """Views that voted; 0 if there was no time for a vote on every test input."""
+    loss: float
+    exact_accuracy: float
+    seconds: float
+    diverged: bool = False
+    """Whether learning was given up because it diverged; the answers are those from before it."""
+    per_view: int = 1
+    """Votes of each view on a test input: one for each placement of a vit."""
+
+    @property
+    def cast(self) -> int:
+        """Votes on each test input."""
+        return self.views * self.per_view
+
+    @property
+    def doubt(self) -> str:
+        """A sentence for answers that are probably wrong because the demonstrations were not learned; "" otherwise."""
+        if self.updates and not self.exact_accuracy < LEARNED:  # it is NaN if it was not counted
+            return ""
+        exact = f"only {self.exact_accuracy:.0%} exact" if self.updates else "no update was made"
+        return f"the demonstrations were not learned ({exact}): probably wrong, try a longer budget"
+
+    def __str__(self) -> str:
+        learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
+        if self.diverged:
+            learned = " (learning diverged; try another --mode)"
+        return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
+
+    def _repr_html_(self) -> str:
+        """The answers as a notebook shows them: the first three to each test input, with their votes."""
+        rows = [
+            row((block(f"{one.votes} of {self.cast} votes", one.grid) for one in ranked[:3]), str(question))
+            for question, ranked in self.answers.items()
+        ]
+        doubt = f"<div><b>{self.doubt}</b></div>" if self.doubt else ""
+        return f"{''.join(rows)}<div>{self}</div>{doubt}"
+
+
+Say = Callable[[float, str], None]
+Publish = Callable[[dict[str, Solution]], None]  # better answers, by task id
+
+
+def improved(old: Solution | None, new: Solution) -> Solution:
+    """The better of two solutions of a task: after more updates, or as many and more views.
+
+    A question that it leaves unanswered keeps the other's answers.
+    """
+    if old is None:
+        return new
+    better, other = (new, old) if (new.updates, new.views) > (old.updates, old.views) else (old, new)
+    others = other.answers
+    answers = {question: ranked or others.get(question, []) for question, ranked in better.answers.items()}
+    return replace(better, answers=answers, diverged=new.diverged)
+
+
+class Clock:
+    """Seconds of a budget: how many are left, and what share is used."""
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self.seconds, self._now = seconds, now
+        self._began = now()
+
+    @property
+    def spent(self) -> float:
+        return self._now() - self._began
+
+    @property
+    def left(self) -> float:
+        return self.seconds - self.spent
+
+    @property
+    def used(self) -> float:
+        return self.spent / self.seconds
+
+    def share(self, tasks: int) -> Clock:
+        """A separate clock for the next of the remaining tasks; time that a task leaves is shared by the others."""
+        return Clock(max(self.left, 1e-3) / tasks, self._now)
+
+
+def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: float = VOTE_SHARE) -> float:
+    """What to keep for voting of a task's time: what all views will cost, but no more than its share."""
+    return min(share * seconds, VOTE_MARGIN * seconds_per_view * views)
+
+
+def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
+    """Number of views after the next round: twice as many, or as many as the remaining time allows, or no more."""
+    affordable = int(left / max(seconds_per_view, 1e-9))
+    return min(2 * views, limit, views + max(affordable, 0))
+
+
+def vote(
+    model: CharmModel,
+    data: Dataset,
+    votes: dict[int, Votes],
+    views: int,
+    batch: int,
+    place: Place,
+    stop: Callable[[], bool] = lambda: False,
+    judgements: Judgements | None = None,
+    only: Collection[int] | None = None,
+    earlier: Sequence[Mapping[int, Votes]] = (),
+    fill: bool = False,
+) -> dict[Question, list[Candidate]]:
+    """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them.
+
+    So it is with a writer's `judgements`. Only the questions in `only` are asked, if it is given; the earlier votes on
+    the others count. Once `stop()` is true, the votes made so far are ranked. Votes of other models, `earlier`, join.
+    With `fill` all batches are full, for a compiled model.
+    """
+    reasoner = model.config.reasoner
+    protocol = replace(protocol_named("continual"), loops=reasoner.voting_steps)
+    protocol = as_asked(protocol, reasoner)
+    request = Request(model, data, protocol.loops, views, batch, fill=fill, only=only, judgements=judgements)
+    votes |= predict(request, place, votes, stop=stop)
+    ballots = [Ballot(one) for some in (*earlier, votes) for one in some.values()]
+    ranking = rank(ballots, data.questions, protocol.order or "votes")
+    # Scores rank empty grids too; here attempts are not spent on them.
+    return {
+        question: [one for one in ranking.top(number, CANDIDATES + 1) if one.grid.size][:CANDIDATES]
+        for number, question in enumerate(ranking.questions)
+    }

@@ -1,0 +1,275 @@
+"""Solving tasks nobody trained on, within a budget of seconds; there is an answer at any time.
+
+Tasks are solved in groups: a model that refines canvases takes one at a time, a writer learns a group together. A group
+that fails costs only itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import traceback
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from charm import processes
+from charm.devices import Place, choose_device, place
+from charm.errors import CharmError
+from charm.models.model import read_model_config
+from charm.runs.checkpoint import newest_checkpoint
+from charm.solving.canvas import Solver
+from charm.solving.options import SolveOptions
+from charm.solving.solution import Clock, Publish, Say, Solution, improved
+from charm.solving.workers import Crew, CrewTask
+from charm.solving.writer import FAR_TOO_LATE, WriterSolver
+from charm.tasks.reading import read_tasks
+from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, load_source
+from charm.tasks.task import Task, check_unique
+
+Group = tuple[Task, ...]
+News = str | dict[str, Solution]  # a line of progress, or better answers by task id
+NO_TIME = "there was no time for it; try a longer budget"
+
+
+class AnySolver(Protocol):
+    """A trained model on a device that answers groups of tasks."""
+
+    def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None: ...
+
+
+Make = Callable[[Path, SolveOptions, Place], AnySolver]
+
+
+def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
+    """The tasks of files, folders and public sets by name, and what is not usable with its reason.
+
+    It is an error if nothing is.
+    """
+    named = [path for path in paths if str(path) in (*SOURCE_NAMES, *NEW_SPLITS) and not path.exists()]
+    for path in paths:
+        if not path.exists() and path not in named:
+            raise CharmError(f"{path}: no such file or folder")
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise CharmError(f"{path}: neither a regular file nor a folder")
+    tasks, skipped = read_tasks([path for path in paths if path not in named], unsolved=True)
+    public = [task for path in named for task in load_source(str(path)).tasks]
+    tasks = list(check_unique([*tasks, *public], "the named tasks together"))
+    if not tasks:
+        raise CharmError(next(iter(skipped.values()), f"no tasks in {' '.join(map(str, paths))}"))
+    return tasks, skipped
+
+
+def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 0) -> list[Task]:
+    """Tasks without a visible grid side above `largest`, and `count` of those by a hash of their ids; 0 is no limit.
+
+    The first `skip` by this hash are left out, so that a set can be taken in parts.
+    """
+    chosen = [
+        task
+        for task in tasks
+        if not largest
+        or all(max(grid.shape) <= largest for pair in task.blind().pairs for grid in pair.grids())
+    ]
+    if not chosen:
+        raise CharmError(f"no task has grids of at most {largest} x {largest} cells")
+    if skip >= len(chosen):
+        raise CharmError(f"skip must be below {len(chosen)}, the number of tasks; got {skip}")
+    by_hash = sorted(chosen, key=lambda task: hashlib.sha256(task.id.encode()).digest())
+    kept = {task.id for task in by_hash[skip : skip + (count or len(chosen))]}
+    return [task for task in chosen if task.id in kept]
+
+
+class _Unpublished(BaseException):
+    """The caller could not take an answer, which is no fault of the task's."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _is_writer(run: Path) -> bool:
+    """Whether the model writes its answers; one that cannot be read is refused where it is loaded."""
+    with suppress(OSError, ValueError, CharmError):
+        return read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner.kind == "writer"
+    return False
+
+
+def open_solver(run: Path, options: SolveOptions, place: Place) -> AnySolver:
+    """The solver for the model at `run`, by what it is."""
+    return WriterSolver(run, options, place) if _is_writer(run) else Solver(run, options, place)
+
+
+def groups_of(tasks: Sequence[Task], size: int, devices: int) -> list[Group]:
+    """Groups of about equal size, of at most `size` tasks; 0 makes one for each device."""
+    count = min(len(tasks), -(-len(tasks) // size) if size else devices)
+    return [tuple(tasks[number::count]) for number in range(count)]
+
+
+def solve(
+    tasks: Sequence[Task],
+    run: Path,
+    options: SolveOptions,
+    devices: Sequence[str],
+    say: Say = lambda used, text: None,
+    publish: Publish = lambda answers: None,
+    ended: Callable[[Group, str | None], None] = lambda tasks, problem: None,
+    make: Make = open_solver,
+) -> dict[str, Solution]:
+    """Answer tasks with a trained model. Each device takes the next group when it is free, and its share of the time.
+
+    A writer learns `options.together` tasks in a group; other models take one task at a time. A single device is used
+    by this process, several by a process each. A group that fails is tried once more in a fresh process; the others
+    are not harmed.
+
+    Groups that have not begun at twice the time, or a minute after its end, are left out if others have answers.
+
+    `say(share of the budget used, text)` is called with progress, `publish` with every better answer by task id, and
+    `ended` with every group at its end, and the reason if it failed. It is an error if no task has an answer.
+    """
+    clock = Clock(options.budget)
+    found: dict[str, Solution] = {}
+    problems: list[str] = []
+
+    def received(job: CrewTask, news: News) -> None:
+        if isinstance(news, str):
+            say(clock.used, news)
+            return
+        better = {name: improved(found.get(name), solution) for name, solution in news.items()}
+        found.update(better)
+        publish(better)
+
+    def done(job: CrewTask, problem: str | None) -> None:
+        if problem is not None:
+            problems.append(problem)
+        ended(job.content, problem)
+
+    def seconds_for(job: CrewTask, share: int) -> float:
+        """The time of a group; 0 if it is far too late to begin."""
+        is_late = found and not job.tries and clock.left <= -max(clock.seconds, FAR_TOO_LATE)
+        return 0.0 if is_late else clock.share(share).seconds
+
+    size = options.together if _is_writer(run) else 1
+    jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
+    if len(devices) == 1:
+        with place(devices[0]) as here:
+            jobs = _solve_here(jobs, make(run, options, here), seconds_for, received, done)
+    if jobs:
+        with suppress(RuntimeError):  # the device itself may be what failed
+            torch.cuda.empty_cache()  # what this process holds, the next may need
+        crew = Crew(
+            jobs,
+            lambda device: processes.start(_work, run, options, device, make),
+            lambda job, share: (job.content, seconds_for(job, share)),
+            received,
+            done,
+        )
+        crew.run(devices)
+    if problems and not found:
+        raise CharmError(problems[0])
+    return found
+
+
+def _solve_here(
+    jobs: Sequence[CrewTask],
+    solver: AnySolver,
+    seconds_for: Callable[[CrewTask, int], float],
+    received: Callable[[CrewTask, News], None],
+    done: Callable[[CrewTask, str | None], None],
+) -> list[CrewTask]:
+    """Solve groups in this process until one fails, and return those that are left to fresh processes.
+
+    A failure may have harmed this process for good, as an error of CUDA does.
+    """
+    left = deque(jobs)
+
+    def tell(job: CrewTask, news: News) -> None:
+        try:
+            received(job, news)
+        except Exception as error:
+            raise _Unpublished(error) from None
+
+    while left:
+        job, problem = left[0], None
+        seconds = seconds_for(job, len(left))
+        try:
+            if not seconds:
+                raise CharmError(NO_TIME)
+            solver.work(
+                job.content,
+                Clock(seconds),
+                lambda used, text: tell(job, text),  # noqa: B023
+                lambda answers: tell(job, answers),  # noqa: B023
+            )
+        except _Unpublished as error:
+            raise error.error from None
+        except CharmError as error:
+            problem = str(error)
+        except Exception as error:
+            problem = failure(error)
+            if not multiprocessing.current_process().daemon:  # which may start no process
+                job.tries, job.problem = 1, problem
+                return list(left)
+        left.popleft()
+        done(job, problem)
+    return []
+
+
+def _work(connection: Connection, run: Path, options: SolveOptions, device: str, make: Make) -> None:
+    """One process on one device, as `Crew` wants it."""
+
+    def send(kind: str, content: Any) -> None:
+        try:
+            connection.send((kind, content))
+        except OSError:  # the reader is gone
+            raise SystemExit(1) from None
+
+    try:
+        with place(device) as here:
+            solver = make(run, options, here)
+            send("ready", None)
+            while True:
+                try:
+                    tasks, seconds = connection.recv()
+                except (EOFError, OSError):
+                    return
+                problem = None
+                try:
+                    if not seconds:
+                        raise CharmError(NO_TIME)
+                    solver.work(
+                        tasks,
+                        Clock(seconds),
+                        lambda used, text: send("news", text),
+                        lambda answers: send("news", answers),
+                    )
+                except CharmError as error:
+                    problem = str(error)
+                send("done", problem)
+    except CharmError as error:
+        send("broken", str(error))
+    except Exception as error:
+        send("broken", failure(error))
+
+
+def failure(error: Exception) -> str:
+    """An unexpected exception on one line: its type, its message and where it was raised."""
+    message = str(error).strip().splitlines()
+    at = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in at)
+    return f"{type(error).__name__}{f': {message[0]}' if message else ''}{where}"
+
+
+def solve_devices(wanted: str, tasks: int) -> list[str]:
+    """The devices for this number of tasks: all accelerators of the wanted kind, or the named one."""
+    if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+        raise CharmError("charm solve already uses all accelerators; start it without torchrun")
+    device = choose_device(wanted)
+    if device.type not in ("cuda", "xpu") or ":" in wanted:
+        return [str(device)]
+    return [f"{device.type}:{number}" for number in range(min(torch.accelerator.device_count(), tasks))]

@@ -1,0 +1,184 @@
+"""How a solve went: the candidates of every test input and their votes, round by round.
+
+OUT.votes.jsonl, next to the submission OUT.json, has a line that says what is solved, then one for every better answer
+to a task and one for every task that ended. `charm view OUT.json` shows it, while it grows and afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from charm.errors import CharmError
+from charm.files import write_atomically
+from charm.progress import say
+from charm.solving.options import SolveOptions
+from charm.solving.solution import Solution
+from charm.tasks.task import Question, Task, digits, questions_of, task_to_json
+
+SHOWN = 20  # candidates of a test input in each round, at most
+
+VoteLine = dict[str, Any]
+
+
+def votes_file(submission: Path) -> Path:
+    return submission.with_suffix(".votes.jsonl")
+
+
+def task_hash(task: Task) -> str:
+    """A hash of what a solver sees of a task, in order."""
+    return hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
+
+
+def name_of(model: Path) -> str:
+    """The name of a model's folder, also where it is given as "."."""
+    return model.absolute().name
+
+
+def about_in(submission: Path) -> VoteLine:
+    """What was solved and how, the first line of the file; nothing where it is not known."""
+    return next(iter(_lines(votes_file(submission))), {})
+
+
+def contents_in(about: VoteLine) -> dict[str, str]:
+    """The hashes of the tasks that were solved, by id."""
+    return _dict(about.get("contents"))
+
+
+def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
+    """A round of votes, and what was learned before it."""
+
+    def known(value: float) -> float | None:
+        return value if math.isfinite(value) else None
+
+    return {
+        "seconds": round(solution.seconds, 1),
+        "updates": solution.updates,
+        "views": solution.views,
+        "cast": solution.cast,
+        "loss": known(solution.loss),
+        "exact": known(solution.exact_accuracy),
+        "doubt": solution.doubt,
+        "tests": [
+            [
+                {"grid": digits(one.grid), "votes": one.votes, "confidence": round(one.confidence, 4)}
+                for one in solution.answers.get(question, [])[:shown]
+            ]
+            for question in questions
+        ],
+    }
+
+
+class Course:
+    """The file of a solve that is under way. With `resume` it goes on with what an interrupted one left there."""
+
+    def __init__(
+        self,
+        submission: Path,
+        tasks: Sequence[Task],
+        model: Path,
+        options: SolveOptions,
+        settings: Mapping[str, Any],
+        resume: bool,
+    ) -> None:
+        self.path, self._failed = votes_file(submission), False
+        self._questions = {task.id: questions_of([task]) for task in tasks}
+        lines = _lines(self.path) if resume else []
+        about_before = lines[0] if lines else {}
+        contents, before = {task.id: task_hash(task) for task in tasks}, contents_in(about_before)
+        changed = {name for name, content in contents.items() if before.get(name, content) != content}
+        inputs = {task.id: [digits(pair.input) for pair in task.test] for task in tasks}
+        about: VoteLine = {
+            "model": name_of(model),
+            "mode": options.mode,
+            "budget": options.budget,
+            "settings": settings,
+            # Those of an earlier solve stay.
+            "tasks": _dict(about_before.get("tasks")) | inputs,
+            "contents": before | contents,
+        }
+        kept = [line for line in lines[1:] if line.get("task") not in changed]
+        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in (about, *kept)))
+
+    def found(self, answers: Mapping[str, Solution]) -> None:
+        """Add the better answers to these tasks."""
+        self._add({"task": name} | round_json(one, self._questions[name]) for name, one in answers.items())
+
+    def ended(self, problems: Mapping[str, str]) -> None:
+        """Note by id that tasks have ended, and why those that failed did."""
+        self._add({"task": name, "ended": problem} for name, problem in problems.items())
+
+    def _add(self, lines: Iterable[VoteLine]) -> None:
+        """Add lines. A disk that is full does not end the solve."""
+        now = round(time.time(), 1)
+        # What a failure may have cut short must not spoil the next line.
+        text = "\n" * self._failed + "".join(json.dumps({**line, "time": now}) + "\n" for line in lines)
+        try:
+            with self.path.open("a") as file:
+                file.write(text)
+            self._failed = False
+        except OSError as error:
+            if not self._failed:
+                reason = error.strerror or error
+                say(f"{self.path} cannot be written ({reason}); the solve continues without these votes")
+            self._failed = True
+
+
+@dataclass
+class TaskCourse:
+    """How one task went so far."""
+
+    inputs: list[str]
+    rounds: list[VoteLine] = field(default_factory=list)
+    problem: str | None = None
+    """None until the task ends, "" if it was solved, else why not."""
+    changed: float | None = None
+    """When its newest line was written, in seconds since 1970."""
+
+
+def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
+    """What is solved, and how each task went."""
+    path = votes_file(submission)
+    try:
+        about, *lines = _lines(path)
+        tasks = {name: TaskCourse(list(inputs)) for name, inputs in about["tasks"].items()}
+        for line in lines:
+            if (task := tasks.get(line["task"])) is None:
+                continue  # files of earlier versions list only the tasks of the last solve
+            task.changed = line["time"]
+            if "ended" in line:
+                task.problem = line["ended"]
+            else:
+                task.problem = None
+                line.setdefault("cast", line["views"])  # files of earlier versions do not have it
+                task.rounds.append(line)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CharmError(f"{path} is not the votes of a solve") from error
+    return about, tasks
+
+
+def _dict(value: object) -> dict[str, Any]:
+    """The value, if it is an object."""
+    return value if isinstance(value, dict) else {}
+
+
+def _lines(path: Path) -> list[VoteLine]:
+    """The lines of a file, if there is one, without any that a kill has cut short or that is still being written."""
+    found = []
+    try:
+        text = path.read_text(errors="replace")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise CharmError(f"{path} cannot be read ({error.strerror or error})") from error
+    for line in text.splitlines():
+        with suppress(ValueError, RecursionError):
+            found.append(json.loads(line))
+    return [line for line in found if isinstance(line, dict)]

@@ -1,0 +1,451 @@
+import json
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from charm.commands.adapt import adapt
+from charm.commands.solve import solve
+from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
+from charm.solving.options import SolveOptions
+from charm.solving.solution import Solution
+from charm.solving.solver import load_tasks
+from charm.solving.submission import SubmissionInProgress
+from charm.solving.vote_log import read_course
+from charm.tasks.keys import MemoryConfig
+from charm.tasks.task import Question
+from tests import forks
+from tests.toy_runs import toy_run
+
+SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
+
+
+def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    small = {
+        "stream": str(unseen),
+        "steps": 2,
+        "batch": 4,
+        "tasks": 2,
+        "device": "cpu",
+        "out": tmp_path / "out",
+    }
+    adapt(base, method="memory-only", **small)  # type: ignore[arg-type]
+    assert "memory-only" in capsys.readouterr().out
+    adapt(base, method="naive", scope="full", halt_weight=0.5, json=True, **small)  # type: ignore[arg-type]
+    found = json.loads(capsys.readouterr().out)
+    assert (found["method"], found["scope"], found["halt_weight"]) == ("naive", "full", 0.5)
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {
+        *("cose-r8-memory-only-rows-h0-s0", "cose-r8-naive-full-h0.5-s0"),
+        *("table.md", "results.json", "parameters.png", "retained.png"),
+    }
+    assert len(json.loads((tmp_path / "out" / "results.json").read_text())) == 2
+    adapt(base, method="replay", buffer=1, shared_lr=1e-3, **small)  # type: ignore[arg-type]
+    assert (tmp_path / "out" / "cose-r8-replay-composition-buffer1-shared_lr0.001-h0-s0" / "R.npz").is_file()
+    capsys.readouterr()
+    adapt(base, method="memory-only", row_optimizer="adamw", json=True, **small)  # type: ignore[arg-type]
+    other = json.loads(capsys.readouterr().out)
+    assert other["settings"] == "rows adamw"
+    paper, ours = (
+        tmp_path / "out" / f"cose-r8-memory-only-rows{own}-h0-s0" / "rows" / "0001.safetensors"
+        for own in ("", "-rowsadamw")
+    )
+    assert paper.read_bytes() != ours.read_bytes()
+    with pytest.raises(CharmError, match="no method"):
+        adapt(base, method="best", **small)  # type: ignore[arg-type]
+
+
+def test_bases_are_compared_in_one_folder_and_blind_tasks_are_not_drawn(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Tasks without answers, as those of a competition, can be learned but not scored: there is nothing to draw."""
+    for path in unseen.glob("*.json"):
+        content = json.loads(path.read_text())
+        del content["test"][0]["output"]
+        path.write_text(json.dumps(content))
+    table = toy_run(tmp_path / "table", MemoryConfig(design="table", rank=8))
+    monkeypatch.chdir(unseen)
+    for run in (base, table):
+        adapt(run, stream=".", steps=1, batch=4, tasks=1, device="cpu", out=tmp_path / "out")
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    runs = {f"{memory}-memory-only-rows-h0-s0" for memory in ("cose-r8", "table-r8")}
+    assert names == {*runs, "table.md", "results.json"}
+    assert "Table (r=8)" in capsys.readouterr().out
+    adapt(table, stream="..", steps=1, batch=4, tasks=1, device="cpu")
+    assert {path.name for path in (table / "adapt").iterdir()} == {unseen.parent.stem}
+
+
+def test_what_cannot_be_written_is_told(base: Path, unseen: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CharmError, match=r"file/run cannot be written"):
+        solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "file" / "run")
+    with pytest.raises(CharmError, match="unseen cannot be written"):
+        solve((unseen,), checkpoint=base, device="cpu", out=unseen)
+    assert not unseen.with_name("unseen.progress.json").exists()
+    with pytest.raises(CharmError, match=r"file/cose-r8-memory-only-rows-h0-s0\S* cannot be written"):
+        adapt(base, stream=str(unseen), tasks=1, device="cpu", out=tmp_path / "file")
+
+
+def test_a_wrong_checkpoint_leaves_an_earlier_submission_alone(unseen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "submission.json"
+    out.write_text("precious")
+    with pytest.raises(CharmError, match="neither a saved model nor a run"):
+        solve((unseen,), checkpoint=tmp_path / "typo", device="cpu", out=out)
+    assert out.read_text() == "precious"
+
+
+def test_a_submission_is_named_after_its_only_task(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """No matter what else was named; and no share of exact demonstrations is shown where none was learned."""
+    monkeypatch.chdir(tmp_path)
+    bad = tmp_path / "bad.json"
+    bad.write_text("{")
+    file = (unseen / "new1.json").rename(tmp_path / "new [b].json")
+    solve((bad, file), checkpoint=base, steps=0, views=1, device="cpu")
+    assert list(json.loads((tmp_path / "new [b].submission.json").read_text())) == ["new [b]"]
+    printed = capsys.readouterr()
+    assert f"left out: {bad}: invalid JSON" in printed.err
+    assert "new [b]: 0 updates, 1 views" in printed.out
+    assert "new [b] test 0, attempt 1" in printed.out
+    bad.write_text(json.dumps({"a/\0\n": json.loads(file.read_text())}))
+    solve((bad,), checkpoint=base, steps=0, views=1, device="cpu")
+    assert (tmp_path / "a---.submission.json").is_file()
+
+
+def test_starting_is_part_of_the_budget(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from charm.solving import solver as solving
+
+    budgets = []
+
+    def found(tasks, run, options, *rest):  # type: ignore[no-untyped-def]
+        budgets.append(options.budget)
+        return {}
+
+    def slow(paths):  # type: ignore[no-untyped-def]
+        time.sleep(0.2)
+        return load(paths)
+
+    load = solving.load_tasks
+    monkeypatch.setattr(solving, "solve", found)
+    monkeypatch.setattr(solving, "load_tasks", slow)
+    solve((unseen,), checkpoint=base, budget="5s", device="cpu", out=unseen / "out.json")
+    assert 0 < budgets[0] < 4.8
+
+
+def test_solve_writes_a_whole_submission_from_the_start(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A command that is stopped leaves an entry for every task, with the best answers so far."""
+    from charm.solving.canvas import Solver
+
+    real, solved, told = Solver.solve, [], []
+
+    def noted(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
+        told.append(task.id)
+        return real(self, task, *rest)
+
+    def stopping(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
+        if solved:
+            raise KeyboardInterrupt
+        solved.append(task.id)
+        return real(self, task, *rest)
+
+    monkeypatch.setattr(Solver, "solve", stopping)
+    out = tmp_path / "submission.json"
+    with pytest.raises(KeyboardInterrupt):
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert f"{out} has the answers so far; --resume continues it" in capsys.readouterr().err
+    submission = json.loads(out.read_text())
+    assert sorted(submission) == ["new0", "new1", "new2", "new3"]
+    unsolved = {"attempt_1": [[0]], "attempt_2": [[0]]}
+    assert [name for name, entries in submission.items() if entries != [unsolved]] == solved == ["new0"]
+    # Resumed, it solves the others alone, and the whole is what one command would have made of it.
+    told.clear()
+    monkeypatch.setattr(Solver, "solve", noted)
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert told == ["new1", "new2", "new3"]
+    resumed = json.loads(out.read_text())
+    left = sorted(path.name for path in tmp_path.glob("submission*"))
+    assert left == ["submission.json", "submission.votes.jsonl"]
+    solve((unseen,), checkpoint=base, out=tmp_path / "whole.json", **SMALL)
+    assert resumed == json.loads((tmp_path / "whole.json").read_text())
+    # Nothing is left to do; a task that comes later is solved, too.
+    told.clear()
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    (unseen / "new0.json").rename(unseen / "new9.json")
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert told == ["new9"]
+    assert json.loads(out.read_text())["new1"] == resumed["new1"]
+
+
+def test_resuming_keeps_better_answers_and_refuses_other_settings(
+    base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """A task that was in progress when the command was killed starts again, and its answers only get better."""
+    tasks = load_tasks([unseen / "new0.json"])[0]
+    out, options = tmp_path / "out.json", SolveOptions(steps=3)
+
+    def answer(updates: int, views: int, color: int) -> Solution:
+        candidate = Candidate(np.full((1, 1), color, np.uint8), 0, 1, 1.0, 1.0)
+        return Solution({Question("new0", 0): [candidate]}, updates, views, 0.0, 0.0, 0.0)
+
+    def on_disk() -> int:
+        return int(json.loads(out.read_text())["new0"][0]["attempt_1"][0][0])
+
+    killed = SubmissionInProgress(out, tasks, base, options, resume=True)  # nothing is there yet
+    assert on_disk() == 0
+    for update, views, color in ((0, 8, 1), (3, 8, 2), (3, 16, 3)):
+        killed.publish({"new0": answer(update, views, color)})
+        assert on_disk() == color
+    resumed = SubmissionInProgress(out, tasks, base, replace(options, budget=5.0), resume=True)
+    assert resumed.left == tasks
+    for update, views, color in ((0, 8, 4), (3, 8, 5), (3, 16, 6), (3, 32, 7)):
+        resumed.publish({"new0": answer(update, views, color)})
+        assert on_disk() == (7 if views == 32 else 3)
+    with pytest.raises(CharmError, match=r"other settings \(--steps 3, now 4\)"):
+        SubmissionInProgress(out, tasks, base, replace(options, steps=4), resume=True)
+    record = out.with_name("out.progress.json")
+    flipped = record.read_text().replace('"tasks"', '"tbsks"')
+    for damage in ("", "[]", "{", "[" * 100_000, flipped):
+        record.write_text(damage)
+        with pytest.raises(CharmError, match=r"out\.progress\.json.* damaged"):
+            SubmissionInProgress(out, tasks, base, options, resume=True)
+    SubmissionInProgress(out, tasks, base, options, resume=False)
+    assert on_disk() == 0
+
+
+def test_two_solves_cannot_write_the_same_submission(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """The second is refused and harms nothing; the lock of a killed one blocks nobody."""
+    out, record = tmp_path / "new" / "out.json", tmp_path / "new" / "out.progress.json"
+    program = ("-m", "charm", "solve", unseen, "--checkpoint", base, "--out", out)
+    first = forks.Program(*program, "--device", "cpu", "--budget", "1h", "--steps", "1000000")
+    try:
+        while not out.with_name("out.votes.jsonl").is_file():
+            assert first.poll() is None, "it ended before the second could start"
+            time.sleep(0.01)
+        files = {path.name for path in out.parent.iterdir() if path.suffix != ".tmp"}
+        for other in (out, out.with_suffix(".txt")):  # which has the same files next to it
+            with pytest.raises(CharmError, match=rf"{other.name} is in use by another charm solve"):
+                solve((unseen / "new0.json",), checkpoint=base, out=other, **SMALL)
+        assert {path.name for path in out.parent.iterdir() if path.suffix != ".tmp"} == files
+        assert len(json.loads(out.read_text())) == len(json.loads(record.read_text())["tasks"]) == 4
+        assert first.poll() is None
+        solve((unseen / "new0.json",), checkpoint=base, out=out.with_name("other.json"), **SMALL)
+    finally:
+        first.kill()
+    solve((unseen / "new0.json",), checkpoint=base, out=out, **SMALL)
+    assert list(json.loads(out.read_text())) == ["new0"]
+
+
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_a_task_that_has_changed_is_solved_again(
+    part: str,
+    finished: bool,
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+) -> None:
+    """Under the same id and with as many test inputs; of the others nothing changes."""
+    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
+    begun = SubmissionInProgress(out, tasks, base, SolveOptions(seed=3), resume=False)
+    candidate = Candidate(np.full((1, 1), 5, np.uint8), 0, 1, 1.0, 1.0)
+    for task in tasks if finished else tasks[:3]:
+        begun.publish({task.id: Solution({Question(task.id, 0): [candidate]}, 9, 9, 0.0, 0.0, 0.0)})
+        begun.finish([task])
+    assert out.with_name("out.progress.json").exists() != finished
+    content = json.loads((unseen / "new1.json").read_text())
+    content[part][0]["input"][0][0] = (content[part][0]["input"][0][0] + 1) % 10
+    content["test"][0]["output"] = [[1]]  # which no answer depends on
+    (unseen / "new1.json").write_text(json.dumps(content))
+    changed = load_tasks([unseen])[0]
+    resumed = SubmissionInProgress(out, changed, base, SolveOptions(seed=3), resume=True)
+    assert [task.id for task in resumed.left] == (["new1"] if finished else ["new1", "new3"])
+    assert resumed.changed == ["new1"]
+    answered = {name: entry[0]["attempt_1"] == [[5]] for name, entry in json.loads(out.read_text()).items()}
+    assert answered == {"new0": True, "new1": False, "new2": True, "new3": finished}
+    rounds = {name: len(course.rounds) for name, course in read_course(out)[1].items()}
+    assert rounds == {"new0": 1, "new1": 0, "new2": 1, "new3": int(finished)}
+    # Killed and resumed once more, it is still not finished.
+    again = SubmissionInProgress(out, changed, base, SolveOptions(seed=3), resume=True)
+    assert again.left == resumed.left
+
+
+def test_the_command_names_a_task_that_has_changed(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    solve((unseen,), checkpoint=base, out=out, **SMALL)
+    (unseen / "new2.json").write_text((unseen / "new1.json").read_text())
+    capsys.readouterr()
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    said = capsys.readouterr()
+    assert "changed since the last solve, so solved again: new2\n3 of 4 tasks are finished" in said.err
+    assert "new2: 2 updates" in said.out
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert "4 of 4 tasks are finished" in capsys.readouterr().err
+
+
+def test_an_entry_that_does_not_fit_its_task_is_not_resumed(base: Path, unseen: Path, tmp_path: Path) -> None:
+    tasks = load_tasks([unseen])[0]
+    out, unanswered = tmp_path / "out.json", [{"attempt_1": [[5]], "attempt_2": [[5]]}]
+    out.write_text(json.dumps({"new0": unanswered, "new1": "text", "new2": unanswered * 2, "new3": [{}]}))
+    resumed = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=True)
+    assert [task.id for task in resumed.left] == ["new1", "new2", "new3"]
+    assert json.loads(out.read_text())["new0"] == unanswered
+    out.with_name("out.progress.json").unlink()
+    for wrong in ("x", 3, [[10]], [[1], [1, 2]], []):
+        out.write_text(json.dumps({"new0": unanswered, "new1": [{"attempt_1": [[5]], "attempt_2": wrong}]}))
+        resumed = SubmissionInProgress(out, tasks[:2], base, SolveOptions(), resume=True)
+        assert resumed.left == tasks[1:2]
+        out.with_name("out.progress.json").unlink()
+
+
+def test_a_malformed_task_of_a_competition_has_an_empty_entry(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tasks = {name: json.loads((unseen / f"{name}.json").read_text()) for name in ("new0", "new1", "new2")}
+    tasks["new1"]["test"] *= 2
+    tasks["new1"]["train"] = []
+    tasks["new2"] = None
+    challenges, out = tmp_path / "challenges.json", tmp_path / "out.json"
+    challenges.write_text(json.dumps(tasks))
+    solve((challenges,), checkpoint=base, out=out, **SMALL)
+    assert "left out: " in capsys.readouterr().err
+    empty = {"attempt_1": [[0]], "attempt_2": [[0]]}
+    found = json.loads(out.read_text())
+    assert found.pop("new0") != [empty]
+    assert found == {"new1": [empty, empty], "new2": [empty]}
+
+
+def test_task_files_are_not_overwritten(base: Path, unseen: Path) -> None:
+    """Nor are solutions, scores and other JSON; what is damaged or empty may be."""
+    file, solutions = unseen / "new0.json", unseen / "solutions.json"
+    solutions.write_text(json.dumps({"new0": [[[1]]]}))
+    for other in (file, solutions):
+        before = other.read_text()
+        with pytest.raises(CharmError, match=rf"{other.name} exists and is not a submission; choose another"):
+            solve((unseen,), checkpoint=base, out=other, **SMALL)
+        assert other.read_text() == before
+    for text in ("", "{", "{}"):
+        solutions.write_text(text)
+        SubmissionInProgress(solutions, load_tasks([file])[0], base, SolveOptions(), resume=False)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"choose": -1}, {"largest": -1}, {"dollars": -1.0}, {"dollars": float("nan")}]
+)
+def test_numbers_that_make_no_sense_are_refused(base: Path, unseen: Path, wrong: dict[str, Any]) -> None:
+    with pytest.raises(CharmError, match=f"{next(iter(wrong))} must be >= 0, got"):
+        solve((unseen,), checkpoint=base, out=unseen / "out.json", **SMALL, **wrong)
+
+
+def test_a_resumed_task_has_the_seconds_of_a_task(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from charm.solving import solver as solving
+
+    monkeypatch.setattr(solving, "solve", lambda *rest: {})
+    out = tmp_path / "out.json"
+    out.write_text(json.dumps({f"new{i}": [{"attempt_1": [[5]], "attempt_2": [[5]]}] for i in range(3)}))
+    solve((unseen,), checkpoint=base, out=out, resume=True, budget="7s/task", **SMALL)
+    assert "1 task on cpu: about 7 s for each" in capsys.readouterr().err
+
+
+def test_a_task_that_fails_is_named_in_the_end(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The command fails then, after the others were solved; resumed, it tries that task alone."""
+    from charm.solving.canvas import Solver
+
+    real, told = Solver.solve, []
+
+    def failing(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
+        told.append(task.id)
+        if task.id == "new1" and len(told) < 5:
+            raise CharmError("a bad day")
+        return real(self, task, *rest)
+
+    monkeypatch.setattr(Solver, "solve", failing)
+    out = tmp_path / "submission.json"
+    with pytest.raises(SystemExit) as ended:
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert ended.value.code == 1
+    assert told == ["new0", "new1", "new2", "new3"]
+    said = capsys.readouterr().err
+    assert "charm: task new1 failed (a bad day); it has no answer" in said
+    assert "1 of 4 tasks failed" in said
+    unsolved = [{"attempt_1": [[0]], "attempt_2": [[0]]}]
+    found = json.loads(out.read_text())
+    assert [name for name, entries in found.items() if entries == unsolved] == ["new1"]
+    solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert told[4:] == ["new1"]
+    assert unsolved not in json.loads(out.read_text()).values()
+
+
+def test_a_task_without_an_answer_is_not_finished(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """The time may end before a large group has voted once."""
+    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
+    begun = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=False)
+    candidate = Candidate(np.full((1, 1), 5, np.uint8), 0, 1, 1.0, 1.0)
+    begun.publish({"new1": Solution({Question("new1", 0): [candidate]}, 0, 1, 0.0, 0.0, 0.0)})
+    begun.finish(tasks)
+    assert list(begun.problems) == ["new0", "new2", "new3"]
+    assert "no time for an answer" in begun.problems["new0"]
+    problems = {name: course.problem for name, course in read_course(out)[1].items()}
+    assert problems == {"new1": "", **begun.problems}
+    resumed = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=True)
+    assert [task.id for task in resumed.left] == ["new0", "new2", "new3"]
+
+
+def test_a_killed_command_ends_as_if_nothing_had_been(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """SIGKILL, which nothing can catch, after the first stage; then the same command again."""
+
+    def command(out: str) -> forks.Program:
+        small = ("--method", "naive", "--tasks", "3", "--steps", "3", "--batch", "4", "--recheck-every", "2")
+        program = ("-m", "charm", "adapt", base, "--stream", unseen)
+        return forks.Program(*program, *small, "--device", "cpu", "--out", tmp_path / out)
+
+    killed = command("killed")
+    stages = tmp_path / "killed" / "cose-r8-naive-composition-h0-s0" / "stages"
+    while not (stages / "0001.json").is_file():
+        assert killed.poll() is None, "it ended before it could be killed"
+        time.sleep(0.005)
+    killed.kill()
+    assert killed.wait() == -signal.SIGKILL
+    assert len(list(stages.glob("*.json"))) < 3
+    for out in ("killed", "whole"):
+        assert command(out).wait() == 0
+    one, other = (tmp_path / out / stages.parent.name / "model" for out in ("killed", "whole"))
+    ours, theirs = (load_file(folder / "model.safetensors") for folder in (one, other))
+    assert all(torch.equal(ours[name].view(torch.int32), theirs[name].view(torch.int32)) for name in theirs)

@@ -1,0 +1,243 @@
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from charm.errors import CharmError
+from charm.models.config import ReasonerConfig
+from charm.models.writer import writing
+from charm.models.writer.network import Attend, Writer, _arranged
+from charm.models.writer.writing import questions, write
+from charm.tasks.batch import PairBank
+from charm.tasks.canvas import BOUNDARY
+from charm.tasks.instances import Instances
+from charm.tasks.keys import Keys
+from charm.tasks.sequences import ANSWER, END, Pack, pack_pairs
+from charm.tasks.task import Pair
+
+SMALL = ReasonerConfig(
+    kind="writer",
+    width=32,
+    heads=2,
+    layers=2,
+    recurrences=2,
+    horizon=2,
+    refinement_steps=1,
+    inner_multiple=16,
+    rope_base=100.0,
+    compute_dtype="float32",
+)
+
+
+def make_pack(seed: int = 0, asked: bool = False, count: int = 5, spare: int = 7, largest: int = 4) -> Pack:
+    rng = np.random.default_rng(seed)
+
+    def grid() -> np.ndarray:
+        return rng.integers(0, 10, rng.integers(1, largest + 1, 2)).astype(np.uint8)
+
+    pairs = [Pair(grid(), None if asked else grid()) for _ in range(count)]
+    instances = Instances()
+    instances.add("t", np.zeros(1, np.uint32))
+    lengths = [
+        2
+        + p.input.shape[0] * (p.input.shape[1] + 1)
+        + (0 if p.output is None else 1 + p.output.shape[0] * (p.output.shape[1] + 1))
+        for p in pairs
+    ]
+    ends = torch.tensor(np.cumsum(lengths))
+    row = torch.full((count,), 1)
+    return pack_pairs(
+        PairBank.of(pairs), Keys.of(instances), torch.arange(count), row, ends, int(ends[-1]) + spare
+    )
+
+
+def trained_like(seed: int = 0, **changes: object) -> Writer:
+    """A writer whose head is not zero, so that its answers differ."""
+    writer = Writer(ReasonerConfig(**{**vars(SMALL), **changes}), seed)
+    torch.nn.init.normal_(writer.head.weight, std=0.5, generator=torch.Generator().manual_seed(seed))
+    return writer.eval()
+
+
+READINGS = ("forward", "whole")
+
+
+def slowly(token: Tensor, reads: str) -> Attend:
+    """Attention of one sequence, from what each of its tokens sees."""
+    at, asked = torch.arange(len(token)), token.tolist().index(ANSWER)
+    sees = at[:, None] >= at
+    if reads == "whole":
+        sees |= (at[:, None] <= asked) & (at <= asked)
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        q, k, v = (part.transpose(0, 1) for part in (q, k, v))
+        scores = (q @ k.mT * q.shape[-1] ** -0.5).masked_fill(~sees, -torch.inf)
+        return scores.softmax(-1).matmul(v).transpose(0, 1)
+
+    return attend
+
+
+def alone(pack: Pack, number: int) -> slice:
+    return slice(int(pack.edges_N2[number]), int(pack.edges_N2[number + 1]))
+
+
+@pytest.mark.parametrize("reads", READINGS)
+# All of different shapes, or some of one.
+@pytest.mark.parametrize(("sequences", "largest"), [(5, 4), (12, 2)])
+def test_the_loss_of_a_pack_is_that_of_each_sequence_alone(reads: str, sequences: int, largest: int) -> None:
+    writer, pack = trained_like(reads=reads).double(), make_pack(count=sequences, largest=largest)
+    begins, ends, answers = pack.edges_N2[:-2], pack.edges_N2[1:-1], pack.answers_N
+    shapes = set(zip((ends - begins).tolist(), (answers - begins).tolist(), strict=True))
+    assert (len(shapes) < sequences) == (largest == 2)
+    writer.compute_dtype = torch.float64
+    task_ND = torch.randn(sequences, 32, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    loss, metrics = writer.loss(pack, task_ND)
+    likely_N = writer.log_likelihood(pack, task_ND)
+    total, count, right, exact = torch.tensor(0.0, dtype=torch.float64), 0, 0, 0
+    for number in range(sequences):
+        at = alone(pack, number)
+        token = pack.token_L[at]
+        logits = writer(token, pack.place_L3[at], task_ND[number], slowly(token, reads))
+        wanted = pack.wanted_L[at][:-1]
+        target = pack.token_L[at][1:][wanted]
+        nll = F.cross_entropy(logits[:-1][wanted], target, reduction="sum")
+        assert likely_N[number].item() == pytest.approx(-nll.item(), rel=1e-5)
+        total = total + nll
+        hits = logits[:-1][wanted].argmax(-1) == target
+        count, right, exact = count + len(target), right + int(hits.sum()), exact + int(hits.all())
+    assert loss.item() == pytest.approx(total.item() / count, rel=1e-6)
+    weights = [*writer.parameters()]
+    for fast, slow in zip(
+        torch.autograd.grad(loss, weights), torch.autograd.grad(total / count, weights), strict=True
+    ):
+        torch.testing.assert_close(fast, slow)
+    assert metrics["token_accuracy"].item() == pytest.approx(right / count)
+    assert metrics["exact_accuracy"].item() == pytest.approx(exact / sequences)
+    assert metrics["examples"].item() == sequences
+
+
+@pytest.mark.parametrize("reads", READINGS)
+def test_no_token_of_an_answer_sees_what_comes_later(reads: str) -> None:
+    writer, pack = trained_like(), make_pack(count=1, spare=0)
+    task, (pack, attend) = torch.zeros(32), _arranged(pack, reads)
+    before = writer(pack.token_L, pack.place_L3, task, attend)
+    changed = pack.token_L.clone()
+    changed[-3] = (changed[-3] + 1) % 12
+    after = writer(changed, pack.place_L3, task, attend)
+    assert torch.equal(before[:-3], after[:-3])
+    assert not torch.allclose(before[-3:], after[-3:])
+
+
+def test_a_part_a_row_and_a_column_each_have_a_say() -> None:
+    writer, pack = trained_like(), make_pack(count=1, spare=0)
+    task, attend = torch.zeros(32), slowly(pack.token_L, "forward")
+    before = writer(pack.token_L, pack.place_L3, task, attend)
+    for axis in range(3):
+        place = pack.place_L3.clone()
+        place[-1, axis] += 1
+        assert not torch.allclose(before[-1], writer(pack.token_L, place, task, attend)[-1]), axis
+    # Only differences of places matter.
+    moved = writer(pack.token_L, pack.place_L3 + torch.tensor([3, 5, 1]), task, attend)
+    assert torch.allclose(before, moved, atol=1e-4)
+
+
+def slow_answer(
+    writer: Writer, token: list[int], place: list[list[int]], task: Tensor
+) -> tuple[list[int], float]:
+    """Ask again from the beginning for every token."""
+    answer: list[int] = []
+    sure, row, column = 0.0, 1, 1
+    while len(answer) < 931 and (not answer or answer[-1] != END):
+        attend = slowly(torch.tensor(token), writer.config.reads)
+        logits = writer(torch.tensor(token), torch.tensor(place), task, attend)[-1].log_softmax(-1)
+        best = int(logits.argmax())
+        answer.append(best)
+        sure += logits[best].item()
+        token, place = [*token, best], [*place, [row, column, 1]]
+        row, column = (row + 1, 1) if best == BOUNDARY else (row, column + 1)
+    return answer, sure
+
+
+@pytest.mark.parametrize(
+    ("look_every", "room", "reads"),
+    [(32, 64, "forward"), (2, 1, "forward"), (2, 1, "whole"), (1, 1, "whole")],
+)
+@torch.no_grad()
+def test_writing_equals_asking_again_for_every_token(
+    look_every: int, room: int, reads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "LOOK_EVERY_CPU", look_every)  # finished answers leave early and often
+    monkeypatch.setattr(writing, "ROOM", room)
+    pack = make_pack(3, asked=True, count=6)
+    writer = trained_like(4, reads=reads)
+    # Answers of many lengths: END is a little more likely than the seed alone would have it.
+    task_ND = torch.randn(6, 32, generator=torch.Generator().manual_seed(2)) * 2
+    ended = set()
+    for boost in (0.0, 0.3, 0.6):
+        with torch.no_grad():
+            writer.head.weight[END] += boost * writer.head.weight[BOUNDARY]
+        token_NL, place_NL3, length_N = questions(pack)
+        found_NA, sure_N = write(writer, token_NL, place_NL3, length_N, task_ND)
+        for number in range(6):
+            at = alone(pack, number)
+            token, place = pack.token_L[at].tolist(), pack.place_L3[at].tolist()
+            assert token_NL[number, len(token_NL[0]) - len(token) :].tolist() == token
+            answer = found_NA[number].tolist()
+            answer = answer[: answer.index(END) + 1] if END in answer else answer
+            ended.add(len(answer))
+            if len(answer) > 200:  # slow to ask for again; the beginning must do
+                attend = slowly(torch.tensor(token), reads)
+                slow_part = writer(torch.tensor(token), torch.tensor(place), task_ND[number], attend)[-1]
+                assert int(slow_part.argmax()) == answer[0]
+                continue
+            expected, sure = slow_answer(writer, token, place, task_ND[number])
+            assert answer == expected
+            assert sure_N[number].item() == pytest.approx(sure, abs=1e-3)
+    assert len(ended) > 1
+
+
+@torch.no_grad()
+def test_an_answer_that_does_not_end_in_time_has_no_probability() -> None:
+    pack, writer = make_pack(3, asked=True, count=2), trained_like(4)
+    task_ND = torch.randn(2, 32, generator=torch.Generator().manual_seed(2)) * 2
+    free, sure_N = write(writer, *questions(pack), task_ND)
+    lengths = [(row == END).long().argmax().item() + 1 if END in row else 931 for row in free]
+    cut, cut_sure_N = write(writer, *questions(pack), task_ND, limit=max(lengths) - 1)
+    late = lengths.index(max(lengths))
+    assert cut_sure_N[late] == -torch.inf
+    assert torch.equal(cut[late], free[late, : max(lengths) - 1])
+    if min(lengths) < max(lengths):
+        assert cut_sure_N[1 - late].item() == pytest.approx(sure_N[1 - late].item())
+
+
+def test_dropout_acts_in_training_alone() -> None:
+    writer, pack = trained_like(dropout=0.3), make_pack()
+    task_ND = torch.zeros(5, 32)
+    calm = [writer.loss(pack, task_ND)[0].item() for _ in range(2)]
+    assert calm[0] == calm[1]
+    writer.train()
+    assert writer.loss(pack, task_ND)[0].item() != writer.loss(pack, task_ND)[0].item()
+
+
+def test_what_a_writer_cannot_be() -> None:
+    for changes in ({"horizon": 1}, {"refinement_steps": 2}, {"dropout": 1.0}):
+        with pytest.raises(CharmError, match="writer"):
+            ReasonerConfig(**{**vars(SMALL), **changes})
+    with pytest.raises(CharmError, match="dropout"):
+        ReasonerConfig(dropout=0.1)
+    with pytest.raises(CharmError, match="reads is for kind writer"):
+        ReasonerConfig(reads="whole")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs an NVIDIA GPU")
+@pytest.mark.parametrize("reads", READINGS)
+def test_the_gpus_attention_within_a_pack_is_the_cpus(reads: str) -> None:
+    writer = trained_like(width=128, heads=2, reads=reads)
+    pack = make_pack(count=40)
+    task_ND = torch.randn(40, 128)
+    expected, _ = writer.loss(pack, task_ND)
+    moved = Pack(*(getattr(pack, name).cuda() for name in Pack.__dataclass_fields__))
+    on_gpu = trained_like(width=128, heads=2, compute_dtype="bfloat16", reads=reads).cuda()
+    found, _ = on_gpu.loss(moved, task_ND.cuda())
+    assert found.item() == pytest.approx(expected.item(), rel=2e-2)

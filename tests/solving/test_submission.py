@@ -1,0 +1,291 @@
+"""Resuming a submission: with the same model and settings only, and nothing in it is lost."""
+
+import errno
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from charm.commands.solve import solve
+from charm.errors import CharmError
+from charm.evaluation.ranking import Candidate
+from charm.evaluation.submission import Submission
+from charm.solving.options import SolveOptions, WriterRecipe
+from charm.solving.solution import Solution
+from charm.solving.solver import load_tasks
+from charm.solving.submission import SubmissionInProgress
+from charm.solving.vote_log import read_course
+from charm.tasks.keys import MemoryConfig
+from charm.tasks.task import Question, Task
+from tests.toy_runs import toy_run
+
+SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
+OPTIONS = SolveOptions(steps=3)
+EMPTY = [{"attempt_1": [[0]], "attempt_2": [[0]]}]
+
+
+def answer(begun: SubmissionInProgress, tasks: list[Task], color: int) -> None:
+    """Answer and finish tasks: a cell of this colour each."""
+    candidate = Candidate(np.full((1, 1), color, np.uint8), 0, 1, 1.0, 1.0)
+    for task in tasks:
+        begun.publish({task.id: Solution({Question(task.id, 0): [candidate]}, 9, 9, 0.0, 0.0, 0.0)})
+        begun.finish([task])
+
+
+def colors(submission: Submission) -> dict[str, int]:
+    return {name: entry[0]["attempt_1"][0][0] for name, entry in sorted(submission.items())}
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_submission_is_resumed_with_its_own_settings_only(
+    finished: bool, base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """Whether or not all its tasks are finished, and the sentence says what differs."""
+    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
+    begun = SubmissionInProgress(out, tasks, base, OPTIONS, resume=False)
+    answer(begun, tasks if finished else tasks[:2], 5)
+    assert out.with_name("out.progress.json").exists() != finished
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    other = toy_run(tmp_path / "other", MemoryConfig(rank=4))
+    other = other.rename(tmp_path / "other" / "small")
+    longer = tmp_path / "longer" / base.name
+    longer.parent.mkdir()
+    longer.symlink_to(other)
+    for model, options, difference in (
+        (base, replace(OPTIONS, steps=4), "--steps 3, now 4"),
+        (base, replace(OPTIONS, steps=None), "--steps 3, now the default"),
+        (base, replace(OPTIONS, mode="full", seed=1), "--mode auto, now full; --seed 0, now 1"),
+        (base, replace(OPTIONS, writer=WriterRecipe(task_lr=0.5)), "--writer.task-lr 0.01, now 0.5"),
+        (other, OPTIONS, f"model {base.name}, now small"),
+        (longer, OPTIONS, f"other weights of the model {base.name}"),
+    ):
+        with pytest.raises(CharmError) as refused:
+            SubmissionInProgress(out, tasks, model, options, resume=True)
+        assert str(refused.value) == (
+            f"{out} was solved with other settings ({difference}); use the earlier ones to resume it, "
+            "choose another --out, or leave out --resume to start anew"
+        )
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    # The budget may change, and the model may have moved.
+    moved = SubmissionInProgress(out, tasks, base, replace(OPTIONS, budget=5.0), resume=True)
+    assert moved.left == ([] if finished else tasks[2:])
+
+
+def test_the_command_refuses_other_settings(base: Path, unseen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    solve((unseen,), checkpoint=base, out=out, **SMALL)
+    before = out.read_bytes()
+    with pytest.raises(CharmError, match=r"other settings \(--mode auto, now full\)"):
+        solve((unseen,), checkpoint=base, out=out, resume=True, mode="full", **SMALL)
+    assert out.read_bytes() == before
+    solve((unseen,), checkpoint=base, out=out, resume=True, budget="1s", **SMALL)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_tasks_that_are_not_named_again_stay(
+    finished: bool, base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """Their answers, their rounds of votes, and that some are still to be solved."""
+    tasks, out, record = load_tasks([unseen])[0], tmp_path / "out.json", tmp_path / "out.progress.json"
+    begun = SubmissionInProgress(out, tasks[1:] if finished else tasks, base, OPTIONS, resume=False)
+    answer(begun, tasks[1:] if finished else tasks[2:], 5)
+
+    some = SubmissionInProgress(out, tasks[:1], base, OPTIONS, resume=True)
+    assert some.left == tasks[:1]
+    assert some.others == 3
+    kept = {"new0": 0, "new1": 5 if finished else 0, "new2": 5, "new3": 5}
+    assert colors(json.loads(out.read_text())) == kept
+    answer(some, tasks[:1], 7)
+    assert colors(json.loads(out.read_text())) == kept | {"new0": 7}
+    assert record.exists() != finished
+    rounds = {name: len(course.rounds) for name, course in read_course(out)[1].items()}
+    assert rounds == {"new0": 1, "new1": int(finished), "new2": 1, "new3": 1}
+
+    everything = SubmissionInProgress(out, tasks, base, OPTIONS, resume=True)
+    assert everything.left == ([] if finished else tasks[1:2])
+    assert everything.others == 0
+    assert colors(everything.submission) == kept | {"new0": 7}
+    assert everything.changed == []
+
+
+def test_the_command_keeps_other_tasks(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    solve((unseen,), checkpoint=base, out=out, **SMALL)
+    before = json.loads(out.read_text())
+    new = (unseen / "new0.json").rename(unseen / "new9.json")
+    capsys.readouterr()
+    solve((new,), checkpoint=base, out=out, resume=True, json=True, **SMALL)
+    said = capsys.readouterr()
+    assert f"{out} keeps the answers of 4 tasks that were not named now" in said.err
+    found = json.loads(out.read_text())
+    assert found == json.loads(said.out) == before | {"new9": found["new9"]}
+
+
+def test_nothing_is_not_better_than_an_answer_on_disk(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """A solve that is resumed may find no answer to a test input that the killed one had answered."""
+    task, out = load_tasks([unseen / "new0.json"])[0][0], tmp_path / "out.json"
+    task = replace(task, test=task.test * 3)
+
+    def answers(updates: int, *found: int | None) -> dict[str, Solution]:
+        candidates = {
+            Question("new0", number): []
+            if color is None
+            else [Candidate(np.full((1, 1), color, np.uint8), 0, 1, 1.0, 1.0)]
+            for number, color in enumerate(found)
+        }
+        return {"new0": Solution(candidates, updates, 8, 0.0, 0.0, 0.0)}
+
+    def on_disk() -> list[int]:
+        return [entry["attempt_1"][0][0] for entry in json.loads(out.read_text())["new0"]]
+
+    SubmissionInProgress(out, [task], base, OPTIONS, resume=False).publish(answers(1, 5, 6, None))
+    assert on_disk() == [5, 6, 0]
+    resumed = SubmissionInProgress(out, [task], base, OPTIONS, resume=True)
+    resumed.publish(answers(2, 7, None, 8))
+    assert on_disk() == [7, 6, 8]
+
+
+def test_a_task_that_was_malformed_is_solved_when_it_is_repaired(
+    base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    """Its empty entry is not an answer. One that becomes malformed keeps its answer."""
+    names = [path.stem for path in sorted(unseen.glob("*.json"))]
+    good = {name: json.loads((unseen / f"{name}.json").read_text()) for name in names}
+    file, out = tmp_path / "challenges.json", tmp_path / "out.json"
+    file.write_text(json.dumps(good | {"new1": {"train": [], "test": [1]}}))
+    solve((file,), checkpoint=base, out=out, **SMALL)
+    first = json.loads(out.read_text())
+    assert first["new1"] == EMPTY
+    file.write_text(json.dumps(good | {"new2": {"train": [], "test": [1]}, "new4": None}))
+    solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+    second = json.loads(out.read_text())
+    assert second.pop("new1") != EMPTY
+    assert second == {name: first[name] for name in ("new0", "new2", "new3")} | {"new4": EMPTY}
+    # Also if there is nothing else to do.
+    file.write_text(json.dumps(good | {"new5": None}))
+    solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+    assert json.loads(out.read_text())["new5"] == EMPTY
+
+
+def test_answers_without_a_record_are_kept_with_a_word(
+    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out.json"
+    out.write_text(json.dumps({f"new{i}": [{"attempt_1": [[5]], "attempt_2": [[5]]}] for i in range(3)}))
+    for said in (True, False):  # the rest is solved, and from then on the settings are known
+        solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+        unknown = f"it is not known which model and settings made the earlier answers in {out}"
+        assert (unknown in capsys.readouterr().err) == said
+    assert {name: color for name, color in colors(json.loads(out.read_text())).items() if name != "new3"} == {
+        "new0": 5,
+        "new1": 5,
+        "new2": 5,
+    }
+
+
+def test_the_lock_of_another_user_is_named(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where permissions do not bind the user of the tests."""
+    out, lock, opened = tmp_path / "out.json", tmp_path / ".out.lock", Path.open
+
+    def refusing(path: Path, mode: str = "r", *rest: Any, **named: Any) -> Any:
+        if path == lock and "w" in mode:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, mode, *rest, **named)
+
+    monkeypatch.setattr(Path, "open", refusing)
+    with pytest.raises(CharmError, match=rf"^{out} cannot be written \(Permission denied\)$"):  # the folder
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    lock.touch()
+    monkeypatch.setattr(Path, "owner", lambda path: "someone")
+    with pytest.raises(CharmError) as refused:
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert str(refused.value) == (
+        f"the lock file {lock} belongs to someone and cannot be opened (Permission denied); choose another --out, "
+        "or delete the lock file if nobody is using it"
+    )
+    assert not out.exists()
+
+
+def fill_disk(patch: pytest.MonkeyPatch) -> None:
+    """Let every write fail."""
+    opened = Path.open
+
+    def full(*rest: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def refusing(path: Path, mode: str = "r", *rest: Any, **named: Any) -> Any:
+        return full() if mode == "a" else opened(path, mode, *rest, **named)
+
+    patch.setattr(os, "fsync", full)
+    patch.setattr(Path, "open", refusing)
+
+
+def test_a_full_disk_does_not_end_a_solve(
+    base: Path,
+    unseen: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What could not be written is written with the next answers; the files on disk stay whole."""
+    tasks, out, votes = load_tasks([unseen])[0], tmp_path / "out.json", tmp_path / "out.votes.jsonl"
+    begun = SubmissionInProgress(out, tasks, base, OPTIONS, resume=False)
+    answer(begun, tasks[:1], 5)
+    with monkeypatch.context() as patch:
+        fill_disk(patch)
+        answer(begun, tasks[1:3], 6)
+        assert colors(json.loads(out.read_text())) == {"new0": 5, "new1": 0, "new2": 0, "new3": 0}
+        with pytest.raises(CharmError, match=r"out\.json cannot be written \(No space left on device\)"):
+            begun.close()
+    with votes.open("a") as file:
+        file.write('{"cut')
+    assert capsys.readouterr().err.splitlines() == [
+        f"{out} cannot be written (No space left on device); the solve continues and tries again",
+        f"{votes} cannot be written (No space left on device); the solve continues without these votes",
+    ]
+    copy = Path(shutil.copytree(tmp_path, tmp_path / "killed")) / "out.json"
+    assert SubmissionInProgress(copy, tasks, base, OPTIONS, resume=True).left == tasks[1:]
+    answer(begun, tasks[3:], 7)
+    begun.close()
+    assert colors(json.loads(out.read_text())) == {"new0": 5, "new1": 6, "new2": 6, "new3": 7}
+    assert not out.with_name("out.progress.json").exists()
+    assert [len(course.rounds) for course in read_course(out)[1].values()] == [1, 0, 0, 1]
+
+
+def test_the_command_fails_if_answers_are_not_on_disk_in_the_end(
+    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from charm.solving import solver as solving
+
+    real = solving.solve
+
+    def filling(*rest: Any) -> dict[str, Solution]:
+        fill_disk(monkeypatch)
+        return real(*rest)
+
+    monkeypatch.setattr(solving, "solve", filling)
+    out = tmp_path / "out.json"
+    with pytest.raises(CharmError, match=r"^\S+out\.json cannot be written \(No space left on device\)$"):
+        solve((unseen,), checkpoint=base, out=out, **SMALL)
+    assert json.loads(out.read_text()) == {f"new{number}": EMPTY for number in range(4)}
+
+
+def test_a_malformed_task_in_a_folder_has_an_empty_entry(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """If its file has several tasks, as a competition's."""
+    task = json.loads((unseen / "new0.json").read_text())
+    some = {"good": task, "bad": {"train": [], "test": [1, 2]}}
+    (unseen / "some_challenges.json").write_text(json.dumps(some))
+    (unseen / "some_solutions.json").write_text(json.dumps({name: [[[1]]] for name in some}))
+    solve((unseen,), checkpoint=base, out=tmp_path / "out.json", **SMALL)
+    found = json.loads((tmp_path / "out.json").read_text())
+    assert sorted(found) == ["bad", "good", "new0", "new1", "new2", "new3"]
+    assert found["bad"] == EMPTY * 2

@@ -1,0 +1,766 @@
+"""A writer learns groups of unseen tasks together and answers them."""
+
+import hashlib
+import json
+import math
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from charm.arc.run import train
+from charm.commands.solve import solve as command
+from charm.errors import CharmError
+from charm.evaluation import predict as predict_module
+from charm.evaluation.judging import Judgements
+from charm.evaluation.ranking import Candidate
+from charm.evaluation.submission import Submission, attempts
+from charm.models.model import CharmModel
+from charm.models.writer import writing
+from charm.models.writer.network import Writer
+from charm.runs.votes import Votes
+from charm.solving import writer as module
+from charm.solving.options import Mode, SolveOptions, WriterRecipe
+from charm.solving.scores import interval, measured, scores_table
+from charm.solving.solution import Clock, Publish, Say, Solution, vote
+from charm.solving.solver import choose, groups_of, load_tasks, solve
+from charm.solving.writer import WriterAdaptation, WriterSolver, after_stop, first_views, rates, unsure
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet
+from charm.tasks.dataset import assemble as real_assemble
+from charm.tasks.sequences import Pack, pack_pairs
+from charm.tasks.sources import Source
+from charm.tasks.task import Question, Task, questions_of
+from charm.training import packs
+from tests.evaluation.test_judging import asked_in_all
+from tests.toy import write_toy_tasks
+from tests.toy_runs import HERE
+from tests.training.test_writer_job import writer_config
+
+OPTIONS = SolveOptions(budget=600.0, steps=4, views=4, batch=8, writer=WriterRecipe(lr=3e-3, views=8))
+
+
+@pytest.fixture(scope="session")
+def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A toy writer, trained once for all tests that only read it."""
+    folder = tmp_path_factory.mktemp("writer")
+    train(writer_config(folder, steps=30, checkpoint_every=30), folder / "run", HERE, say=lambda text: None)
+    return folder / "run"
+
+
+@pytest.fixture
+def tasks(unseen: Path) -> list[Task]:
+    return load_tasks([unseen])[0]
+
+
+def answers(found: dict[str, Solution]) -> Submission:
+    submission: Submission = {}
+    for solution in found.values():
+        submission |= attempts(solution.answers)
+    return submission
+
+
+def prepared(solver: WriterSolver, tasks: list[Task]) -> tuple[CharmModel, Dataset]:
+    data = solver.dataset(tasks)
+    return solver.started(data), data
+
+
+def work(
+    solver: WriterSolver, tasks: list[Task], seconds: float = 600.0
+) -> tuple[dict[str, Solution], list[tuple[str, int, int]], list[str]]:
+    found: dict[str, Solution] = {}
+    published: list[tuple[str, int, int]] = []
+    said: list[str] = []
+
+    def publish(answers: dict[str, Solution]) -> None:
+        found.update(answers)
+        published.extend((name, one.updates, one.views) for name, one in answers.items())
+
+    solver.work(tasks, Clock(seconds), lambda used, text: said.append(text), publish)
+    return found, published, said
+
+
+def test_groups_by_hand(tasks: list[Task]) -> None:
+    def ids(size: int, devices: int) -> list[list[str]]:
+        return [[task.id[-1] for task in group] for group in groups_of(tasks, size, devices)]
+
+    assert ids(0, 1) == [["0", "1", "2", "3"]]
+    assert ids(0, 2) == [["0", "2"], ["1", "3"]]
+    assert ids(0, 9) == [["0"], ["1"], ["2"], ["3"]]
+    assert ids(3, 1) == [["0", "2"], ["1", "3"]]  # two of about equal size
+    assert ids(1, 8) == [["0"], ["1"], ["2"], ["3"]]
+
+
+def test_rates_by_hand() -> None:
+    recipe = WriterRecipe(warmup=4, cooldown=0.5, memory_share=0.25)
+    assert rates(0, 0.0, "full", recipe) == (0.25, 0.25)
+    assert rates(3, 0.1, "full", recipe) == (1.0, 1.0)
+    assert rates(9, 0.75, "full", recipe) == (0.5, 0.5)
+    assert rates(9, 1.5, "full", recipe) == (0.0, 0.0)
+    assert rates(9, 0.25, "memory-then-full", recipe) == (1.0, 0.0)
+    assert rates(9, 0.26, "memory-then-full", recipe) == (1.0, pytest.approx(0.5))
+    assert rates(9, 0.75, "memory-then-full", recipe) == (0.5, 0.5)
+    assert rates(0, 0.0, "full", replace(recipe, warmup=0, cooldown=0.0)) == (1.0, 1.0)
+
+
+def test_the_first_round_fits_the_time() -> None:
+    assert first_views(0.0, 10.0) == 8  # what a view costs is not known
+    assert first_views(2.0, 10.0) == 5
+    assert first_views(2.0, 100.0) == 8
+    assert first_views(2.0, 1.0) == 1
+    assert first_views(0.0, -1.0) == 1
+    assert first_views(0.0, 10.0, 1) == 1
+    assert first_views(2.0, 100.0, 1) == 8
+
+
+@pytest.mark.parametrize(
+    ("mode", "used", "moved"),
+    [
+        ("memory", 0.3, {"base"}),
+        ("composition", 0.3, {"base", "modifiers"}),
+        ("full", 0.0, {"base", "modifiers", "reasoner"}),
+        ("memory-then-full", 0.1, {"base", "modifiers"}),
+        ("memory-then-full", 0.3, {"base", "modifiers", "reasoner"}),
+    ],
+)
+def test_what_a_mode_moves(mode: Mode, used: float, moved: set[str], writer: Path, tasks: list[Task]) -> None:
+    solver = WriterSolver(writer, replace(OPTIONS, mode=mode), HERE)
+    model, data = prepared(solver, tasks)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    learning = solver.adaptation(model, data, 1024, 600.0)
+    for _ in range(3):
+        learning.update(used)
+    changed = {n for n, tensor in model.state_dict().items() if not torch.equal(tensor, before[n])}
+    assert {name.split(".")[1] if name.startswith("memory") else "reasoner" for name in changed} == moved
+
+
+def test_new_vectors_start_at_the_mean_and_known_ones_at_their_own(writer: Path, tasks: list[Task]) -> None:
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    known = solver.trained["memory.base.rows.weight"]
+    assert known.shape == (2, 32)
+    assert known.abs().sum() > 0
+    seen = replace(tasks[0], id="toy1")
+    model, _ = prepared(solver, [seen, tasks[1]])
+    started = model.memory.base.rows.weight  # type: ignore[union-attr]
+    assert torch.equal(started[0], known[1])
+    assert torch.allclose(started[1], known.mean(0))
+    solver = WriterSolver(writer, replace(OPTIONS, writer=WriterRecipe(start="zero")), HERE)
+    model, _ = prepared(solver, [tasks[1]])
+    assert not model.memory.base.rows.weight.any()  # type: ignore[union-attr]
+
+
+def test_the_nearest_vector_is_the_one_that_fits_best(tmp_path: Path) -> None:
+    """A copy of a known task under another id starts at that task's vector."""
+    config = writer_config(tmp_path, steps=100, checkpoint_every=100)
+    train(config, tmp_path / "run", HERE, say=lambda text: None)
+    known = load_tasks([tmp_path / "tasks"])[0]
+    solver = WriterSolver(tmp_path / "run", replace(OPTIONS, writer=WriterRecipe(start="nearest")), HERE)
+    model, _ = prepared(solver, [replace(task, id=f"copy{task.id}") for task in known[::-1]])
+    vectors = solver.trained["memory.base.rows.weight"]
+    assert torch.equal(model.memory.base.rows.weight, vectors.flip(0))  # type: ignore[union-attr]
+
+
+def test_training_tasks_are_rehearsed_until_the_rates_fall(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Known tasks with their own vectors in addition to the new ones, never a task that is being solved."""
+    known = load_tasks([writer.parent / "tasks"])[0]
+    monkeypatch.setattr(module, "REHEARSED", ("toys",))
+    monkeypatch.setattr(module, "load_source", lambda name: Source(name, "", (*known, tasks[3])))
+    recipe = WriterRecipe(rehearse=0.5, cooldown=0.4, views=8)
+    solver = WriterSolver(writer, replace(OPTIONS, writer=recipe), HERE)
+    blind = replace(known[0], test=(tasks[0].test[0],))
+    model, data = prepared(solver, [tasks[0], blind])
+    assert data.instances.puzzles == ["toy1", "new0", "toy0"]
+    assert [question.task_id for question in data.questions] == ["new0", "toy0"]
+    vectors = solver.trained["memory.base.rows.weight"]
+    assert torch.equal(model.memory.base.rows.weight[[0, 2]], vectors[[1, 0]])  # type: ignore[union-attr]
+    learning = solver.adaptation(model, data, 1024, 600.0)
+    puzzle = data.instances.table()[0]
+
+    def learned(used: float) -> list[set[str]]:
+        found = []
+        for _ in range(12):
+            learning.update(used)
+            found.append({data.instances.puzzles[puzzle[row]] for row in learning.packs.row_N.tolist()})
+        return found
+
+    both = learned(0.1)
+    assert {"toy1" in names for names in both} == {True, False}
+    assert all(names <= {"new0", "toy0"} for names in learned(0.7))
+
+
+def test_long_groups_on_an_accelerator_rehearse_by_default(writer: Path) -> None:
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    shares = {}
+    for device in ("cpu", "cuda"):
+        solver.place = replace(HERE, device=torch.device(device))
+        shares[device] = [solver._recipe(seconds).rehearse for seconds in (60.0, 90.0)]
+    assert shares == {"cpu": [0.0, 0.0], "cuda": [0.0, 0.5]}
+    solver.options = replace(OPTIONS, writer=replace(OPTIONS.writer, rehearse=0.0))
+    assert solver._recipe(90.0).rehearse == 0.0
+
+
+def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[Task]) -> None:
+    """Answers of a group do not depend on the groups before it."""
+    alone = solve(tasks[2:], writer, OPTIONS, ["cpu"])
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    work(solver, tasks[:2])
+    after, _, _ = work(solver, tasks[2:])
+    assert answers(after) == answers(alone)
+    assert set(alone) == {"new2", "new3"}
+    assert {solution.updates for solution in alone.values()} == {4}
+
+
+@pytest.mark.parametrize("optimizer", ["muon", "adamw"])
+def test_learning_lowers_the_loss(
+    writer: Path, tasks: list[Task], optimizer: Literal["muon", "adamw"]
+) -> None:
+    for mode in ("memory", "full", "memory-then-full"):
+        losses = []
+        recipe = replace(OPTIONS.writer, optimizer=optimizer)
+        solver = WriterSolver(writer, replace(OPTIONS, mode=mode, writer=recipe), HERE)
+        learning = solver.adaptation(*prepared(solver, tasks), 256, 600.0)
+        for step in range(40):
+            learning.update(step / 80)
+            losses.append(learning.progress()[0])
+        assert sum(losses[-5:]) < sum(losses[:5])
+
+
+def test_the_loss_is_compiled_once_for_all_groups(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[object] = []
+
+    def eager(loss, dynamic):  # type: ignore[no-untyped-def]
+        compiled.append(loss)
+        return lambda *given: loss(*given)
+
+    monkeypatch.setattr(torch, "compile", eager)
+    plain = solve(tasks, writer, replace(OPTIONS, together=2), ["cpu"])
+    assert not compiled
+    recipe = replace(OPTIONS.writer, compile="on")
+    found = solve(tasks, writer, replace(OPTIONS, together=2, writer=recipe), ["cpu"])
+    assert len(compiled) == 1
+    assert answers(found) == answers(plain)
+
+
+def test_test_outputs_are_not_looked_at(writer: Path, unseen: Path) -> None:
+    seen = answers(solve(load_tasks([unseen])[0], writer, OPTIONS, ["cpu"]))
+    file = unseen / "new0.json"
+    content = json.loads(file.read_text())
+    content["test"][0]["output"] = [[9] * 30]
+    file.write_text(json.dumps(content))
+    assert answers(solve(load_tasks([unseen])[0], writer, OPTIONS, ["cpu"])) == seen
+
+
+def test_views_vote_in_rounds_after_early_answers(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FIRST_VIEWS", 2)
+    monkeypatch.setattr(module, "EARLY_VIEWS_CPU", 2)
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    found, published, said = work(solver, tasks[:2])
+    # Early answers after a half and three quarters of the updates, in case that the command is killed.
+    assert [one[1:] for one in published if one[0] == "new0"] == [(2, 2), (3, 2), (4, 2), (4, 4)]
+    assert set(found) == {"new0", "new1"}
+    assert said[-1] == "2 tasks: 4 views have voted"
+    monkeypatch.setattr(module, "EARLY_COST", 0.0)  # where they cost too much, there are no more
+    _, published, _ = work(solver, tasks[:1])
+    assert [one[1:] for one in published] == [(2, 2), (4, 2), (4, 4)]
+    _, published, _ = work(solver, tasks[:1], 10.0)  # too short for early answers
+    assert published[0][1] == 4
+
+
+def test_answers_before_the_first_look_report_what_was_learned(writer: Path, tasks: list[Task]) -> None:
+    """On a slow machine there may be none before the last answer: it must not lack its doubt."""
+    found: list[Solution] = []
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    solver.work(tasks[:1], Clock(600.0), lambda *_: None, lambda answers: found.extend(answers.values()))
+    assert found[0].updates == 2
+    assert all(math.isfinite(one.loss) and one.exact_accuracy < 0.5 and one.doubt for one in found)
+
+
+def test_a_short_budget_still_gives_answers(writer: Path, tasks: list[Task]) -> None:
+    found = solve(tasks, writer, replace(OPTIONS, budget=0.001, steps=None), ["cpu"])
+    assert set(found) == {task.id for task in tasks}
+    assert {solution.updates for solution in found.values()} == {0}
+
+
+def test_a_first_round_that_takes_far_too_long_is_cut_short(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At twice the time, between two batches: what has an answer by then is published, the others are not."""
+    now = [0.0]
+    real = predict_module.write_answers
+
+    def slow(*given):  # type: ignore[no-untyped-def]
+        now[0] += 80.0
+        return real(*given)
+
+    monkeypatch.setattr(predict_module, "write_answers", slow)
+    options = replace(OPTIONS, steps=0, batch=1)
+    for seconds, answered in ((100.0, 3), (170.0, 4), (30.0, 2), (10.0, 1)):
+        now[0], found = 0.0, dict[str, Solution]()
+        clock = Clock(seconds, lambda: now[0])
+        WriterSolver(writer, options, HERE).work(tasks, clock, lambda used, text: None, found.update)
+        assert len(found) == answered
+        assert {one.views for one in found.values()} == {1}
+
+
+def test_learning_ends_in_time_to_vote(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 seconds 20 are kept for voting: updates of 2 seconds end at 80."""
+    now = [0.0]
+    update = WriterAdaptation.update
+    used: list[float] = []
+
+    def slow(self: WriterAdaptation, share: float) -> None:
+        now[0] += 2.0
+        used.append(share)
+        update(self, share)
+
+    monkeypatch.setattr(WriterAdaptation, "update", slow)
+    monkeypatch.setattr(module, "EARLY_SECONDS", 1e9)
+    found: dict[str, Solution] = {}
+    solver = WriterSolver(writer, replace(OPTIONS, steps=None, views=1), HERE)
+    solver.work(tasks[:1], Clock(100.0, lambda: now[0]), lambda *_: None, found.update)
+    assert found["new0"].updates == 40
+    assert used == pytest.approx([number / 40 for number in range(40)])
+
+
+def test_too_little_memory_makes_packs_smaller(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update, tried = WriterAdaptation.update, []
+
+    def limited(self: WriterAdaptation, used: float) -> None:
+        tried.append(self.packs.tokens)
+        if self.packs.tokens > 300:
+            raise torch.OutOfMemoryError
+        update(self, used)
+
+    monkeypatch.setattr(WriterAdaptation, "update", limited)
+    found, _, _ = work(WriterSolver(writer, OPTIONS, HERE), tasks)
+    assert tried == [1024, 512, 256, 256, 256, 256]
+    assert {solution.updates for solution in found.values()} == {4}
+
+
+def test_a_diverged_group_keeps_its_early_answers(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update = WriterAdaptation.update
+
+    def diverging(self: WriterAdaptation, used: float) -> None:
+        update(self, used)
+        if self.updates == 3:
+            with torch.no_grad():
+                self.model.reasoner.head.weight.fill_(float("nan"))
+
+    monkeypatch.setattr(WriterAdaptation, "update", diverging)
+    ended: list[tuple[str, str | None]] = []
+
+    def note(group: tuple[Task, ...], problem: str | None) -> None:
+        ended.extend((task.id, problem) for task in group)
+
+    found = solve(
+        tasks[:2],
+        writer,
+        OPTIONS,
+        ["cpu"],
+        ended=note,
+    )
+    assert {solution.updates for solution in found.values()} == {2}
+    assert [name for name, _ in ended] == ["new0", "new1"]
+    assert ended[0][1] == "2 tasks: learning diverged; a lower --writer.lr may help"
+    assert answers(solve(tasks[:1], writer, replace(OPTIONS, steps=2), ["cpu"])).keys() == {"new0"}
+
+
+class FailingWriter(WriterSolver):
+    """Fails at every group that holds the task new1. In any process: a mock reaches only one."""
+
+    def work(self, tasks: object, clock: Clock, say: Say, publish: Publish) -> None:
+        if any(task.id == "new1" for task in tasks):  # type: ignore[attr-defined]
+            raise RuntimeError("CUDA error: invalid argument")
+        super().work(tasks, clock, say, publish)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("devices", [["cpu"], ["cpu", "cpu"]], ids=["here", "in workers"])
+def test_a_failed_group_costs_only_itself(devices: list[str], writer: Path, tasks: list[Task]) -> None:
+    ended: dict[str, str | None] = {}
+    found = solve(
+        tasks,
+        writer,
+        replace(OPTIONS, together=2),
+        devices,
+        ended=lambda group, problem: ended.update({task.id: problem for task in group}),
+        make=FailingWriter,
+    )
+    assert set(found) == {"new0", "new2"}
+    assert {name for name, problem in ended.items() if problem} == {"new1", "new3"}  # which share a group
+    assert "CUDA error: invalid argument" in str(ended["new1"])
+    assert len(ended) == 4
+
+
+def test_the_command_solves_and_resumes(
+    writer: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, groups = WriterSolver.work, []
+
+    def stopping(self: WriterSolver, tasks, *rest):  # type: ignore[no-untyped-def]
+        groups.append([task.id for task in tasks])
+        if len(groups) == 2:
+            raise KeyboardInterrupt
+        return real(self, tasks, *rest)
+
+    monkeypatch.setattr(WriterSolver, "work", stopping)
+    out = tmp_path / "submission.json"
+    settings = {"steps": 2, "views": 2, "together": 2, "device": "cpu", "budget": "100s/task"}
+    with pytest.raises(KeyboardInterrupt):
+        command((unseen,), checkpoint=writer, out=out, **settings)
+    command((unseen,), checkpoint=writer, out=out, resume=True, **settings)
+    assert groups == [["new0", "new2"], ["new1", "new3"], ["new1", "new3"]]
+    assert set(json.loads(out.read_text())) == {"new0", "new1", "new2", "new3"}
+
+
+def test_a_saved_model_is_solved_with(writer: Path, tasks: list[Task]) -> None:
+    """A checkpoint without its run folder's configuration."""
+    saved = next((writer / "checkpoints").glob("step_*"))
+    assert WriterSolver(saved, OPTIONS, HERE).data_config.fixed_colors == "output-only"
+    assert set(solve(tasks[:1], saved, OPTIONS, ["cpu"])) == {"new0"}
+
+
+def test_bad_settings_are_refused() -> None:
+    with pytest.raises(CharmError, match=r"writer\.cooldown must be below 1, got 1"):
+        WriterRecipe(cooldown=1)
+    with pytest.raises(CharmError, match=r"writer\.lr must be a number >= 0, got -1"):
+        WriterRecipe(lr=-1)
+    for name, value, message in (
+        ("budget", math.nan, "budget must be >= 0, got nan"),
+        ("budget", -1.0, "budget must be >= 0, got -1.0"),
+        ("halt_weight", math.nan, "halt_weight must be >= 0, got nan"),
+        ("mode", "fast", "mode must be one of auto, memory, composition, full, memory-then-full; got 'fast'"),
+    ):
+        with pytest.raises(CharmError, match=message):
+            SolveOptions(**{name: value})  # type: ignore[arg-type]
+
+
+def test_many_short_sequences_fill_a_pack(writer: Path, tmp_path: Path) -> None:
+    """The padding that ends a pack must stay shorter than the longest sequence: attention on a GPU relies on it."""
+    tasks = load_tasks([write_toy_tasks(tmp_path / "tiny", 2)])[0]
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    learning = solver.adaptation(*prepared(solver, tasks), 32_768, 600.0)
+    learning.packs.prepare()
+    edges = learning.packs.pack.edges_N2
+    assert int(edges[-1] - edges[-2]) < 27
+
+
+def test_tasks_are_chosen_by_hash_and_size(tasks: list[Task], tmp_path: Path) -> None:
+    chosen = choose(tasks, 2)
+    by_hash = sorted(tasks, key=lambda task: hashlib.sha256(task.id.encode()).hexdigest())
+    assert {task.id for task in chosen} == {task.id for task in by_hash[:2]}
+    assert [task.id for task in choose(tasks[::-1], 2)] == [task.id for task in chosen[::-1]]
+    assert choose(tasks, 9, 3) == tasks
+    with pytest.raises(CharmError, match="at most 2 x 2"):
+        choose(tasks, 0, 2)
+    evaluation = choose(load_tasks([Path("arc1/evaluation")])[0], 48)
+    assert len(evaluation) == 48
+    assert [task.id for task in evaluation][:3] == ["0a1d4ef5", "0c9aba6e", "15663ba9"]
+
+
+def test_a_set_is_taken_in_parts() -> None:
+    everything = load_tasks([Path("arc1/evaluation")])[0]
+    parts = [choose(everything, 48), choose(everything, 52, skip=48), choose(everything, skip=100)]
+    assert [len(part) for part in parts] == [48, 52, 300]
+    assert {task.id for part in parts for task in part} == {task.id for task in everything}
+    assert {task.id for part in parts[:2] for task in part} == {task.id for task in choose(everything, 100)}
+    with pytest.raises(CharmError, match="skip must be below 400, the number of tasks; got 400"):
+        choose(everything, 5, skip=400)
+
+
+def test_scores_by_hand(tasks: list[Task]) -> None:
+    """One task right at once, one in the third place, one that an earlier solve answered, one without an answer."""
+
+    def solution(task: Task, right: int) -> Solution:
+        answer = task.answers()[0]
+        assert answer is not None
+        wrong = [Candidate(np.full((3, 3), 9, np.uint8), 0, 1, 1.0, 1.0)] * (right - 1)
+        candidates = [*wrong, Candidate(answer, 0, 1, 1.0, 1.0)]
+        return Solution({Question(task.id, 0): candidates}, 7, 8, 0.5, 0.25, 1.0)
+
+    found = {tasks[0].id: solution(tasks[0], 1), tasks[1].id: solution(tasks[1], 3)}
+    submission = attempts({question: [] for question in questions_of(tasks)})
+    submission |= attempts(solution(tasks[2], 2).answers)
+    scores = measured(tasks, found, submission, Path("model"), OPTIONS, ["cpu", "cpu"], 100.0, 3.6)
+    metrics = scores["metrics"]
+    assert [metrics[f"pass@{k}"] for k in (1, 2, 1000)] == [0.25, 0.5, 0.75]
+    assert scores["solved_here"] == 2
+    assert scores["device_seconds_per_task"] == 100.0  # of the two that were solved now
+    assert scores["dollars"] == 0.2
+    caption = "2 tasks in 100 s, 100.0 s of a device for each, 0.20 dollars; 2 tasks with the attempts that"
+    assert scores_table(scores).caption.startswith(caption)
+    again = measured(tasks, {}, submission, Path("model"), OPTIONS, ["cpu"], 3.0, None)
+    assert scores_table(again).caption.startswith("0 tasks in 3 s; 4 tasks with the attempts that")
+    assert scores["interval"] == interval(2, 4)
+    assert scores["learned"]["new1"] == {"updates": 7, "views": 8, "loss": 0.5, "exact": 0.25}
+    assert [task["outcome"] for task in scores["tasks_scored"]] == [
+        "solved",
+        "near miss",
+        "solved",
+        "no answer",
+    ]
+    assert scores_table(scores).rows[1] == ["pass@2", "50.0", "50.0"]
+    blind = [task.blind() for task in tasks]
+    unknown = measured(blind, found, submission, Path("model"), OPTIONS, ["cpu"], 100.0, None)
+    assert "no score, because no test output is known" in scores_table(unknown).caption
+
+
+def test_the_command_writes_scores(writer: Path, unseen: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    settings = {"steps": 1, "views": 2, "device": "cpu", "budget": "600s", "out": out, "checkpoint": writer}
+    command((unseen,), score=True, choose=2, **settings)
+    found = json.loads(out.with_name("out.scores.json").read_text())
+    assert found["puzzles"] == found["solved_here"] == found["tasks"] == 2
+    assert found["dollars"] is None
+    assert found["options"]["writer"]["start"] == "mean"
+
+
+def test_intervals_by_hand() -> None:
+    assert interval(0, 0) is None
+    assert interval(24, 48) == (0.3639, 0.6361)
+    assert interval(0, 48) == (0.0, 0.0741)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
+@pytest.mark.parametrize(
+    ("mode", "courses"), [("memory", 1), ("memory-then-full", 1), ("full", 1), ("full", 2)]
+)
+def test_groups_are_adapted_in_a_row_on_a_gpu(
+    mode: Mode, courses: int, writer: Path, tasks: list[Task], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Every group records its own CUDA graph and ends with the loss that a CPU reaches."""
+    recipe = replace(OPTIONS.writer, tokens=1024, optimizer="adamw", dropout=0.0, courses=courses)
+    options = replace(OPTIONS, steps=40, mode=mode, together=2, writer=recipe)
+    found = solve(tasks, writer, options, ["cuda:0"])
+    expected = solve(tasks, writer, options, ["cpu"])
+    for task in tasks:
+        assert found[task.id].updates == 40 * courses
+        assert found[task.id].loss == pytest.approx(expected[task.id].loss, rel=0.1)
+    assert "cannot be CUDA graphs" not in capfd.readouterr().err
+
+
+def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In rounds or all at once: the same candidates with the same confidence, and as much is read."""
+    counts = asked_in_all(monkeypatch)
+    copies: list[Writer] = []
+
+    def copied(one: Writer) -> Writer:
+        copies.append(one)
+        return deepcopy(one)
+
+    monkeypatch.setattr(writing, "deepcopy", copied)
+    solver = WriterSolver(writer, OPTIONS, HERE)
+    model, data = prepared(solver, tasks)
+    model.train()
+
+    def confidences(found: dict[Question, list[Candidate]]) -> dict[tuple[Question, bytes], float]:
+        return {
+            (question, one.grid.tobytes()): pytest.approx(one.confidence, rel=1e-4)
+            for question, ranked in found.items()
+            for one in ranked
+        }
+
+    votes: dict[int, Votes] = {}
+    judgements: Judgements = {}
+    for views in (1, 2, 4, 8):
+        in_rounds = vote(model, data, votes, views, 2, HERE, judgements=judgements)
+    assert len(copies) == 2 * 4  # to write and to judge
+    read = sum(counts)
+    counts.clear()
+    assert confidences(in_rounds) == confidences(vote(model, data, {}, 8, 2, HERE))
+    assert read == sum(counts) == len(judgements) > 0
+
+
+def test_rates_after_a_stop_by_hand() -> None:
+    """A fall that takes two fifths of all learning: stopped after 0.3 of the time, it ends after 0.5."""
+    assert after_stop(0.3, 0.3, 0.4) == pytest.approx(0.6)
+    assert after_stop(0.4, 0.3, 0.4) == pytest.approx(0.8)
+    assert after_stop(0.5, 0.3, 0.4) == pytest.approx(1.0)
+    assert after_stop(0.3, 0.3, 0.0) == 1.0
+
+
+def test_when_learning_stops() -> None:
+    def stopped(recipe: WriterRecipe, mode: Mode, seen: list[float]) -> float | None:
+        """After looks or measurements at 0.02, 0.04, ... of the time."""
+        stopping = module._Stopping(recipe, mode)
+        see = stopping.looked if recipe.stop == "exact" else stopping.measured
+        for number, value in enumerate(seen, start=1):
+            see(number / 50, value)
+        return stopping.stopped
+
+    exact, held = WriterRecipe(stop="exact"), WriterRecipe(stop="held-out")
+    assert stopped(exact, "full", [0.5, 1, 1, 1, 1, 0.9, 1, 1, 1, 1, 1, 0]) == 11 / 50  # five in a row
+    assert stopped(exact, "full", [0.99] * 50) is None
+    assert stopped(exact, "full", [0.0] * 30 + [1.0] * 20) is None  # the rates fall already
+    assert stopped(exact, "memory-then-full", [1.0] * 30) == 11 / 50  # not while the memory learns alone
+    assert (
+        stopped(held, "full", [3, 2, 2.5, 2.4, 2.3, 1.9, 2, 2, 2, 2]) == 10 / 50
+    )  # four without a better one
+    assert stopped(held, "full", [1 / n for n in range(1, 40)]) is None
+
+
+def three_demonstrations(tasks: list[Task]) -> list[Task]:
+    """The first two tasks with three and with two demonstrations."""
+    pairs = [pair for task in tasks for pair in task.train]
+    assert len(pairs) >= 5
+    return [replace(tasks[0], train=tuple(pairs[:3])), replace(tasks[1], train=tuple(pairs[3:5]))]
+
+
+def test_one_demonstration_of_three_is_held_out_until_the_rates_fall(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = three_demonstrations(tasks)
+    recipe = WriterRecipe(stop="held-out", cooldown=0.5, tokens=1024, views=8)
+    solver = WriterSolver(writer, replace(OPTIONS, steps=8, writer=recipe), HERE)
+    data = solver.dataset(tasks)
+    held = module.held_out(data)
+    assert [data.bank.pair(pair) for pair in held] == [tasks[0].train[2]]
+    assert [*held.values()] == [data.instances.number(tasks[0].id)]
+
+    drawn: list[set[int]] = []
+
+    def noted(bank, keys, pair_N, row_N, ends_N, length):  # type: ignore[no-untyped-def]
+        used = torch.cat([ends_N.new_ones(1), ends_N.diff()]) > 0
+        drawn.append(set(pair_N[used].tolist()))
+        return pack_pairs(bank, keys, pair_N, row_N, ends_N, length)
+
+    monkeypatch.setattr(packs, "pack_pairs", noted)
+    measured: list[float] = []
+    real = WriterSolver.held_loss
+
+    def counted(self: WriterSolver, model: CharmModel, pack: Pack, row_N: Tensor) -> float:
+        measured.append(real(self, model, pack, row_N))
+        return measured[-1]
+
+    monkeypatch.setattr(WriterSolver, "held_loss", counted)
+    assert set(work(solver, tasks)[0]) == {task.id for task in tasks}
+    (number,) = held
+    assert not any(number in some for some in drawn[:-4])
+    assert all(number in some for some in drawn[-4:])
+    assert len(measured) == 4
+    assert all(np.isfinite(measured))
+    model, again = prepared(solver, tasks)
+    found = solver.held_pack(again)
+    assert found is not None
+    assert len(found[1]) == 8  # views
+    with torch.no_grad():
+        expected = solver.writer.eval().loss(found[0], model.task(found[1]))[0]
+    assert real(solver, model, *found) == pytest.approx(expected.item())
+
+
+def test_exact_demonstrations_end_learning_early(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WriterAdaptation, "progress", lambda self: (0.1, 1.0))
+    monkeypatch.setattr(module, "LOOK_EVERY", 1)
+    recipe = WriterRecipe(stop="exact", cooldown=0.4)
+    found, _, _ = work(WriterSolver(writer, replace(OPTIONS, steps=100, writer=recipe), HERE), tasks[:1])
+    # The fifth update, which began after 4 % of the time, was the fifth exact one; the fall ends after 4 / 0.6 %.
+    assert found[tasks[0].id].updates == 7
+
+
+def test_the_unsure_by_hand() -> None:
+    questions = [Question("a", number) for number in range(4)]
+
+    def candidates(*votes: int) -> list[Candidate]:
+        return [Candidate(np.zeros((1, 1), np.uint8), 0, count, count, 1.0) for count in votes]
+
+    ranked = {
+        questions[0]: candidates(6, 2),
+        questions[1]: candidates(5, 3),
+        questions[2]: candidates(8),
+        questions[3]: candidates(),
+    }
+    assert unsure(ranked, questions, 8, 0.5) == {1, 3}
+    assert unsure(ranked, questions, 8, 0.75) == {0, 1, 3}
+
+
+def test_only_the_unsure_go_on_voting(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first task is settled by the first round; its votes stay as they are."""
+    monkeypatch.setattr(module, "unsure", lambda ranked, questions, views, share: {1})
+    options = replace(OPTIONS, steps=2, views=8, writer=replace(OPTIONS.writer, unsure=0.5))
+    found, published, _ = work(WriterSolver(writer, options, HERE), tasks[:2], seconds=50.0)
+    assert [views for name, _, views in published if name == tasks[0].id] == [1, 2, 4, 8]
+    everything = work(WriterSolver(writer, replace(options, writer=OPTIONS.writer), HERE), tasks[:2])[0]
+    first = work(WriterSolver(writer, replace(options, views=1, writer=OPTIONS.writer), HERE), tasks[:2])[0]
+
+    def of(solutions: dict[str, Solution], task: Task) -> dict[bytes, int]:
+        return {
+            one.grid.tobytes(): one.votes for ranked in solutions[task.id].answers.values() for one in ranked
+        }
+
+    assert of(found, tasks[0]) == of(first, tasks[0])
+    assert of(found, tasks[1]) == of(everything, tasks[1])
+
+
+def test_courses_start_anew_and_vote_together(
+    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first of two courses is the one that there is alone; the second starts as the first did."""
+    started: list[Tensor] = []
+    rates_of: list[float] = []
+    drawn: list[tuple[int, ...]] = []
+    datasets: list[Dataset] = []
+    real_learn, real_update = module._Group.learn, WriterAdaptation._update_packed
+
+    def assemble(tasks: TaskSet, config: DataConfig) -> Dataset:
+        datasets.append(real_assemble(tasks, config))
+        return datasets[-1]
+
+    def learn(self: module._Group) -> None:
+        started.append(torch.cat([tensor.flatten().clone() for tensor in self.model.parameters()]))
+        real_learn(self)
+
+    def update(self: WriterAdaptation, made: packs.Packs) -> dict[str, Tensor]:
+        rates_of.append(self._groups[0][0]["lr"] / self._groups[0][1])
+        drawn.append(tuple(made.row_N.tolist()))
+        return real_update(self, made)
+
+    monkeypatch.setattr(module._Group, "learn", learn)
+    monkeypatch.setattr(WriterAdaptation, "_update_packed", update)
+    monkeypatch.setattr(module, "assemble", assemble)
+    options = replace(OPTIONS, writer=replace(OPTIONS.writer, warmup=2, cooldown=0.5))
+    alone = work(WriterSolver(writer, options, HERE), tasks)[0]
+    both_options = replace(options, writer=replace(options.writer, courses=2))
+    both, published, said = work(WriterSolver(writer, both_options, HERE), tasks)
+    assert len(datasets) == 2  # one for the first solver, and one for both courses of the second
+    assert torch.equal(started[1], started[0])
+    assert torch.equal(started[2], started[0])
+    assert rates_of == pytest.approx([0.5, 1.0, 1.0, 0.5] * 3)
+    assert drawn[4:8] == drawn[:4]
+    assert drawn[8] not in drawn[:8]
+    assert [counts for name, *counts in published if name == tasks[0].id][-2:] == [[4, 4], [8, 8]]
+    assert said[-1] == "4 tasks: 8 views have voted"
+
+    def counted(solutions: dict[str, Solution]) -> dict[tuple[Question, bytes], int]:
+        return {
+            (question, one.grid.tobytes()): one.votes
+            for solution in solutions.values()
+            for question, ranked in solution.answers.items()
+            for one in ranked
+        }
+
+    first, pooled = counted(alone), counted(both)
+    assert all(pooled[name] >= votes for name, votes in first.items())
+    assert sum(pooled.values()) > sum(first.values())
+    assert all(votes <= 8 for votes in pooled.values())
