@@ -475,7 +475,7 @@ MUTATIONS = (
     ),
     Mutation(
         "a pair that verify refutes later passes",
-        "            if not workbench.same(workbench.apply_rule(package.verify, before), after):",
+        "            if not packages.same(packages.apply_rule(package.verify, before), after):",
         "            if False:",
         ("test_rearc2_check.py",),
     ),

@@ -128,8 +128,8 @@ def quickstart_page() -> bytes:
 @cache
 def rearc2_gallery(pairs: int = 3) -> str:
     """Every Re-ARC2 task with its rule and a few generated pairs."""
-    from charm.synthesis.gallery import gallery
-    from charm.synthesis.preview import generated_pairs
-    from charm.synthesis.workbench import package_ids
+    from rearc2.workbench.gallery import gallery
+    from rearc2.workbench.packages import package_ids
+    from rearc2.workbench.preview import generated_pairs
 
     return gallery({task: generated_pairs(task, pairs, seed=0).values() for task in package_ids()})

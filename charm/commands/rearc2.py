@@ -21,16 +21,16 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paths import data_dir
 from charm.progress import say, status
-from charm.synthesis import check as checking
-from charm.synthesis import records, workbench
-from charm.synthesis.export import export_pairs
-from charm.synthesis.facts import facts_text
-from charm.synthesis.gallery import gallery as gallery_page
-from charm.synthesis.preview import generated_pairs, sheet, write_html
-from charm.synthesis.quarantine import quarantine as failing_tasks
-from charm.synthesis.quarantine import quarantine_page
 from charm.synthesis.rearc import fetch_package
 from charm.tasks.pairs_file import read_archive, read_manifest, write_archive
+from rearc2.workbench import check as checking
+from rearc2.workbench import packages, records
+from rearc2.workbench.export import export_pairs
+from rearc2.workbench.facts import facts_text
+from rearc2.workbench.gallery import gallery as gallery_page
+from rearc2.workbench.preview import generated_pairs, sheet, write_html
+from rearc2.workbench.quarantine import quarantine as failing_tasks
+from rearc2.workbench.quarantine import quarantine_page
 
 app = Commands()
 
@@ -44,8 +44,8 @@ def list_packages(*, state: Annotated[str, flag("STATE")] = "", json: Json = Fal
     Args:
         state: print only the ids in this state, one per line.
     """
-    covered = workbench.package_ids()
-    states = {task: records.state(task) for task in workbench.listed_ids()}
+    covered = packages.package_ids()
+    states = {task: records.state(task) for task in packages.listed_ids()}
     known = ("accepted", "failed", "unchecked", "open", "missing")
     if state and state not in known:
         raise CharmError(f"state must be one of {', '.join(known)}; got {state}")
@@ -96,7 +96,7 @@ def check(
         quick: use 100 pairs instead of 1,000 and record nothing, for quick iteration.
         force: also check packages that are recorded and unchanged.
     """
-    chosen = workbench.package_ids() if all else list(tasks)
+    chosen = packages.package_ids() if all else list(tasks)
     if not chosen:
         raise CharmError("name the packages to check, or use --all")
     console = Console(stderr=json, width=None if sys.stdout.isatty() else 110)
@@ -156,7 +156,7 @@ def regularities(
             raise CharmError("name the task to judge (exactly one)")
         records.record_judgement(tasks[0], judge, verdict, note)
         return
-    chosen = tasks or workbench.package_ids()
+    chosen = tasks or packages.package_ids()
     listed = {}
     for task in chosen:
         check = records.read_record(task).check
@@ -198,11 +198,11 @@ def build(
     accepted = records.accepted_ids()
     if refused := [task for task in tasks if task not in accepted]:
         raise CharmError(f"{refused[0]} is not accepted; run `charm rearc2 check {refused[0]}` to see why")
-    if left_out := len(workbench.package_ids()) - len(accepted):
+    if left_out := len(packages.package_ids()) - len(accepted):
         say(f"skipping {left_out} packages that have not passed their check")
     folder = data_dir(data) / "rearc2"
     chosen = list(tasks) or accepted
-    summary = workbench.build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
+    summary = packages.build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
     output(json, summary.as_json(), summary.table(), summary.line())
 
 
@@ -267,7 +267,7 @@ def gallery(
         file: the page to write.
         pairs: generated pairs to show for each task.
     """
-    chosen = tasks or workbench.package_ids()
+    chosen = tasks or packages.package_ids()
     samples = {task: generated_pairs(task, pairs, seed=seed).values() for task in chosen}
     write_atomically(file, gallery_page(samples))
     print(f"{file}: {len(samples):,} tasks, {file.stat().st_size / 1e6:.1f} MB")
@@ -294,7 +294,7 @@ def preview(
         pairs: generated pairs to show.
         first: number of the first attempt.
     """
-    chosen = list(tasks) or workbench.package_ids()
+    chosen = list(tasks) or packages.package_ids()
     if len(chosen) != 1 and (png or not html):
         raise CharmError("a picture shows one package: name it, or write a page with --html FILE")
     panels = {task: sheet(task, generated_pairs(task, pairs, first, seed)) for task in chosen}
@@ -335,7 +335,7 @@ def audit(
     if tasks:
         print(jsonlib.dumps({task: to_json(records.read_record(task)) for task in tasks}, indent=2))
         return
-    states = {task: records.reading_state(task) for task in workbench.package_ids()}
+    states = {task: records.reading_state(task) for task in packages.package_ids()}
     waiting = {task: found for task, found in states.items() if found in ("unread", "stale", "open")}
     lines = [f"{task} {found}" for task, found in waiting.items()]
     read = f"{len(states) - len(waiting)} of {len(states)} packages have a second reading"

@@ -12,8 +12,8 @@ from charm import processes
 from charm.errors import CharmError
 from charm.synthesis.build import Maker, Rejected, Sample
 from charm.synthesis.rearc import ReArc
-from charm.synthesis.workbench import ROOT, ReArc2, load_package, package_ids
 from charm.tasks.task import Pair, as_grid
+from rearc2.workbench.packages import ROOT, ReArc2, load_package, package_ids
 
 TIME_LIMIT = 20.0  # seconds; the slowest honest attempt takes about 3
 Outcome = Sample | Rejected | str  # a text is why there is neither

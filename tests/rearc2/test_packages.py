@@ -9,9 +9,9 @@ from __future__ import annotations
 import datetime
 import time
 
-from charm.synthesis.check import check_package
-from charm.synthesis.records import VERDICTS, read_record, state
-from charm.synthesis.workbench import ROOT, listed_ids, load_package, official_pairs, package_ids
+from rearc2.workbench.check import check_package
+from rearc2.workbench.packages import ROOT, listed_ids, load_package, official_pairs, package_ids
+from rearc2.workbench.records import VERDICTS, read_record, state
 
 BUDGET = 45.0
 

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from charm.synthesis.workbench import apply_rule, load_package
+from rearc2.workbench.packages import apply_rule, load_package
 
 
 def grid(text: str) -> npt.NDArray[np.int64]:

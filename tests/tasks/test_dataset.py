@@ -10,8 +10,6 @@ import torch
 from charm.commands import data as data_commands
 from charm.commands import rearc2
 from charm.errors import CharmError
-from charm.synthesis.records import state
-from charm.synthesis.workbench import package_ids
 from charm.tasks.augment import draw_views
 from charm.tasks.batch import view_tokens
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, answer_key, assemble, load_dataset, load_tasks
@@ -29,6 +27,8 @@ from charm.tasks.pairs_file import (
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import decode
+from rearc2.workbench.packages import package_ids
+from rearc2.workbench.records import state
 from tests.toy import batch
 
 

@@ -9,10 +9,10 @@ import pytest
 from charm.errors import CharmError
 from charm.synthesis.build import Rejected
 from charm.synthesis.rearc import ReArc
-from charm.synthesis.workbench import ReArc2, load_package
 from charm.web import api
 from charm.web.api import Library
 from charm.web.samples import Sampler
+from rearc2.workbench.packages import ReArc2, load_package
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from charm.errors import CharmError
 from charm.processes import process_pool
 from charm.progress import track
 from charm.synthesis.build import ILLEGAL, OVERTIME
-from charm.synthesis.coverage import simple_rules
 from charm.synthesis.rearc import RawGrid, ReArc
-from charm.synthesis.workbench import GENERATOR_FAILED, MISMATCH, VERIFIER_FAILED
 from charm.tasks.pairs_file import TaskRecord, read_block, read_manifest
 from charm.tasks.sources import load_source
 from charm.tasks.task import Grid, Pair, Task
+from rearc2.workbench.coverage import simple_rules
+from rearc2.workbench.packages import GENERATOR_FAILED, MISMATCH, VERIFIER_FAILED
 
 FAULTS = (MISMATCH, VERIFIER_FAILED, GENERATOR_FAILED, ILLEGAL, OVERTIME)
 

@@ -13,8 +13,6 @@ import pytest
 
 from charm.commands import rearc2 as commands
 from charm.errors import CharmError
-from charm.synthesis.export import export_pairs
-from charm.synthesis.workbench import load_package, package_ids
 from charm.tasks.pairs_file import (
     Manifest,
     Plan,
@@ -25,6 +23,8 @@ from charm.tasks.pairs_file import (
     write_manifest,
 )
 from charm.tasks.task import Pair, as_grid
+from rearc2.workbench.export import export_pairs
+from rearc2.workbench.packages import load_package, package_ids
 from tests.browser import open_file, overflow
 
 if TYPE_CHECKING:

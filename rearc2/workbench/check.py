@@ -1,6 +1,6 @@
 """Check a Re-ARC2 package against the six criteria in docs/rearc2.md.
 
-A part runs in a fresh process: python -m charm.synthesis.check ROOT TASK FOLDER SHA256 prints problems as JSON.
+A part runs in a fresh process: python -m rearc2.workbench.check ROOT TASK FOLDER SHA256 prints problems as JSON.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
-from charm.synthesis import workbench
 from charm.synthesis.build import ILLEGAL, OVERTIME, Rejected, Sample, collect
-from charm.synthesis.coverage import Coverage, coverage, simple_rules
-from charm.synthesis.facts import grids_text
-from charm.synthesis.records import Check
-from charm.synthesis.regularities import SAMPLE, Broken, broken_regularities
-from charm.synthesis.source_code import copied, forbidden, independence
 from charm.tables import Table
 from charm.tasks.pairs_file import PairBlock, TaskRecord, read_block, write_block
 from charm.tasks.task import Pair
+from rearc2.workbench import packages
+from rearc2.workbench.coverage import Coverage, coverage, simple_rules
+from rearc2.workbench.facts import grids_text
+from rearc2.workbench.records import Check
+from rearc2.workbench.regularities import SAMPLE, Broken, broken_regularities
+from rearc2.workbench.source_code import copied, forbidden, independence
 
 PAIRS, QUICK_PAIRS = 1000, 100
 SECONDS = 60.0  # CPU time for all pairs
 ATTEMPT_SECONDS = 5.0
 MAX_LISTED = 5  # maximum number of failures of one kind to print
 # Rejections that are the package's fault; identities, repeats and official inputs are simply dropped.
-FAULTS = (workbench.GENERATOR_FAILED, workbench.VERIFIER_FAILED, workbench.MISMATCH, ILLEGAL, OVERTIME)
+FAULTS = (packages.GENERATOR_FAILED, packages.VERIFIER_FAILED, packages.MISMATCH, ILLEGAL, OVERTIME)
 NO_PAIRS = TaskRecord(0, 0, {}, "", None)
 
 
@@ -45,7 +45,7 @@ NO_PAIRS = TaskRecord(0, 0, {}, "", None)
 class Report:
     """Outcome of a check; the package passes if there are no failures."""
 
-    package: workbench.Package
+    package: packages.Package
     record: TaskRecord = NO_PAIRS
     seconds: float = 0.0
     coverage: Coverage | None = None
@@ -108,9 +108,9 @@ class Report:
         return Table(["measure", "official", "generated"], rows, title)
 
 
-def check_package(task: str, pairs: int = PAIRS, root: Path = workbench.ROOT) -> Report:
+def check_package(task: str, pairs: int = PAIRS, root: Path = packages.ROOT) -> Report:
     """Check one package with `pairs` pairs of seed 0."""
-    package = workbench.load_package(task, root)
+    package = packages.load_package(task, root)
     report = Report(package)
     official = _check_official(report)
     _check_source(report)
@@ -137,11 +137,11 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = workbench.ROOT) ->
     return report
 
 
-def regularities_of(task: str, root: Path = workbench.ROOT) -> dict[str, str]:
+def regularities_of(task: str, root: Path = packages.ROOT) -> dict[str, str]:
     """Only the part of a check that lists broken regularities, with as few pairs as possible."""
-    package = workbench.load_package(task, root)
+    package = packages.load_package(task, root)
     wanted = SAMPLE if package.cap is None else min(SAMPLE, package.cap)
-    block, _ = collect(workbench.ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
+    block, _ = collect(packages.ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
     generated = block.pairs()
     found = broken_regularities(list(_check_official(Report(package)).values()), generated)
     return {name: str(broken) for name, broken in found.items()}
@@ -150,20 +150,20 @@ def regularities_of(task: str, root: Path = workbench.ROOT) -> dict[str, str]:
 def _check_official(report: Report) -> dict[str, Pair]:
     """Check criterion 1. Return the official pairs; those declared wrong get the rule's output."""
     package = report.package
-    official = workbench.official_pairs(package.id)
+    official = packages.official_pairs(package.id)
     for name in package.wrong.keys() - official.keys():
         report.failures.append(f"1. WRONG names '{name}', but the pairs are {', '.join(official)}")
     for name, pair in official.items():
         try:
-            found = workbench.apply_rule(package.verify, pair.input)
+            found = packages.apply_rule(package.verify, pair.input)
         except Exception as error:
-            report.failures.append(f"1. verify fails on {name}: {workbench.describe(error, package.path)}")
+            report.failures.append(f"1. verify fails on {name}: {packages.describe(error, package.path)}")
             continue
         if name in package.wrong:
-            if workbench.same(found, pair.output):
+            if packages.same(found, pair.output):
                 report.failures.append(f"1. {name} is declared wrong, but verify reproduces it")
             official[name] = Pair(pair.input, np.asarray(found).astype(np.uint8))
-        elif not workbench.same(found, pair.output):
+        elif not packages.same(found, pair.output):
             shown = _difference({"official": np.asarray(pair.output), "verify": np.asarray(found)})
             report.failures.append(f"1. verify differs from the official output of {name}\n{shown}")
         for rival, rule in package.rivals.items():
@@ -179,14 +179,14 @@ def _check_source(report: Report) -> None:
     failures, notes = independence(tree)
     report.notes += notes
     report.failures += [f"4. {failure}" for failure in failures + forbidden(tree)]
-    for sentence in copied(tree, workbench.official_pairs(package.id)):
+    for sentence in copied(tree, packages.official_pairs(package.id)):
         report.finding(4, "literal", f"{sentence} (the exception is called 'literal')")
 
 
 def _check_pairs(report: Report, pairs: int, root: Path) -> PairBlock:
     """Check criterion 2: enough pairs, fast enough, and none that verify rejects."""
     package = report.package
-    provider = workbench.ReArc2(root)
+    provider = packages.ReArc2(root)
     first: dict[str, int] = {}  # rejection -> the first attempt with it
     began = time.process_time()
 
@@ -230,19 +230,19 @@ def _judge_pairs(report: Report, wanted: int, first: dict[str, int]) -> None:
         report.failures.append(f"2. {record.shortfall}; if there are no more, declare CAP = {record.pairs}")
 
 
-def _example(package: workbench.Package, index: int | None) -> str:
+def _example(package: packages.Package, index: int | None) -> str:
     """Repeat attempt `index` to show what went wrong; None if the builder itself rejected it."""
     if index is None:
         return "sides must be 1..30, cells whole numbers 0..9, and an attempt must end"
     try:
-        before, after = workbench.draw(package, 0, index)
+        before, after = packages.draw(package, 0, index)
     except Exception as error:
-        return f"attempt {index}: generate: {workbench.describe(error, package.path)}"
+        return f"attempt {index}: generate: {packages.describe(error, package.path)}"
     try:
-        found = workbench.apply_rule(package.verify, before)
+        found = packages.apply_rule(package.verify, before)
     except Exception as error:
         text = grids_text({"input": np.asarray(before)})
-        return f"attempt {index}: verify: {workbench.describe(error, package.path)}\n{text}"
+        return f"attempt {index}: verify: {packages.describe(error, package.path)}\n{text}"
     grids = {"input": np.asarray(before), "generate": np.asarray(after), "verify": np.asarray(found)}
     return f"first at attempt {index}\n{_difference(grids)}"
 
@@ -264,7 +264,7 @@ def _check_again(report: Report, block: PairBlock, root: Path) -> None:
         # A different hash seed than in this process, because the order of sets of strings must not matter.
         seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": seed}
-        command = [sys.executable, "-m", "charm.synthesis.check", *arguments]
+        command = [sys.executable, "-m", "rearc2.workbench.check", *arguments]
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         said = (done.stderr.strip() or "no message").splitlines()[-1]
@@ -275,7 +275,7 @@ def _check_again(report: Report, block: PairBlock, root: Path) -> None:
         report.failures.append(f"3. ... and {len(found) - MAX_LISTED:,} more pairs in a fresh process")
 
 
-def problems(package: workbench.Package, block: PairBlock) -> list[str]:
+def problems(package: packages.Package, block: PairBlock) -> list[str]:
     """What the fresh process finds."""
     found = []
     for number in reversed(range(len(block))):
@@ -283,21 +283,21 @@ def problems(package: workbench.Package, block: PairBlock) -> list[str]:
         index = int(block.index[number])
         name = f"pair {number} (attempt {index})"
         try:
-            if not workbench.same(workbench.apply_rule(package.verify, before), after):
+            if not packages.same(packages.apply_rule(package.verify, before), after):
                 found.append(f"{name} is not verified in a fresh process")
-            again = workbench.draw(package, 0, index)
+            again = packages.draw(package, 0, index)
         except Exception as error:
-            found.append(f"{name} in a fresh process: {workbench.describe(error, package.path)}")
+            found.append(f"{name} in a fresh process: {packages.describe(error, package.path)}")
             continue
-        if not (workbench.same(again[0], before) and workbench.same(again[1], after)):
+        if not (packages.same(again[0], before) and packages.same(again[1], after)):
             found.append(f"{name} is different when it is made alone")
     return found
 
 
-def _reproduces(rival: workbench.GridRule, pair: Pair) -> bool:
+def _reproduces(rival: packages.GridRule, pair: Pair) -> bool:
     """Whether a rival gives the output; one that fails on the input does not."""
     try:
-        return workbench.same(workbench.apply_rule(rival, pair.input), pair.output)
+        return packages.same(packages.apply_rule(rival, pair.input), pair.output)
     except Exception:
         return False
 
@@ -305,4 +305,4 @@ def _reproduces(rival: workbench.GridRule, pair: Pair) -> bool:
 if __name__ == "__main__":
     task, folder, sha256 = sys.argv[2:]
     block = read_block(Path(folder), task, sha256)
-    print(json.dumps(problems(workbench.load_package(task, Path(sys.argv[1])), block)))
+    print(json.dumps(problems(packages.load_package(task, Path(sys.argv[1])), block)))

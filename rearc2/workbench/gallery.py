@@ -8,9 +8,9 @@ from html import escape
 from pathlib import Path
 
 from charm.drawing.grids import PALETTE
-from charm.synthesis.workbench import ROOT, load_package
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.task import Grid, Pair
+from rearc2.workbench.packages import ROOT, load_package
 
 
 def gallery(samples: Mapping[str, Iterable[Pair]], root: Path = ROOT) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from charm.config import from_json
 from charm.errors import CharmError, charm_errors
 from charm.files import write_atomically
-from charm.synthesis.workbench import ROOT, listed_ids, package_ids, package_sha256
+from rearc2.workbench.packages import ROOT, listed_ids, package_ids, package_sha256
 
 VERDICTS = ("agreed", "fixed", "open")
 JUDGEMENTS = ("widened", "rival")

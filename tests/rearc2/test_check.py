@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.synthesis import check as check_module
 from charm.synthesis.build import collect
-from charm.synthesis.check import Report, check_package, problems
-from charm.synthesis.coverage import coverage, simple_rules
-from charm.synthesis.workbench import ROOT, ReArc2, Rejected, load_package, official_pairs
 from charm.tasks.task import Pair
+from rearc2.workbench import check as check_module
+from rearc2.workbench.check import Report, check_package, problems
+from rearc2.workbench.coverage import coverage, simple_rules
+from rearc2.workbench.packages import ROOT, ReArc2, Rejected, load_package, official_pairs
 
 TASK = "00576224"
 GOOD = (ROOT / "tasks" / f"{TASK}.py").read_text("utf-8")

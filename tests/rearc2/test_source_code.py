@@ -7,9 +7,9 @@ import ast
 import numpy as np
 import pytest
 
-from charm.synthesis.source_code import copied, forbidden, independence
-from charm.synthesis.workbench import ROOT
 from charm.tasks.task import Pair
+from rearc2.workbench.packages import ROOT
+from rearc2.workbench.source_code import copied, forbidden, independence
 
 GRID = np.random.default_rng(0).integers(0, 10, (6, 6)).astype(np.uint8)
 PAIRS = {"train 0": Pair(GRID, GRID.T)}

@@ -12,10 +12,10 @@ from itertools import zip_longest
 import numpy as np
 import numpy.typing as npt
 
-from charm.synthesis.source_code import find
-from charm.synthesis.workbench import official_pairs
 from charm.tasks.task import Grid, Pair
 from rearc2.helpers import Thing, most_common, objects, splits, symmetries
+from rearc2.workbench.packages import official_pairs
+from rearc2.workbench.source_code import find
 
 LINE_WIDTH = 110
 MAX_THINGS = 12  # maximum number of objects described one by one

@@ -11,9 +11,9 @@ from charm.drawing.grids import ARROW, FONT, GAP, LETTER, MARGIN, Label, Panel, 
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.synthesis.build import Rejected
-from charm.synthesis.workbench import ROOT, ReArc2, load_package, official_pairs
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.task import Pair, as_grid
+from rearc2.workbench.packages import ROOT, ReArc2, load_package, official_pairs
 
 WIDTH = 1500  # pixels; pairs wrap here
 

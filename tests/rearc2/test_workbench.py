@@ -14,30 +14,7 @@ import pytest
 from charm.commands import rearc2 as commands
 from charm.errors import CharmError
 from charm.synthesis.build import collect
-from charm.synthesis.check import check_package
-from charm.synthesis.facts import facts_text, grids_text
-from charm.synthesis.preview import generated_pairs, sheet, write_html
-from charm.synthesis.quarantine import _reasons, quarantine, quarantine_page
 from charm.synthesis.rearc import ReArc, fetch_package
-from charm.synthesis.records import (
-    Check,
-    accepted_ids,
-    read_record,
-    reading_state,
-    record_check,
-    record_reading,
-    state,
-)
-from charm.synthesis.workbench import (
-    ROOT,
-    apply_rule,
-    build_rearc2,
-    built_version,
-    load_package,
-    official_pairs,
-    package_ids,
-    package_sha256,
-)
 from charm.tasks.pairs_file import (
     Manifest,
     Plan,
@@ -48,6 +25,29 @@ from charm.tasks.pairs_file import (
     write_manifest,
 )
 from charm.tasks.task import Pair, Task
+from rearc2.workbench.check import check_package
+from rearc2.workbench.facts import facts_text, grids_text
+from rearc2.workbench.packages import (
+    ROOT,
+    apply_rule,
+    build_rearc2,
+    built_version,
+    load_package,
+    official_pairs,
+    package_ids,
+    package_sha256,
+)
+from rearc2.workbench.preview import generated_pairs, sheet, write_html
+from rearc2.workbench.quarantine import _reasons, quarantine, quarantine_page
+from rearc2.workbench.records import (
+    Check,
+    accepted_ids,
+    read_record,
+    reading_state,
+    record_check,
+    record_reading,
+    state,
+)
 
 TASK, OTHER = "00576224", "03560426"
 
@@ -233,7 +233,7 @@ def test_check_command_exits_by_the_outcome(
         '"""Rule."""\ndef generate(rng): ...\ndef verify(grid): return grid'
     )
     monkeypatch.setattr(
-        "charm.synthesis.check.check_package", lambda task, pairs: check_package(task, pairs, root)
+        "rearc2.workbench.check.check_package", lambda task, pairs: check_package(task, pairs, root)
     )
     with pytest.raises(SystemExit):
         commands.check((TASK,), quick=True)

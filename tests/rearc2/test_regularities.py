@@ -11,12 +11,12 @@ import pytest
 
 from charm.commands import rearc2 as commands
 from charm.errors import CharmError
-from charm.synthesis import records
-from charm.synthesis.check import check_package, regularities_of
-from charm.synthesis.records import NOT_JUDGED, Check, read_record, record_check, record_judgement
-from charm.synthesis.regularities import broken_regularities
-from charm.synthesis.workbench import ROOT
 from charm.tasks.task import Pair
+from rearc2.workbench import records
+from rearc2.workbench.check import check_package, regularities_of
+from rearc2.workbench.packages import ROOT
+from rearc2.workbench.records import NOT_JUDGED, Check, read_record, record_check, record_judgement
+from rearc2.workbench.regularities import broken_regularities
 
 TASK = "00576224"
 
