@@ -459,25 +459,25 @@ MUTATIONS = (
         "one irreproducible pair passes",
         "for problem in found[:MAX_LISTED]]",
         "for problem in found[1:MAX_LISTED]]",
-        ("test_rearc2_check.py",),
+        ("rearc2/test_check.py",),
     ),
     Mutation(
         "a rival that raises counts as agreeing",
         "apply_rule(rival, pair.input), pair.output)\n    except Exception:\n        return False",
         "apply_rule(rival, pair.input), pair.output)\n    except Exception:\n        return True",
-        ("test_rearc2_check.py",),
+        ("rearc2/test_check.py",),
     ),
     Mutation(
         "a cap of as many pairs as are wanted is no cap",
         "if package.cap is not None and package.cap >= PAIRS:",
         "if package.cap is not None and package.cap > PAIRS:",
-        ("test_rearc2_check.py",),
+        ("rearc2/test_check.py",),
     ),
     Mutation(
         "a pair that verify refutes later passes",
         "            if not packages.same(packages.apply_rule(package.verify, before), after):",
         "            if False:",
-        ("test_rearc2_check.py",),
+        ("rearc2/test_check.py",),
     ),
     # Memory.
     Mutation(
@@ -647,8 +647,8 @@ MUTATIONS = (
 
 
 def places(mutation: Mutation, root: Path = ROOT) -> list[Path]:
-    """The files under charm/ that hold the text, once for each time."""
-    files = sorted((root / "charm").rglob("*.py"))
+    """The files under charm/ and rearc2/workbench/ with the text, once for each time."""
+    files = sorted(file for part in ("charm", "rearc2/workbench") for file in (root / part).rglob("*.py"))
     return [file for file in files for _ in range(file.read_text("utf-8").count(mutation.old))]
 
 

@@ -39,7 +39,11 @@ multiprocessing.set_forkserver_preload(
     ["torch._dynamo", "torch.distributed.run", "charm.cli", "charm.arc.run", "charm.solving.solver"]
 )
 
-pytest_plugins = ("tests.browser", "tests.toy_runs")  # fixtures: a page in a headless browser; toy runs
+pytest_plugins = (
+    "tests.browser",
+    "tests.toy_runs",
+    "tests.toy_wheel",
+)  # fixtures: a page, toy runs, a toy Re-ARC
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
