@@ -300,7 +300,10 @@ SHARED_WITH_EVALUATION = ("40853293", "caa06a1f")
 
 
 def base() -> TrainConfig:
-    """A small writer to be adapted to unseen tasks; trained on nothing of the evaluation sets and ConceptARC."""
+    """A small writer to be adapted to unseen tasks; trained on nothing of the evaluation sets and ConceptARC.
+
+    One training task, ea786f4a, has two demonstrations of ConceptARC's ExtendToBoundary5 in other colours.
+    """
     larger = writer()
     return replace(
         larger,

@@ -20,6 +20,7 @@ from charm.synthesis.rearc import build_rearc
 from charm.tasks import audit as audits
 from charm.tasks import sources as known
 from charm.tasks.canvas import FULL_SIDE, place
+from charm.tasks.pairs_file import MANIFEST, WHOLE_TASKS, load_pairs, read_manifest
 from charm.tasks.view import View
 
 app = Commands()
@@ -92,13 +93,22 @@ def audit(
 ) -> None:
     """List identical or equivalent tasks and pairs across splits and sources.
 
+    Generated pairs in the data folder (Re-ARC, Re-ARC2) are compared with the evaluation sets.
+
     Example: charm data audit arc1/evaluation arc2/training
 
     Args:
         sources: names or paths of sources.
     """
     loaded = [known.load_source(name, data) for name in sources] if sources else known.load_available(data)
-    report = audits.audit(loaded)
+    folders = {name: data_dir(data) / name for name in WHOLE_TASKS}
+    with status("comparing pairs under all symmetries and recolourings"):
+        generated = {
+            name: load_pairs(path, read_manifest(path).tasks)
+            for name, path in folders.items()
+            if (path / MANIFEST).is_file()
+        }
+        report = audits.audit(loaded, generated)
     output(json, report.to_json(), *audits.audit_tables(report))
 
 

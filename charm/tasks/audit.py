@@ -1,20 +1,24 @@
 """The leakage audit: which tasks and pairs appear more than once, within a source or across sources.
 
-Equal means equal up to symmetry and recolouring: the 8 symmetries times the permutations of colours 1..9. A copy
-that moves colour 0 is not found. A pair without an output equals only pairs without one.
+Generated pairs are compared with the evaluation sets. Equal means equal up to symmetry and recolouring: the 8
+symmetries times the permutations of all ten colours. A pair without an output equals only pairs without one.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from charm.config import to_json
 from charm.errors import CharmError
 from charm.tables import Table
+from charm.tasks.pairs_file import PairBlock, pack_pairs
 from charm.tasks.sources import Source
 from charm.tasks.task import COLORS, Pair, Task
 from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
@@ -32,6 +36,9 @@ COUNTS = (
     *("other id, identical", "other id, equivalent", "other id, overlapping"),
     "shared pairs",
 )
+
+
+TRAINING = ("/training", "/training-new")  # ends of the names of sources that nobody is scored on
 
 
 @dataclass(frozen=True)
@@ -61,6 +68,25 @@ class Match:
         return f"other id, {self.kind}"
 
 
+class AnyView(View):
+    """A view that may move colour 0, too. Nothing trains under one."""
+
+    def __post_init__(self) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class GeneratedMatch:
+    """Generated pairs of one task that equal a pair of an evaluated task."""
+
+    folder: str  # such as "rearc"
+    generated: str  # the id of the task that they were generated for
+    source: str
+    task: str
+    pair: str  # the evaluated pair, such as "test 0"
+    numbers: tuple[int, ...]  # of the generated pairs in their file
+
+
 @dataclass(frozen=True)
 class AuditReport:
     """Every match between the audited sources, and the counts for every pair of sources."""
@@ -68,18 +94,27 @@ class AuditReport:
     sources: tuple[dict[str, str | int], ...]  # `Source.summary` of each
     matrix: dict[tuple[str, str], dict[str, int]]  # (source, source), in the order given -> COUNTS -> number
     matches: tuple[Match, ...]
+    compared: dict[str, int]  # folder of generated pairs -> how many were compared
+    generated: tuple[GeneratedMatch, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "equal_up_to": "8 symmetries x permutations of colours 1..9, colour 0 fixed",
+            "equal_up_to": "8 symmetries x permutations of all ten colours",
             "sources": list(self.sources),
             "matrix": [{"sources": list(names), "counts": counts} for names, counts in self.matrix.items()],
             "matches": to_json(self.matches),
+            "generated_pairs": self.compared,
+            "generated_matches": to_json(self.generated),
         }
 
 
-def audit(sources: Sequence[Source]) -> AuditReport:
-    """Compare every task with every other one, also within a source."""
+def audit(
+    sources: Sequence[Source], generated: Mapping[str, Mapping[str, PairBlock]] | None = None
+) -> AuditReport:
+    """Compare every task with every other one, also within a source.
+
+    Generated pairs, by folder and task id, are compared with every source that is not for training.
+    """
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
@@ -104,34 +139,43 @@ def audit(sources: Sequence[Source]) -> AuditReport:
     for group in holders.values():
         for both in {(entries[a].source, entries[b].source) for a, b in combinations(group, 2)}:
             matrix[both]["shared pairs"] += 1
-    return AuditReport(tuple(source.summary() for source in sources), matrix, matches)
+    generated = generated or {}
+    compared = {folder: sum(map(len, blocks.values())) for folder, blocks in generated.items()}
+    asked = [entry for entry in entries if not entry.source.endswith(TRAINING)]
+    return AuditReport(
+        tuple(source.summary() for source in sources), matrix, matches, compared, _leaked(generated, asked)
+    )
 
 
 def canonical(pair: Pair) -> bytes:
-    """Bytes that are equal for two pairs exactly when some view maps one onto the other."""
-    present = set().union(*(grid.tobytes() for grid in pair.grids())) - {0}
+    """Return bytes that are equal for two pairs exactly when symmetry and recolouring map one onto the other."""
+    present = set().union(*(grid.tobytes() for grid in pair.grids()))
     forms = []
     for dihedral in range(DIHEDRALS):
         grids = [turn(grid, dihedral) for grid in pair.grids()]
         cells = b"".join(grid.tobytes() for grid in grids)
-        names = bytearray(256)  # colours numbered by first appearance; 0 stays 0
-        for name, color in enumerate(sorted(present, key=cells.index), start=1):
+        names = bytearray(256)  # colours numbered by first appearance
+        for name, color in enumerate(sorted(present, key=cells.index)):
             names[color] = name
         forms.append(bytes(side for grid in grids for side in grid.shape) + cells.translate(names))
     return min(forms)
 
 
 def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
-    """One view that maps the first pairs onto the second ones, in any order; None where there is none."""
+    """Return one view that maps the first pairs onto the second, in any order; None where there is none.
+
+    It is an `AnyView` where colour 0 moves.
+    """
     if len(first) != len(second):
         return None
     for dihedral in range(DIHEDRALS):
         turned = [View(dihedral).apply_to_pair(pair) for pair in first]
-        for links in _assignments(turned, list(second), frozenset({(0, 0)})):
+        for links in _assignments(turned, list(second), frozenset()):
             # Colours that occur in no grid may map to anything; the smallest free one makes the result unique.
-            colors = dict(links)
-            free = [color for color in range(COLORS) if color not in colors.values()]
-            return View(dihedral, tuple(colors[c] if c in colors else free.pop(0) for c in range(COLORS)))
+            known = dict(links)
+            free = [color for color in range(COLORS) if color not in known.values()]
+            colors = tuple(known[c] if c in known else free.pop(0) for c in range(COLORS))
+            return (AnyView if colors[0] else View)(dihedral, colors)
     return None
 
 
@@ -142,7 +186,7 @@ def audit_tables(report: AuditReport) -> list[Table]:
         name = f"{first}\n  within itself" if first == second else f"{first}\n· {second}"
         rows.append([name, *(str(counts[heading] or "·") for heading in COUNTS)])
     columns = ["sources", *("\n".join(heading.rsplit(" ", 1)) for heading in COUNTS)]
-    title = "Tasks and pairs in common (up to views that keep colour 0)"
+    title = "Tasks and pairs in common (up to symmetry and recolouring)"
     tables = [Table(columns, rows, title, narrow=True)]
 
     rows = []
@@ -155,6 +199,14 @@ def audit_tables(report: AuditReport) -> list[Table]:
     columns = ["task", "task", "relation", "pairs in common", "view"]
     if rows:
         tables.append(Table(columns, rows, "All but the identical tasks of one id", narrow=True))
+    if report.compared:
+        rows = [
+            [f"{one.folder} {one.generated}", str(len(one.numbers)), f"{one.source} {one.task}", one.pair]
+            for one in report.generated
+        ]
+        compared = ", ".join(f"{count:,} of {folder}" for folder, count in report.compared.items())
+        title = f"Generated pairs that equal an evaluated pair ({compared} compared)"
+        tables.append(Table(["generated", "pairs", "task", "pair"], rows, title, narrow=True))
     return tables
 
 
@@ -162,6 +214,43 @@ class _Entry(NamedTuple):
     source: str
     task: Task
     keys: tuple[bytes, ...]  # canonical forms of task.pairs, in their order
+
+
+def _leaked(
+    generated: Mapping[str, Mapping[str, PairBlock]], asked: Sequence[_Entry]
+) -> tuple[GeneratedMatch, ...]:
+    """Find generated pairs that equal a pair of the asked tasks, quickly: few have such a pair's fingerprint."""
+    holders: dict[bytes, list[tuple[_Entry, str]]] = defaultdict(list)
+    shown: list[Pair] = []
+    for entry in asked:
+        for (place, pair), key in zip(entry.task.named_pairs().items(), entry.keys, strict=True):
+            if pair.output is not None:
+                shown.append(pair)
+                holders[key].append((entry, place))
+    known = set(_fingerprints(pack_pairs(shown, range(len(shown)))).tolist())
+    found: dict[tuple[str, str, str, str, str], list[int]] = defaultdict(list)
+    for folder, blocks in generated.items():
+        for task_id, block in blocks.items():
+            for number, fingerprint in enumerate(_fingerprints(block).tolist()):
+                if fingerprint in known:
+                    for entry, place in holders.get(canonical(Pair(*block.pair(number))), ()):
+                        found[folder, task_id, entry.source, entry.task.id, place].append(number)
+    return tuple(GeneratedMatch(*names, tuple(numbers)) for names, numbers in found.items())
+
+
+def _fingerprints(block: PairBlock) -> npt.NDArray[np.uint64]:
+    """Return a number for each pair that no symmetry and no recolouring changes: sides, and cells of each colour."""
+    areas = block.shapes.reshape(-1, 2).astype(np.int64).prod(axis=1)
+    grids = np.repeat(np.arange(len(areas)), areas)
+    counts = np.bincount(grids * COLORS + block.cells, minlength=len(areas) * COLORS)
+    in_out = counts.reshape(-1, 2, COLORS).astype(np.uint64)
+    colors = np.sort(in_out[:, 0] * 1000 + in_out[:, 1], axis=1)
+    sides = np.sort(block.shapes.reshape(-1, 2, 2), axis=2).reshape(-1, 4)
+    values = np.concatenate([colors, sides.astype(np.uint64)], axis=1)
+    # A polynomial hash; it wraps around, and equal values keep equal hashes.
+    return (values * np.uint64(0x9E3779B97F4A7C15) ** np.arange(1, values.shape[1] + 1, dtype=np.uint64)).sum(
+        axis=1, dtype=np.uint64
+    )
 
 
 def _match(first: _Entry, second: _Entry) -> Match:
