@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from charm.paper.printed import MINUS, PrintedClaim, PrintedLine, PrintedTable
 from charm.paper.shelf import Result, Shelf
+from charm.paper.tables import MINUS, PaperClaim, PaperLine, PaperTable
 from charm.paper.variants import Variant
 from charm.paper.verdicts import Difference, Verdict, paired, verdict
 from charm.tables import Table, spread_text
@@ -20,21 +20,21 @@ MOST_SEEDS = 100  # results of seeds below this number are read
 class Comparison:
     """The results of a table on a shelf."""
 
-    table: PrintedTable
+    table: PaperTable
     results: dict[str, dict[int, Result]]
     """Results by the key of a line and by seed."""
 
     @staticmethod
-    def of(table: PrintedTable, shelf: Shelf, lines: Sequence[PrintedLine]) -> Comparison:
+    def of(table: PaperTable, shelf: Shelf, lines: Sequence[PaperLine]) -> Comparison:
         return Comparison(table, {line.key: results_of(line.variant, shelf) for line in lines})
 
-    def scores(self, line: PrintedLine, measure: str) -> dict[int, float]:
+    def scores(self, line: PaperLine, measure: str) -> dict[int, float]:
         """The score by seed; seeds without this score are left out."""
         name = f"{line.prefix}{measure}"
         found = self.results.get(line.key, {})
         return {seed: one["scores"][name] for seed, one in found.items() if name in one["scores"]}
 
-    def judge(self, claim: PrintedClaim) -> tuple[float | None, Difference | None, Verdict]:
+    def judge(self, claim: PaperClaim) -> tuple[float | None, Difference | None, Verdict]:
         """The paper's difference if it has one, ours, and the verdict."""
 
         def scores(key: str) -> dict[int, float]:
@@ -44,7 +44,7 @@ class Comparison:
         found = paired(claim_side(claim.first, scores), claim_side(claim.second, scores))
         return claimed, found, verdict(claimed, found)
 
-    def claims(self) -> list[PrintedClaim]:
+    def claims(self) -> list[PaperClaim]:
         """The claims about the requested lines."""
         return [claim for claim in self.table.claims if claim.lines <= self.results.keys()]
 

@@ -1,4 +1,4 @@
-"""Compare every parameter count in the paper with ours. To add a table, add a `PaperTable` to `PAPER`."""
+"""Compare every parameter count in the paper with ours. The counts are in `tables.toml`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from charm.accounting import Accounting, Size, account, account_car, counted, drawn_size
 from charm.automata.keys import CarSizes
@@ -20,7 +20,7 @@ from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
-from charm.paper.printed import BASE_TITLES, PRINTED
+from charm.paper.tables import TABLES, PaperCount, PaperTable
 from charm.paper.variants import VARIANTS
 from charm.progress import status
 from charm.runs.settings import TrainConfig
@@ -90,41 +90,12 @@ def drawn_sizes(
     return sizes, missing
 
 
-# Claims: one for each count that the paper prints.
-
-Standing = Literal["checked", "given", "differs"]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A printed count and the function that computes it."""
-
-    label: str
-    printed: str
-    """The count as the paper prints it, with its unit: "29.9M", "31.76k", "13,663,233"."""
-    data: str
-    """A key of PAPER_SIZES."""
-    count: Callable[[Size], Count]
-    note: str = ""
-    standing: Standing = "checked"
-    """given: a number of rows from which the others are computed, so that agreement proves nothing.
-    differs: our count is known to differ from the paper's."""
-
-
-@dataclass(frozen=True)
-class PaperTable:
-    label: str
-    reading: str
-    """How we count if the paper leaves it open."""
-    claims: list[Claim]
-
-
 @dataclass(frozen=True)
 class CountCheck:
     """A claim with our count at the paper's size and our count with the views that we draw."""
 
     table: str
-    claim: Claim
+    claim: PaperCount
     count: Count
     drawn: Count | None
 
@@ -187,16 +158,16 @@ def as_printed(count: Count, printed: str) -> str:
 
 
 def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None = None) -> list[CountCheck]:
-    """Check every claim; `sizes` are the sizes of our data by the paper's names."""
+    """Check every count; `sizes` are the sizes of our data by the paper's names."""
     return [
         CountCheck(
             table.label,
             claim,
-            claim.count(PAPER_SIZES[claim.data]),
-            claim.count(sizes[claim.data]) if claim.data in sizes else None,
+            count_of(claim, PAPER_SIZES[claim.data]),
+            count_of(claim, sizes[claim.data]) if claim.data in sizes else None,
         )
-        for table in (PAPER if tables is None else tables)
-        for claim in table.claims
+        for table in (TABLES.values() if tables is None else tables)
+        for claim in table.counts
     ]
 
 
@@ -223,52 +194,13 @@ COUNTS: dict[str, Callable[[Accounting], Count]] = {
 }
 
 
-def _claim(label: str, printed: str, data: str, key: str, what: str) -> Claim:
-    """`key` names the variant; `what` is one of COUNTS or a field of Accounting."""
-    read = COUNTS.get(what) or attrgetter(what)
-    given: Standing = "given" if what.startswith("rows") else "checked"
-    return Claim(label, printed, data, lambda size: read(_account(key, size)), standing=given)
-
-
-def _table(
-    label: str, reading: str, columns: Mapping[str, str], *lines: tuple[str, str, str, str]
-) -> PaperTable:
-    """Columns map their names to what they count. A line has its label, data, variant, and the printed numbers."""
-    claims = [
-        _claim(f"{name}: {column}" if column else name, printed, data, key, what)
-        for name, data, key, cells in lines
-        for (column, what), printed in zip(columns.items(), cells.split(), strict=True)
-    ]
-    return PaperTable(
-        label, reading, [replace(one, **NOTES.get((label, one.label, one.data), {})) for one in claims]
-    )
-
-
-def _by_model(
-    label: str, reading: str, models: Mapping[str, str], *columns: tuple[str, str, str, str]
-) -> PaperTable:
-    """A table over models. A column has its data, its name, what it counts, and a cell for each of the first models."""
-    claims = [
-        _claim(f"{title}: {column}", printed, data, key, what)
-        for data, column, what, cells in columns
-        for (key, title), printed in zip(models.items(), cells.split(), strict=False)
-    ]
-    return PaperTable(label, reading, claims)
-
-
-# U -> backbone.
-SCALING = {2: "6.8M", 3: "10.2M", 4: "13.6M", 6: "20.5M", 8: "27.3M", 12: "40.9M", 24: "81.8M"}
-
-
-def _scaling(label: str) -> PaperTable:
-    """Backbones of U layers. R and the layer-level horizon do not affect counts."""
-    claims = []
-    for line in PRINTED[f"tab:{label}"].lines:
-        shape = line.variant.full().reasoner
-        name = f"U={shape.layers} R={shape.recurrences} H={shape.learning_layers}"
-        claims.append(_claim(name, SCALING[shape.layers], ARC1, line.run, "backbone"))
-    reading = "Backbones alone, with plain SwiGLU: a depthwise convolution would make the four layers 13.7M."
-    return PaperTable(label, reading, claims)
+def count_of(claim: PaperCount, size: Size) -> Count:
+    """Count the parameters of a claim, for data of this size."""
+    if claim.data == TEXT:
+        return _language(claim.run)[claim.what]
+    read = COUNTS.get(claim.what) or attrgetter(claim.what)
+    found: Count = read(_account(claim.run, size))
+    return found
 
 
 @cache
@@ -278,266 +210,11 @@ def _language(preset: str) -> Mapping[str, int]:
     return components(config.gpt, config.ngram)
 
 
-def _text_claim(label: str, printed: str, preset: str, part: str) -> Claim:
-    return Claim(label, printed, TEXT, lambda size: _language(preset)[part])
-
-
-def _ngram(label: str, reading: str, base: str, lines: Mapping[str, str]) -> PaperTable:
-    """Memories of a language model. A line is the suffix of a preset's name and the printed number of each variant."""
-    claims = []
-    for line, cells in lines.items():
-        for variant, printed in zip(("engram", "cose", "mixture"), cells.split(), strict=False):
-            name = base if (line, variant) == ("x0", "engram") else f"{base}-{variant}-{line}"
-            claims.append(_text_claim(f"{name}: memory", printed, name, "memory"))
-    return PaperTable(label, reading, claims)
-
-
-# (table, label, data) -> fields of a claim that needs a remark.
-NOTES: dict[tuple[str, str, str], dict[str, Any]] = {
-    ("component-grid", "CoSE", ARC1): {
-        "note": "the accuracy in this line is the gated run's, which has 43,507,745 parameters: 44M"
-    },
-    ("overall-arc-performance", "HRM: ARC-1 all", ARC1): {
-        "note": "475,593,218 prints as 476M; 27M + 448.3M would be 475M",
-        "standing": "differs",
-    },
-}
-# The columns of the two exact tables.
-EXACT = {"reasoning": "backbone", "compositional": "composition", "table": "table", "total": "total"}
-MEMORIES = {
-    "arc1.table": "full task table",
-    "arc1.table-r32": "rank-32 task table only",
-    "arc1.composition": "compositional branch only",
-    "arc1.cose": "CoSE, rank 32",
-    "arc1.cose-gated": "CoSE, rank 32, gate",
-    "arc1.cose-r512": "CoSE, rank 512",
-}
-BASES = {f"bases.{name}": title for name, title in BASE_TITLES.items()}
-# Private parameters of the seven bases, in two tables.
-PRIVATE_TRAIN = "32 512 31.28k 31.76k 500.44k 31.25k 499.93k"
-PRIVATE_EVAL = "32 512 31.91k 32.39k 510.61k 31.88k 510.10k"
-
-PAPER = (
-    _table(
-        "embedding-params",
-        "The initial state and one blank row count.",
-        {"rows": "rows", "task memory": "memory", "total": "total"},
-        ("URM, full table", ARC1, "systems.urm-arc1", "0.876M 448.3M 462.0M"),
-        ("URM, full table", ARC1_REARC, "arc1.table", "0.877M 448.9M 462.5M"),
-        ("CHARM (r=32 + gate)", ARC1_REARC, "arc1.cose-gated", "0.877M 29.9M 43.5M"),
-        ("URM, full table", ARC2, "systems.urm-arc1", "1.191M 609.6M 623.3M"),
-        ("CHARM (r=32)", ARC2, "arc1.cose", "1.191M 39.8M 53.5M"),
-        ("CHARM (r=32)", ARC2_REARC2, "arc1.cose", "1.289M 43.0M 56.6M"),
-    ),
-    PaperTable(
-        "param-decomp-arc1",
-        "The initial state counts; the halt head has one output, also under the full table.",
-        [
-            _claim(name, printed, ARC1_REARC, f"arc1.{variant}", what)
-            for name, printed, variant, what in (
-                ("URM backbone", "13,663,233", "cose-gated", "backbone"),
-                ("full instance table", "448,872,960", "table", "table"),
-                ("compositional branch", "1,545,728", "cose-gated", "compositional branch"),
-                ("residual table", "28,054,560", "cose-gated", "table"),
-                ("residual up-projection", "16,384", "cose-gated", "up_projection"),
-                ("optional gate", "262,656", "cose-gated", "gate"),
-                ("URM + full table", "462,536,193", "table", "total"),
-                ("CHARM without gate", "43,279,905", "cose", "total"),
-                ("CHARM with gate", "43,542,561", "cose-gated", "total"),
-            )
-        ],
-    ),
-    _table(
-        "param-arc1-exact",
-        "The initial states count (two of them in TRM); the halt heads of TRM and URM without Re-ARC have two outputs.",
-        EXACT,
-        ("TRM task table", ARC1, "systems.trm-arc1", "6,830,082 0 448,315,904 455,145,986"),
-        ("URM task table", ARC1, "systems.urm-arc1", "13,663,746 0 448,315,904 461,979,650"),
-        ("composition only", ARC1_REARC, "arc1.composition", "13,663,233 1,545,728 0 15,208,961"),
-        ("URM task table", ARC1_REARC, "arc1.table", "13,663,233 0 448,872,960 462,536,193"),
-        ("rank-32 table only", ARC1_REARC, "arc1.table-r32", "13,663,233 16,384 28,054,560 41,734,177"),
-        ("CoSE, rank 32", ARC1_REARC, "arc1.cose", "13,663,233 1,562,112 28,054,560 43,279,905"),
-        ("CoSE, rank 32, gate", ARC1_REARC, "arc1.cose-gated", "13,663,233 1,824,768 28,054,560 43,542,561"),
-        ("CoSE, rank 512", ARC1_REARC, "arc1.cose-r512", "13,663,233 1,545,728 448,872,960 464,081,921"),
-    ),
-    _table(
-        "param-arc2-exact",
-        "As ARC-AGI-1's.",
-        EXACT,
-        ("URM task table", ARC2, "systems.urm-arc1", "13,663,746 0 609,599,488 623,263,234"),
-        ("CoSE, rank 32", ARC2, "arc1.cose", "13,663,233 1,725,952 38,099,968 53,489,153"),
-        ("CoSE, rank 32", ARC2_REARC2, "arc1.cose", "13,663,233 1,725,952 41,252,832 56,642,017"),
-    ),
-    _by_model(
-        "full-cose-ablation",
-        "The rank-32 table counts with its up-projection.",
-        MEMORIES,
-        (ARC1_REARC, "embedding", "memory", "448.9M 28.1M 1.5M 29.6M 29.9M 450.4M"),
-    ),
-    _by_model(
-        "full-cose-ablation-no-rearc",
-        "As with Re-ARC; the rows are those without it, so the full table is 448.3M and the gated CoSE 29.8M.",
-        MEMORIES,
-        (ARC1, "embedding", "memory", "448.3M 28.0M 1.5M 29.6M 29.8M"),
-    ),
-    _table(
-        "component-grid",
-        "CoSE is counted without the gate in all four lines.",
-        {"": "total"},
-        ("full table", ARC1, "arc1.table", "462M"),
-        ("CoSE", ARC1, "arc1.cose", "43M"),
-        ("full table", ARC1_REARC, "arc1.table", "463M"),
-        ("CoSE", ARC1_REARC, "arc1.cose", "43M"),
-        ("full table", ARC2, "arc1.table", "623M"),
-        ("CoSE", ARC2, "arc1.cose", "53M"),
-        ("full table", ARC2_REARC2, "arc1.table", "674M"),
-        ("CoSE", ARC2_REARC2, "arc1.cose", "57M"),
-    ),
-    _table(
-        "overall-arc-performance",
-        "VARC is not a model of this project.",
-        {"backbone": "backbone", "ARC-1 all": "total"},
-        ("HRM", ARC1, "systems.hrm-arc1", "27M 475M"),
-        ("TRM", ARC1, "systems.trm-arc1", "7M 455M"),
-        ("URM", ARC1, "systems.urm-arc1", "14M 462M"),
-        ("CHARM, gated", ARC1_REARC, "arc1.cose-gated", "14M 44M"),
-    ),
-    _table(
-        "sec:task-memory",
-        "The sizes that the text gives.",
-        {"": "memory"},
-        ("task table on ARC-AGI-1", ARC1, "arc1.table", "448M"),
-        ("task table on ARC-AGI-2", ARC2, "arc1.table", "610M"),
-    ),
-    _scaling("scaling"),
-    _scaling("scaling-tbptt"),
-    _table(
-        "car-single-horizon",
-        "Initial state not counted; rows with a blank one; rules and horizons without.",
-        {"backbone": "reasoner", "total": "reasoner and memory", "memory": "memory"},
-        ("full table", CAR_SINGLE, "car-280k.full-table", "1.710M 4.783M 3.072M"),
-        ("low-rank table", CAR_SINGLE, "car-280k.low-rank", "1.710M 1.906M 0.196M"),
-        ("three-factor composition", CAR_SINGLE, "car-280k.three-factor", "1.710M 2.229M 0.519M"),
-        ("three-factor CoSE", CAR_SINGLE, "car-280k.three-factor-cose", "1.710M 2.425M 0.715M"),
-    ),
-    _table(
-        "car-all-horizons",
-        "As single-horizon.",
-        {"memory": "memory"},
-        *(
-            (name, data, f"car-280k.{variant}", printed)
-            for name, variant, *both in (
-                ("full table", "full-table", "3.072M", "12.288M"),
-                ("low-rank table", "low-rank", "0.196M", "0.772M"),
-                ("two-factor composition", "two-factor", "0.518M", "1.670M"),
-                ("two-factor CoSE", "two-factor-cose", "0.714M", "2.442M"),
-                ("three-factor composition", "three-factor", "0.519M", "0.519M"),
-                ("three-factor CoSE", "three-factor-cose", "0.715M", "1.291M"),
-            )
-            for data, printed in zip((CAR_SINGLE, CAR_ALL), both, strict=True)
-        ),
-    ),
-    PaperTable(
-        "app:lm",
-        "Backbones of the language models.",
-        [
-            _text_claim("lm-d12", "286M", "lm-d12", "backbone"),
-            _text_claim("lm-d20", "896.5M", "lm-d20", "backbone"),
-        ],
-    ),
-    _ngram(
-        "nanochat-d12",
-        "Two memories with a composer each, half as wide as the model; no prime is the size of two tables.",
-        "lm-d12",
-        {"x0": "0 3.5M", "x5": "254M 258M", "x10": "506M 510M", "x20": "1.01B 1.01B", "x40": "2.02B 2.02B"},
-    ),
-    _ngram(
-        "nanochat-d12-width",
-        "As above; the composer's width does not follow that of the look-ups.",
-        "lm-d12",
-        {"x5-w24": "15.9M 19.4M 19.3M", "x5-w48": "31.8M 35.3M 35.1M", "x5-w96": "63.6M 67.1M 66.7M"},
-    ),
-    _ngram(
-        "nanochat-d20", "As above.", "lm-d20", {"x5": "426M 436M", "x10": "846M 856M", "x20": "1.68B 1.69B"}
-    ),
-    _table(
-        "cose-cl-params, caption",
-        "The mean number of rows of a puzzle.",
-        {"": "rows per puzzle"},
-        ("rows of a puzzle", TRAIN_STREAM, "bases.cose-r32", "976.42"),
-        ("rows of a puzzle", EVAL_STREAM, "bases.cose-r32", "996.28"),
-    ),
-    _by_model(
-        "cose-cl-params",
-        "A puzzle's vector and its rows; a mean over the stream.",
-        BASES,
-        (TRAIN_STREAM, "task embedding row", "vector per puzzle", "32 512 32 512 512 0 0"),
-        (TRAIN_STREAM, "train params/task", "private per puzzle", PRIVATE_TRAIN),
-        (EVAL_STREAM, "eval params/task", "private per puzzle", PRIVATE_EVAL),
-    ),
-    _by_model(
-        "cose-cl-core",
-        "The initial state is not updated, so it is not counted.",
-        BASES,
-        (TRAIN_STREAM, "memory-only", "private per puzzle", PRIVATE_TRAIN),
-        (
-            TRAIN_STREAM,
-            "oracle",
-            "full per puzzle",
-            "14.733M 14.717M 14.781M 14.765M 15.217M 13.710M 14.163M",
-        ),
-        (EVAL_STREAM, "memory-only", "private per puzzle", PRIVATE_EVAL),
-        (EVAL_STREAM, "oracle", "full per puzzle", "14.733M 14.717M 14.782M 14.766M 15.228M 13.711M 14.173M"),
-    ),
-    _by_model(
-        "cose-cl-joint",
-        "Shared weights without the initial state, and all private rows, over the puzzles of the stream.",
-        BASES,
-        (
-            TRAIN_STREAM,
-            "joint",
-            "everything per puzzle",
-            "63.27k 63.67k 94.58k 94.99k 563.60k 89.95k 558.57k",
-        ),
-        (
-            EVAL_STREAM,
-            "joint",
-            "everything per puzzle",
-            "129.27k 129.61k 161.30k 161.63k 639.70k 151.87k 629.94k",
-        ),
-    ),
-    PaperTable(
-        "cose-cl-baselines",
-        "A scope is what is updated in addition to the puzzle's vector and its rows.",
-        [
-            _claim(f"{method}, {scope}", printed, TRAIN_STREAM, "bases.cose-r32", f"{what} per puzzle")
-            for scope, printed, what, methods in (
-                ("full, per-task", "14.765M", "full", ("fine-tuning oracle",)),
-                ("private rows", "31.76k", "private", ("memory-only",)),
-                ("composition", "1.102M", "composition", ("L2-SP", "rehearsal", "EWC", "naive")),
-                ("full model", "14.765M", "full", ("L2-SP", "rehearsal", "EWC", "naive")),
-            )
-            for method in methods
-        ],
-    ),
-    PaperTable(
-        "fig:cl-baseline-param-efficiency",
-        "The caption's numbers.",
-        [
-            _claim("memory-only", "31.8k", TRAIN_STREAM, "bases.cose-r32", "private per puzzle"),
-            _claim("composition", "1.10M", TRAIN_STREAM, "bases.cose-r32", "composition per puzzle"),
-            _claim("full model", "14.77M", TRAIN_STREAM, "bases.cose-r32", "full per puzzle"),
-        ],
-    ),
-)
-
-
 # Tables for the terminal.
 
 
 def paper_tables(checks: list[CountCheck]) -> list[Table]:
     """Tables that compare the paper's counts with ours, one for each table of the paper."""
-    readings = {table.label: table.reading for table in PAPER}
     tables = []
     for label, some in groupby(checks, key=lambda check: check.table):
         rows: list[list[str]] = []
@@ -551,7 +228,9 @@ def paper_tables(checks: list[CountCheck]) -> list[Table]:
                 name = f"  {check.claim.label}{note}"
                 rows.append([name, check.claim.printed, _text(check.count), tick, drawn])
         columns = ["count", "paper", "ours", "", "our views"]
-        tables.append(Table(columns, rows, label, readings.get(label, ""), narrow=True))
+        tables.append(
+            Table(columns, rows, label, TABLES[label].reading if label in TABLES else "", narrow=True)
+        )
     return tables
 
 

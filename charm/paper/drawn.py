@@ -11,12 +11,12 @@ from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
 from charm.errors import CharmError
 from charm.paper.comparison import Comparison
-from charm.paper.printed import PrintedLine, published
+from charm.paper.tables import PaperLine, published
 
 if TYPE_CHECKING:
     from charm.drawing.figures import Figure
 
-Lines = list[tuple[PrintedLine, Mapping[int, Any]]]  # lines of a table with their results by seed
+Lines = list[tuple[PaperLine, Mapping[int, Any]]]  # lines of a table with their results by seed
 
 
 def draw(label: str, comparisons: Mapping[str, Comparison], folder: Path) -> list[Path]:

@@ -15,11 +15,10 @@ from charm.paper import runner
 from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.costs import hours
 from charm.paper.drawn import FIGURES, draw, tables_of
-from charm.paper.printed import PRINTED, PrintedLine, PrintedTable, printed_table
 from charm.paper.runner import MissingRun, gpus, missing, run_here, run_on_slurm
 from charm.paper.shelf import Result, Shelf
 from charm.paper.sizes import SizeName
-from charm.paper.tables import ROWS
+from charm.paper.tables import TABLES, PaperLine, PaperTable, run_table
 from charm.paper.variants import Variant
 from charm.tables import Table
 
@@ -31,7 +30,7 @@ CPU_SIZES = ("smoke", "cpu")
 class Reproduction:
     """Selected lines of selected tables, at one size."""
 
-    parts: tuple[tuple[PrintedTable, tuple[PrintedLine, ...]], ...]
+    parts: tuple[tuple[PaperTable, tuple[PaperLine, ...]], ...]
     figures: tuple[str, ...]
     seeds: int | None
     shelf: Shelf
@@ -48,7 +47,7 @@ class Reproduction:
         if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
             raise CharmError(f"--seeds must be from 1 to {MOST_SEEDS}, got {seeds}")
         figures = tuple(label for label in labels if label in FIGURES)
-        tables = [printed_table(label) for label in _tables(labels)]
+        tables = [run_table(label) for label in _tables(labels)]
         names = dict.fromkeys(line.variant.name for table in tables for line in table.runs)
         for name in variants:
             if name not in names:
@@ -72,7 +71,7 @@ class Reproduction:
                 found[home] = variant, seeds
         return list(found.values())
 
-    def _seeds(self, line: PrintedLine) -> range:
+    def _seeds(self, line: PaperLine) -> range:
         paper = line.seeds if self.shelf.size == "full" else SEEDS
         return range(paper if self.seeds is None else self.seeds)
 
@@ -250,12 +249,14 @@ def _tables(labels: Sequence[str]) -> list[str]:
     for label in labels:
         if label in FIGURES:
             found |= dict.fromkeys(tables_of(label))
-        elif label in PRINTED:
+        elif label in TABLES and TABLES[label].lines:
             found[label] = None
-        elif label in ROWS and ROWS[label].command.startswith("charm"):
-            raise CharmError(f"{label} has no runs of this kind; `{ROWS[label].command}` makes or checks it")
-        elif label in ROWS:
-            raise CharmError(f"{label} has nothing to run: {ROWS[label].paper}")
+        elif label in TABLES and TABLES[label].command.startswith("charm"):
+            raise CharmError(
+                f"{label} has no runs of this kind; `{TABLES[label].command}` makes or checks it"
+            )
+        elif label in TABLES and TABLES[label].section:
+            raise CharmError(f"{label} has nothing to run: {TABLES[label].paper}")
         else:
             raise CharmError(
                 f"the paper has no table or figure {label!r}; `charm reproduce` lists the labels"
@@ -288,7 +289,7 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
 def catalogue() -> tuple[dict[str, Any], Table]:
     """All labels with their numbers of variants and hours, as JSON and as a table."""
     found, rows = {}, []
-    for label in dict.fromkeys((*PRINTED, *FIGURES)):
+    for label in dict.fromkeys((*(one.label for one in TABLES.values() if one.lines), *FIGURES)):
         sizes: dict[str, float] = {}
         for size in ("small", "full"):
             plan = Reproduction.of([label], size, None, (), Path(), None)

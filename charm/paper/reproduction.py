@@ -19,10 +19,9 @@ from charm.paper.comparison import claim_side, claim_text
 from charm.paper.costs import ARC1, Speed, hours
 from charm.paper.drawn import FIGURES, tables_of
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.printed import EMERGED, PRINTED, PrintedTable
 from charm.paper.records import ResultRecord, read_records
 from charm.paper.sizes import GROUPS, SIZE_NAMES, SizeName
-from charm.paper.tables import ROWS, SECTIONS, Ours, Row
+from charm.paper.tables import EMERGED, TABLES, Ours, PaperTable, sections
 from charm.paper.verdicts import paired, verdict
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
@@ -64,11 +63,13 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         *("paper", "command", "full size, GPU-hours", "the paper's numbers"),
         *("ours, at our size", "verdict", "seeds"),
     )
-    for title, rows in SECTIONS.items():
+    shown = sections()
+    for title, rows in shown.items():
         lines += [f"### {title}", "", *_table(columns, [_cells(row, records) for row in rows])]
-    run = sum(bool(row.ours or row.check or reproduced(row, records)) for row in ROWS.values())
+    every = [row for rows in shown.values() for row in rows]
+    run = sum(bool(row.ours or row.check or reproduced(row, records)) for row in every)
     lines += [
-        f"{run} of {len(ROWS)} rows have a run or a check of ours; none of the training runs is at full size.",
+        f"{run} of {len(every)} rows have a run or a check of ours; none of the training runs is at full size.",
         "",
         "### The smaller sizes",
         "",
@@ -98,7 +99,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [head, "|" + "---|" * len(columns), *lines, ""]
 
 
-def _cells(row: Row, records: Mapping[str, ResultRecord]) -> list[str]:
+def _cells(row: PaperTable, records: Mapping[str, ResultRecord]) -> list[str]:
     made = {f"{result_text(one, records)} ({_link(one.record)})": one.record for one in row.ours}
     made |= {f"{text} ({_link(name)})": name for name, text in reproduced(row, records).items()}
     seeds = "; ".join(dict.fromkeys(_seeds(records[name]) for name in made.values()))
@@ -106,7 +107,7 @@ def _cells(row: Row, records: Mapping[str, ResultRecord]) -> list[str]:
     return [row.label, command_of(row), cost_of(row), paper_of(row), ours, verdict_of(row, records), seeds]
 
 
-def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
+def reproduced(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, str]:
     """The scores of each record that `charm reproduce --record` wrote for this table, by the record's name.
 
     A figure has those of the tables whose runs it draws.
@@ -125,18 +126,18 @@ def reproduced(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, str]:
     return found
 
 
-def _recorded(row: Row, records: Mapping[str, ResultRecord]) -> dict[str, tuple[PrintedTable, SizeName]]:
+def _recorded(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, tuple[PaperTable, SizeName]]:
     """The records of a row's tables, by name, each with its table and size."""
-    labels = tables_of(row.label) if row.label in FIGURES else [row.label] if row.label in PRINTED else []
+    labels = tables_of(row.label) if row.label in FIGURES else [row.label] if row.lines else []
     return {
-        name: (PRINTED[label], size)
+        name: (TABLES[label], size)
         for label in labels
         for size in SIZE_NAMES
         if (name := record_name(label, size)) in records
     }
 
 
-def verdict_of(row: Row, records: Mapping[str, ResultRecord]) -> str:
+def verdict_of(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
     """What our seeds say about the paper's order, claim by claim; "" where nothing is compared."""
     found: dict[str, list[str]] = {}
     for name, claims in _claims(row, records).items():
@@ -162,7 +163,7 @@ def _by_seed(record: ResultRecord, measure: str, key: str) -> dict[int, float]:
 
 
 def _claims(
-    row: Row, records: Mapping[str, ResultRecord]
+    row: PaperTable, records: Mapping[str, ResultRecord]
 ) -> dict[str, list[tuple[str, str, str, float | None]]]:
     """Record -> two of its numbers (key and measure) that the paper distinguishes, and the paper's difference."""
     claims: dict[str, list[tuple[str, str, str, float | None]]] = {}
@@ -180,17 +181,17 @@ def _claims(
     return claims
 
 
-def _headline(table: PrintedTable) -> str:
+def _headline(table: PaperTable) -> str:
     return next((one for one in HEADLINES if one in table.measures), table.measures[0])
 
 
-def command_of(row: Row) -> str:
+def command_of(row: PaperTable) -> str:
     if row.command.startswith("see "):
         return row.command
     return f"`{_cell(row.command or f'charm reproduce {row.label} --size full')}`"
 
 
-def cost_of(row: Row) -> str:
+def cost_of(row: PaperTable) -> str:
     """Hours of a table's runs at full size with the paper's number of seeds, as text."""
     if row.command:
         return row.cost
@@ -201,14 +202,13 @@ def cost_of(row: Row) -> str:
     return f"{count} runs of {span}: {every:,.0f}"
 
 
-def paper_of(row: Row) -> str:
+def paper_of(row: PaperTable) -> str:
     """The paper's numbers that the claims of a table compare, or its first ones."""
-    if row.label not in PRINTED:
+    if not row.lines:
         return row.paper
-    table = PRINTED[row.label]
-    measure = _headline(table)
-    keys = {key for claim in table.claims for key in claim.lines}
-    lines = [line for line in table.lines if measure in line.paper]
+    measure = _headline(row)
+    keys = {key for claim in row.claims for key in claim.lines}
+    lines = [line for line in row.lines if measure in line.paper]
     lines = [line for line in lines if line.key in keys] or lines[:6]
     text = "; ".join(f"{line.title} {line.paper[measure]}" for line in lines)
     return _cell(text if measure == "pass@2" else f"{measure}: {text}")

@@ -45,7 +45,7 @@ class Setting:
     evaluations: Mapping[str, Mapping[str, Any]]
     """Options of `charm eval` by the prefix of the score names."""
     minutes: float | None
-    """Hours of one run alone on one H200 (on two cores for `cpu` and `smoke`); None: estimated from its updates."""
+    """Minutes of one run alone on one H200 (on two cores for `cpu` and `smoke`); None: estimated from its updates."""
     about: str
     """The setting in words."""
     together: int = 1

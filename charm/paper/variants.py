@@ -1,6 +1,6 @@
 """The paper's runs as data: a variant is a preset and the fields that differ from it.
 
-To add a line to a table, add its variant here and the line in `charm.paper.printed` (docs/extend.md).
+To add a line to a table, add its variant here and the line in `tables.toml` (docs/extend.md).
 `charm.paper.sizes` has the smaller settings of each group.
 """
 

@@ -30,9 +30,9 @@ from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.models.model import CharmModel
-from charm.paper.printed import EMERGED
 from charm.paper.shelf import Result, Shelf, identity
 from charm.paper.sizes import SizeName
+from charm.paper.tables import EMERGED
 from charm.paper.variants import Variant, variant_named
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.metrics import curve, mean_around, read_metrics

@@ -21,7 +21,7 @@ from charm.evaluation.run import evaluate_votes
 from charm.files import read_sealed
 from charm.memory.cose import CoSEConfig
 from charm.models.config import ReasonerConfig
-from charm.paper.printed import published
+from charm.paper.tables import published
 from charm.report import folder
 from charm.report.html import names_of
 from charm.runs.archive import passes, require_whole_votes

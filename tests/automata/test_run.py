@@ -209,7 +209,7 @@ def test_presets_are_the_papers() -> None:
 
 
 def test_counts_of_the_paper_come_out() -> None:
-    checks = [check for check in check_paper({}) if check.table.startswith("car-")]
+    checks = [check for check in check_paper({}) if check.table.startswith("tab:car-")]
     assert len(checks) == 24
     assert all(check.agrees for check in checks)
 

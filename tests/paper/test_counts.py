@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -24,11 +25,8 @@ from charm.paper.counts import (
     ARC2,
     ARC2_REARC2,
     EVAL_STREAM,
-    PAPER,
     PAPER_SIZES,
     TRAIN_STREAM,
-    Claim,
-    PaperTable,
     as_printed,
     check_paper,
     drawn_sizes,
@@ -37,6 +35,7 @@ from charm.paper.counts import (
     tally,
 )
 from charm.paper.records import read_records
+from charm.paper.tables import TABLES, PaperCount, PaperTable
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 
@@ -48,29 +47,28 @@ def test_every_claim_of_the_paper_is_counted_again() -> None:
     checks = check_paper({})
     assert [(c.table, c.claim.label, c.claim.printed, c.ours) for c in checks if not c.passed] == []
     # As many as the paper's tables have cells (with CAR's backbone named in each line).
-    assert {table.label: len(table.claims) for table in PAPER} == {
-        "embedding-params": 6 * 3,
-        "param-decomp-arc1": 9,
-        "param-arc1-exact": 8 * 4,
-        "param-arc2-exact": 3 * 4,
-        "full-cose-ablation": 6,
-        "full-cose-ablation-no-rearc": 5,
-        "component-grid": 4 * 2,
-        "overall-arc-performance": 4 * 2,
+    assert {table.label: len(table.counts) for table in TABLES.values() if table.counts} == {
+        "tab:embedding-params": 6 * 3,
+        "tab:param-decomp-arc1": 9,
+        "tab:param-arc1-exact": 8 * 4,
+        "tab:param-arc2-exact": 3 * 4,
+        "tab:full-cose-ablation": 6,
+        "tab:full-cose-ablation-no-rearc": 5,
+        "tab:component-grid": 4 * 2,
+        "tab:overall-arc-performance": 4 * 2,
         "sec:task-memory": 2,
-        "scaling": 16,
-        "scaling-tbptt": 20,
-        "car-single-horizon": 4 * 3,
-        "car-all-horizons": 6 * 2,
+        "tab:scaling": 16,
+        "tab:scaling-tbptt": 20,
+        "tab:car-single-horizon": 4 * 3,
+        "tab:car-all-horizons": 6 * 2,
         "app:lm": 2,
-        "nanochat-d12": 5 * 2,
-        "nanochat-d12-width": 3 * 3,
-        "nanochat-d20": 3 * 2,
-        "cose-cl-params, caption": 2,
-        "cose-cl-params": 7 * 3,
-        "cose-cl-core": 14 * 2,
-        "cose-cl-joint": 14,
-        "cose-cl-baselines": 10,
+        "tab:nanochat-d12": 5 * 2,
+        "tab:nanochat-d12-width": 3 * 3,
+        "tab:nanochat-d20": 3 * 2,
+        "tab:cose-cl-params": 7 * 3 + 2,  # and two in its caption
+        "tab:cose-cl-core": 14 * 2,
+        "tab:cose-cl-joint": 14,
+        "tab:cose-cl-baselines": 10,
         "fig:cl-baseline-param-efficiency": 3,
     }
 
@@ -79,7 +77,7 @@ def test_only_what_is_checked_is_counted_as_agreeing() -> None:
     """Six numbers of rows and two means of them are the paper's own; HRM's total is not what the paper prints."""
     checks = check_paper({})
     given = [(check.table, check.claim.label) for check in checks if check.claim.standing == "given"]
-    assert [label for table, label in given if table != "embedding-params"] == ["rows of a puzzle"] * 2
+    assert [label for table, label in given if table != "tab:embedding-params"] == ["rows of a puzzle"] * 2
     assert sum(label.endswith(": rows") for _, label in given) == 6
     assert len(given) == 8
     differing = [check for check in checks if not check.agrees]
@@ -105,7 +103,7 @@ def test_the_numbers_in_notes_and_readings() -> None:
     assert hrm_total == 475_593_218
     assert as_printed(hrm_total, "475M") == "476M"
     assert as_printed(account(ModelConfig(charm, FULL_TABLE), 1, 1).backbone, "13.6M") == "13.7M"
-    notes = " ".join(claim.note for table in PAPER for claim in table.claims)
+    notes = " ".join(claim.note for table in TABLES.values() for claim in table.counts)
     assert "43,507,745" in notes
     assert "475,593,218" in notes
 
@@ -133,9 +131,8 @@ def test_as_printed_by_hand() -> None:
 
 
 def _wrong() -> tuple[PaperTable, ...]:
-    right = Claim("right", "29.9M", ARC1_REARC, lambda size: 29_879_328)
-    wrong = Claim("wrong", "29.8M", ARC1_REARC, lambda size: 29_879_328)
-    return (PaperTable("made up", "", [right, wrong]),)
+    right = PaperCount("right", ARC1_REARC, "arc1.cose-gated", "memory", "29.9M")
+    return (PaperTable("made up", counts=(right, replace(right, label="wrong", printed="29.8M"))),)
 
 
 def test_a_wrong_claim_fails() -> None:
@@ -148,8 +145,8 @@ def test_a_wrong_claim_fails() -> None:
 
 
 def test_our_views_may_differ_by_a_little() -> None:
-    rows = Claim("rows", "0.876M", ARC1, lambda size: size.rows)
-    table = (PaperTable("made up", "", [rows]),)
+    rows = PaperCount("rows", ARC1, "arc1.cose", "rows", "0.876M")
+    table = (PaperTable("made up", counts=(rows,)),)
     assert check_paper({ARC1: Size(960, 877_300)}, table)[0].passed  # +0.19 %
     assert not check_paper({ARC1: Size(960, 877_400)}, table)[0].passed  # +0.20 % and a little
     assert not check_paper({ARC1: Size(960, 873_800)}, table)[0].passed
@@ -211,7 +208,7 @@ def test_params_paper(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFix
     found = json.loads(capsys.readouterr().out)
     assert (found["failed"], found["counts"] + found["given"]) == (0, len(found["checks"]))
     assert f"{found['agree']} of {found['counts']} counts agree" in " ".join(text.split())
-    assert found["checks"][0]["drawn"] == 875_616
+    assert next(one["drawn"] for one in found["checks"] if one["label"] == "URM, full table: rows") == 875_616
     again = sum(check["drawn"] is not None for check in found["checks"])
     assert 0 < again < found["counts"]
     assert f"With our own views {again} of them were made again" in " ".join(text.split())
@@ -222,7 +219,7 @@ def test_params_paper_exits_with_1_on_a_difference(
     as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(paper_counts, "drawn_sizes", lambda names, data: ({}, []))
-    monkeypatch.setattr(paper_counts, "PAPER", _wrong())
+    monkeypatch.setattr(paper_counts, "TABLES", {table.label: table for table in _wrong()})
     with pytest.raises(SystemExit) as stopped:
         params(paper=True, json=as_json)
     assert stopped.value.code == 1

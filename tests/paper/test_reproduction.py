@@ -22,7 +22,6 @@ from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.paper.costs import ARC1, MEASURED, TOKENS, Speed, hours
 from charm.paper.drawn import FIGURES as DRAWN
-from charm.paper.printed import PRINTED
 from charm.paper.records import ResultRecord, read_record, read_records
 from charm.paper.reproduction import (
     BEGIN,
@@ -37,12 +36,12 @@ from charm.paper.reproduction import (
     updated,
     verdict_of,
 )
-from charm.paper.tables import ROWS, Ours, Row
+from charm.paper.tables import TABLES, Ours, PaperTable, sections
 from charm.paper.variants import VARIANTS
 from charm.report.measurements import FIGURES
 
 ROOT = Path(__file__).parents[2]
-ALL = list(ROWS.values())
+ALL = [row for rows in sections().values() for row in rows]
 COMMANDS: dict[tuple[str, ...], Any] = {
     ("report",): report.report,
     ("adapt",): adapt.adapt,
@@ -97,26 +96,26 @@ def test_verdicts_by_hand() -> None:
     """Differences 2 and 4: mean 3, deviation sqrt(2), t of one degree of freedom 12.706, so 3 ± 12.7."""
     numbers = {"a": (5.0, 8.0), "b": (3.0, 4.0), "c": (1.0, 1.1), "d": (0.5, 0.61)}
     record = ResultRecord("w", "c", "s", "m", "2026-11-15", (0, 1), numbers)
-    row = Row("fig:x", ours=(Ours("r", "", ("a > b", "d < c", "c < d")),))
+    row = PaperTable("fig:x", ours=(Ours("r", "", ("a > b", "d < c", "c < d")),))
     assert verdict_of(row, {"r": record}) == (
         "**undecided**: a - b +3.0 ± 12.7; **same order**: d - c -0.4950 ± 0.0635; **opposite**: c - d +0.4950 ± 0.0635"
     )
-    assert verdict_of(Row("fig:y"), {}) == ""
+    assert verdict_of(PaperTable("fig:y"), {}) == ""
     keys = [f"sweep.L12-U{unique} pass@2" for unique in (2, 6)]
     made = replace(record, numbers=dict(zip(keys, [(30.0, 31.0), (20.0, 21.1)], strict=True)))
-    figure = ROWS["fig:recurrent-backbone-design"]
+    figure = TABLES["fig:recurrent-backbone-design"]
     assert "L12-U2 - L12-U6 pass@2 +9.9 ± 0.6" in verdict_of(figure, {"scaling_small": made})
     assert "size small" in reproduced(figure, {"scaling_small": made})["scaling_small"]
     keys = [f"plain.{name} pass@2" for name in ("cose", "table")]
     name = "full-cose-ablation-no-rearc_small"
     made = replace(record, numbers=dict(zip(keys, [(30.0, 31.0), (20.0, 21.1)], strict=True)))
-    assert verdict_of(ROWS["tab:full-cose-ablation-no-rearc"], {name: made}) == (
+    assert verdict_of(TABLES["tab:full-cose-ablation-no-rearc"], {name: made}) == (
         "**same order**: cose - table pass@2 +9.9 ± 0.6"
     )
 
 
 @pytest.mark.parametrize("row", [row for row in ALL if row.command], ids=lambda row: row.label)
-def test_commands_are_ones_that_exist(row: Row) -> None:
+def test_commands_are_ones_that_exist(row: PaperTable) -> None:
     """Presets and flags are parsed by the command line's own types; nothing runs."""
     words = shlex.split(row.command)
     if words[0] == "see":
@@ -160,23 +159,24 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
     assert hours(VARIANTS["text.d12-cose-x5"], "full") == pytest.approx(2270 * 2**19 / 490_660 / 3600)
     assert hours(VARIANTS["train.cose"], "small") == pytest.approx(0.4 / 60)
     # Four tables, three of CoSE and so on: 14 runs at 394 hours.
-    assert cost_of(ROWS["tab:full-cose-ablation"]) == "14 runs of 394.4: 5,522"
+    assert cost_of(TABLES["tab:full-cose-ablation"]) == "14 runs of 394.4: 5,522"
 
 
 def test_the_page_shows_the_numbers_that_claims_compare() -> None:
-    message = paper_of(ROWS["tab:cose-arc1training-ablations"])
+    message = paper_of(TABLES["tab:cose-arc1training-ablations"])
     assert message.startswith(
         "Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; "
     )
-    assert paper_of(ROWS["tab:nanochat-d20"]).startswith("bits per byte: Engram x5 0.73002 ± 0.00031; ")
-    assert command_of(ROWS["tab:car-gpt"]) == "`charm reproduce tab:car-gpt --size full`"
-    assert command_of(ROWS["tab:param-arc1-exact"]) == "`charm params --paper`"
+    assert paper_of(TABLES["tab:nanochat-d20"]).startswith("bits per byte: Engram x5 0.73002 ± 0.00031; ")
+    assert command_of(TABLES["tab:car-gpt"]) == "`charm reproduce tab:car-gpt --size full`"
+    assert command_of(TABLES["tab:param-arc1-exact"]) == "`charm params --paper`"
 
 
 def test_every_row_is_runs_or_a_command() -> None:
     for row in ALL:
-        assert bool(row.command) == (row.label not in PRINTED and row.label not in DRAWN), row.label
-    assert set(PRINTED) | set(DRAWN) <= set(ROWS)
+        assert bool(row.command) == (not row.lines and row.label not in DRAWN), row.label
+    runs = {table.label for table in TABLES.values() if table.lines}
+    assert runs | set(DRAWN) <= {row.label for row in ALL}
 
 
 def test_numbers_are_those_of_the_runs(records: dict[str, ResultRecord]) -> None:

@@ -26,13 +26,12 @@ from charm.files import read_sealed, write_sealed
 from charm.paper import runner
 from charm.paper.comparison import Comparison
 from charm.paper.plans import Reproduction, commands
-from charm.paper.printed import EMERGED, PrintedClaim, PrintedLine, printed_table
 from charm.paper.records import read_records
 from charm.paper.reproduction import reproduced, verdict_of
 from charm.paper.runner import MissingRun, missing, run_here, run_on_slurm
 from charm.paper.shelf import Shelf, identity
 from charm.paper.sizes import small_tasks
-from charm.paper.tables import ROWS
+from charm.paper.tables import EMERGED, TABLES, PaperClaim, PaperLine, run_table
 from charm.paper.variants import VARIANTS
 from charm.paper.work import emerged, run_one
 from charm.signals import StoppedEarly, stop_early
@@ -321,7 +320,7 @@ def test_the_comparison_by_hand(shelf: Shelf) -> None:
     for seed, (table, cose) in enumerate([(10.0, 12.0), (11.0, 14.0), (12.0, 15.0)]):
         store(shelf, "train.table", seed, pass_2=table, pass_1000=20.0 + seed)
         store(shelf, "train.cose", seed, pass_2=cose, pass_1000=25.0 + 2 * seed)
-    printed = printed_table(LABEL)
+    printed = run_table(LABEL)
     lines = [line for line in printed.runs if line.variant.name in ("table", "cose")]
     comparison = Comparison.of(printed, shelf, lines)
     rows = comparison.scores_table().rows
@@ -341,9 +340,9 @@ def test_a_line_that_the_paper_does_not_have(shelf: Shelf) -> None:
     for seed in range(3):
         store(shelf, "train.cose", seed, pass_2=10.0 + seed)
         store(shelf, "train.add", seed, pass_2=8.0 - seed)
-    printed = printed_table(LABEL)
-    mine = PrintedLine("mine", "train.add", {})
-    claim = PrintedClaim("train.add", "train.cose", "pass@2")
+    printed = run_table(LABEL)
+    mine = PaperLine("mine", "train.add", {})
+    claim = PaperClaim("train.add", "train.cose", "pass@2")
     extended = replace(printed, lines=(*printed.lines, mine), claims=(claim,))
     comparison = Comparison.of(extended, shelf, [printed.line("train.cose"), mine])
     assert list(comparison.scores_table().rows[-1])[:2] == ["  ours: seeds 0, 1, 2", "7.00 ± 1.00"]
@@ -367,7 +366,7 @@ def test_tasks_that_one_variant_alone_answers(shelf: Shelf) -> None:
         store(shelf, key, seed, pass_2=1.0)
         path = shelf.result_path(VARIANTS[key], seed)
         write_sealed(path, {**read_sealed(path), "tasks": {"solved": [], "proposed": tasks}})
-    printed = printed_table("tab:compo-ablations")
+    printed = run_table("tab:compo-ablations")
     comparison = Comparison.of(printed, shelf, printed.runs)
     assert comparison.alone() == ["a", "d"]
     told = comparison.alone_text()
@@ -375,7 +374,7 @@ def test_tasks_that_one_variant_alone_answers(shelf: Shelf) -> None:
         "2 tasks are answered by Full task table and by none of the 2 other variants, at any rank"
     )
     assert told.endswith("(the paper: 19): a d")
-    assert Comparison.of(printed_table(LABEL), shelf, printed_table(LABEL).runs).alone() is None
+    assert Comparison.of(run_table(LABEL), shelf, run_table(LABEL).runs).alone() is None
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -435,7 +434,7 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
         ("train.cose", 1, False),
     ]
     assert runs[0]["curve"] == [{"step": 1, "loss": 2.0}]
-    assert reproduced(ROWS[LABEL], records) == {
+    assert reproduced(TABLES[LABEL], records) == {
         name: "size smoke: Full task table 11.0 ± 1.4; FiLM-concat + residual (r=32) 14.0 ± 1.4"
     }
 
@@ -482,7 +481,7 @@ def test_records_of_automata_and_text_reach_their_rows(tmp_path: Path) -> None:
         main(["reproduce", label, *chosen, "--show", "--out", str(tmp_path), "--record", str(records)])
     found = read_records(records)
     assert len(found) == len(labels)
-    rows = {label: verdict_of(replace(ROWS[label], ours=()), found) for label in labels}
+    rows = {label: verdict_of(replace(TABLES[label], ours=()), found) for label in labels}
     single = rows["tab:car-single-horizon"]
     # Seen 75, 77, 79 and 50, 51, 52: differences 25, 26, 27, and 4.3027 / sqrt(3) = 2.5. Unseen: the table has none.
     assert "**same order**: three-factor-cose - full-table seen pass@2 +26.0 ± 2.5" in single
@@ -490,7 +489,7 @@ def test_records_of_automata_and_text_reach_their_rows(tmp_path: Path) -> None:
     assert single.endswith("three-factor - three-factor-cose unseen pass@2 -10.0 ± 0.0")  # undecided
     assert (
         "unseen: Full table 0.0 ± 0.0; "
-        in reproduced(ROWS["tab:car-single-horizon"], found)["car-single-horizon_small"]
+        in reproduced(TABLES["tab:car-single-horizon"], found)["car-single-horizon_small"]
     )
     every = rows["tab:car-all-horizons"]
     assert "three-factor-cose - full-table seen pass@2 +26.0 ± 2.5" in every
@@ -499,10 +498,10 @@ def test_records_of_automata_and_text_reach_their_rows(tmp_path: Path) -> None:
     assert rows["fig:car-late-emergence"] == (
         "**same order**: three-factor - three-factor-cose updates to 1 % unseen -110.0 ± 24.8"
     )
-    (text,) = reproduced(ROWS["fig:car-late-emergence"], found).values()
+    (text,) = reproduced(TABLES["fig:car-late-emergence"], found).values()
     assert text == "size small: Three-factor composition 400 ± 0; Three-factor CoSE 510 ± 10"
     assert (tmp_path / "small" / "figures" / "car-late-emergence.pdf").is_file()
-    (text,) = reproduced(ROWS["tab:car-gpt"], found).values()
+    (text,) = reproduced(TABLES["tab:car-gpt"], found).values()
     assert text == "size small: T=1, three-factor CoSE 91.0 ± 1.0"
     horizons = rows["tab:car-unseen-horizon"]
     assert horizons.startswith(

@@ -10,8 +10,8 @@ import pytest
 from charm.commands.presets import parse_preset
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.paper.printed import PRINTED
 from charm.paper.sizes import GROUPS, SIZE_NAMES
+from charm.paper.tables import TABLES
 from charm.paper.variants import VARIANTS, flags_between, variant_named, with_fields
 
 # From the appendix "System configuration", which holds "unless otherwise stated".
@@ -476,7 +476,7 @@ def test_small_keeps_the_proportions_of_the_memory() -> None:
 
 
 def test_lines_name_variants_and_claims_name_lines() -> None:
-    for table in PRINTED.values():
+    for table in TABLES.values():
         keys = [line.key for line in table.runs]
         assert len(set(keys)) == len(keys), table.label
         for line in table.runs:
@@ -485,7 +485,7 @@ def test_lines_name_variants_and_claims_name_lines() -> None:
             assert line.seeds > 1 or not any("±" in cell for cell in line.paper.values()), line
         for claim in table.claims:
             assert table.claimed(claim) != 0, (table.label, claim)
-    used = {line.run for table in PRINTED.values() for line in table.runs}
+    used = {line.run for table in TABLES.values() for line in table.runs}
     assert used | {key for key in VARIANTS if key.startswith("bases.")} == set(VARIANTS)
 
 
