@@ -228,7 +228,7 @@ MUTATIONS = (
     ),
     Mutation(
         "adaptation ignores its warm-up",
-        "scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0",
+        "scale = min(1.0, (self.updates + 1) / recipe.warmup) if recipe.warmup else 1.0",
         "scale = 1.0",
         ("test_methods.py",),
     ),

@@ -174,6 +174,16 @@ def summed_rows(grad: Tensor, gather: bool = True) -> tuple[Tensor, Tensor]:
     return ids_N, sums_NC[run_N]
 
 
+def row_squares(grad: Tensor, gather: bool = True) -> Tensor:
+    """Return the sum of squares of a table's gradient over all ranks: reads of one row are summed before."""
+    ids_N, sums_NC = summed_rows(grad, gather)
+    is_again_N = F.pad(ids_N[1:] == ids_N[:-1], (1, 0))
+    squares = sums_NC.square().sum(1).masked_fill(is_again_N, 0).sum()
+    if not gather and dist.is_initialized():  # each rank has the sums of its own rows
+        dist.all_reduce(squares)
+    return squares
+
+
 def _gather(ids: Tensor, grads: Tensor) -> tuple[Tensor, Tensor]:
     """The entries of all ranks, concatenated; without a process group, our own."""
     if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:

@@ -53,7 +53,7 @@ class OptimizerConfig:
     decay: Literal["linear", "cosine"] = "linear"
     """How they fall."""
     clip: float = 0.0
-    """Maximum norm of the gradient of all dense weights together; 0 for no limit."""
+    """Maximum norm of the gradient of all weights together, instance rows included; 0 for no limit."""
     ema: float = 0.999
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 

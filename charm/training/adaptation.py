@@ -46,6 +46,10 @@ class Recipe:
     """Examples per update."""
     warmup: int = 20
     """Updates over which all learning rates rise linearly."""
+    warmup_share: float = 0.0
+    """Share of the adaptation over which they rise instead, as `Adaptation.passed` does; 0 counts updates."""
+    clip: float = 0.0
+    """Maximum norm of the gradient of all weights together, instance rows included; 0 for no limit."""
     halt_weight: float = 0.0
     """Weight of the halting loss, 0 or 0.5 in the paper; adaptive halting stays in either case."""
     task_lr: float = 1e-2
@@ -68,7 +72,7 @@ class Recipe:
     """Seed for the order of examples and the exploration of halting."""
 
     def __post_init__(self) -> None:
-        at_least(0, self, "steps", "warmup", "halt_weight")
+        at_least(0, self, "steps", "warmup", "warmup_share", "clip", "halt_weight")
         at_least(1, self, "batch")
         if self.rows == "dense-adamw" and self.row_decay:
             raise CharmError(
@@ -77,8 +81,8 @@ class Recipe:
 
 
 def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe:
-    """The recipe with the rates that the kind of reasoner was published with: a vit's are VARC's, which moves all
-    weights. Rows that learn alone keep their own rate."""
+    """Return the recipe with the settings that the kind of reasoner was published with: a vit's are VARC's, which
+    moves all weights. Rows that learn alone keep their own rate."""
     if reasoner.kind != "vit":
         return recipe
     return replace(
@@ -89,6 +93,8 @@ def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe
         shared_decay=0.0,
         betas=(0.9, 0.999),
         rows="dense-adamw",
+        warmup_share=0.1,
+        clip=1.0,
         decay="cosine",
     )
 
@@ -192,9 +198,7 @@ class Adaptation:
         rehearse = bool(self.rehearsal) and self.updates % 2 == 1
         slots = pick_slots(self.rehearsal if rehearse else self.slots, self.seed, self.updates)
         slots.prepare(self.updates, self.seed)
-        scale = min(1.0, (self.updates + 1) / self.recipe.warmup) if self.recipe.warmup else 1.0
-        if self.recipe.decay == "cosine":
-            scale *= cosine(1 - self.passed)
+        scale = self._rate()
         if self.model.config.reasoner.dropout:
             torch.manual_seed(keyed.key_of("dropout", self.seed, self.updates) >> 1)
         self.optimizers.scale(scale)
@@ -204,6 +208,18 @@ class Adaptation:
         if not rehearse:
             self._measured.append(torch.stack([metrics["token_loss"], metrics["exact_accuracy"]]))
         return metrics
+
+    def _rate(self) -> float:
+        """Return the share of the full learning rates that the next update has."""
+        recipe = self.recipe
+        if recipe.warmup_share:
+            begun = max(self.passed, (self.updates + 1) / recipe.steps)  # the first update already moves
+            scale = min(1.0, begun / recipe.warmup_share)
+        else:
+            scale = min(1.0, (self.updates + 1) / recipe.warmup) if recipe.warmup else 1.0
+        if recipe.decay == "cosine":
+            scale *= cosine(min(1.0, (1 - self.passed) / (1 - recipe.warmup_share)))
+        return scale
 
     def _update_prepared(self, slots: Slots) -> dict[str, Tensor]:
         """Device half of `update`."""
@@ -285,4 +301,4 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
         "weight_decay": recipe.shared_decay if form.decays else 0.0,
     }
     parts.append(Part(AdamW, [{"params": form.moved(), **dense}], {"capturable": on_gpu}))
-    return OptimizerSet(parts, rates_on=place.device if on_gpu else None)
+    return OptimizerSet(parts, rates_on=place.device if on_gpu else None, clip=recipe.clip)

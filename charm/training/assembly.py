@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from charm.devices import sum_gradients
+from charm.memory.optimizers import row_squares
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class Part:
 class OptimizerSet:
     """The optimizers of a model, in the order of their parts; groups without parameters and empty parts are left out.
 
-    The gradients of `summed` are added up over all processes before a step, and with a `clip` their norm is cut to
-    it. With `rates_on` learning rates are tensors on that device, so that a recorded update can be given new ones.
+    The gradients of `summed` are added up over all processes before a step. With a `clip` the norm of all gradients
+    together is cut to it; `gather` says whether tables have only the rows that this process read. With `rates_on`
+    learning rates are tensors on that device, so that a recorded update can be given new ones.
     """
 
     def __init__(
@@ -35,8 +37,9 @@ class OptimizerSet:
         summed: Sequence[Tensor] = (),
         rates_on: torch.device | None = None,
         clip: float = 0.0,
+        gather: bool = True,
     ) -> None:
-        self.summed, self.clip = summed, clip
+        self.summed, self.clip, self.gather = summed, clip, gather
         self.all: list[Optimizer] = []
         for part in parts:
             if groups := [group for group in part.groups if group["params"]]:
@@ -59,12 +62,28 @@ class OptimizerSet:
     def step(self, only: Sequence[Optimizer] | None = None) -> None:
         """Apply the gradients with all optimizers or some of them, and clear them all."""
         sum_gradients(self.summed)  # row optimizers gather their own sparse gradients
+        moving = self.all if only is None else only
         if self.clip:
-            torch.nn.utils.clip_grad_norm_(self.summed, self.clip)
-        for optimizer in self.all if only is None else only:
+            clip_together(moving, self.clip, self.gather)
+        for optimizer in moving:
             optimizer.step()
         for optimizer in self.all:
             optimizer.zero_grad(set_to_none=True)
+
+
+@torch.no_grad()
+def clip_together(optimizers: Sequence[Optimizer], most: float, gather: bool = True) -> None:
+    """Scale all gradients so that their norm is at most `most`, as torch does; tables may have sparse ones."""
+    weights = (weight for one in optimizers for group in one.param_groups for weight in group["params"])
+    grads = [weight.grad for weight in weights if weight.grad is not None]
+    dense = [grad for grad in grads if not grad.is_sparse]
+    tables = [grad for grad in grads if grad.is_sparse]
+    squares = [row_squares(grad, gather) for grad in tables]
+    if dense:
+        squares.append(torch.nn.utils.get_total_norm(dense).square())
+    norm = torch.stack(squares).sum() ** 0.5
+    share = (most / (norm + 1e-6)).clamp(max=1)
+    torch._foreach_mul_([*dense, *(grad._values() for grad in tables)], share)
 
 
 def to_move(

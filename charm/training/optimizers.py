@@ -63,7 +63,7 @@ class Optimizers(OptimizerSet):
             Part(RowAdamW, [vectors], {"betas": config.betas}),
         ]
         rates_on = self.dense[0].device if rates_on_device else None
-        super().__init__(parts, self.dense, rates_on, config.clip)
+        super().__init__(parts, self.dense, rates_on, config.clip, gather)
 
     def set_rates(self, update: int) -> None:
         self.scale(lr_scale(update, self.steps, self.config))

@@ -11,7 +11,7 @@ import torch.distributed.nn  # before a group lives, see charm.devices.place
 
 from charm.errors import CharmError
 from charm.memory import CoSE, Film, Lookup, RowTable, SlotPermutation, TableMemory, grouped_parameters
-from charm.memory.optimizers import DenseAdamW, RowAdamW, RowSignSGD, summed_rows
+from charm.memory.optimizers import DenseAdamW, RowAdamW, RowSignSGD, row_squares, summed_rows
 from tests import forks
 
 ROWS, WIDTH = 12, 5
@@ -255,6 +255,10 @@ def worker(rank: int, folder: str) -> None:
         for make in (RowSignSGD, RowAdamW, DenseAdamW)
         for micro in (1, 2)
     }
+    memory = table()
+    ids, grads = (part.chunk(2)[rank] for part in batches(count=1, size=16)[0])
+    backward(memory, ids, grads)
+    results["squares"] = row_squares(weight(memory).grad)
     torch.save(results, f"{folder}/rank{rank}.pt")
     dist.destroy_process_group()
 
@@ -268,6 +272,9 @@ def test_two_processes_make_the_update_of_one(tmp_path: Path):
         assert torch.equal(first[make.__name__, 1], alone)
         torch.testing.assert_close(first[make.__name__, 2], alone, rtol=1e-5, atol=1e-6)
     assert all(torch.equal(first[case], second[case]) for case in first)
+    memory = table()
+    backward(memory, *batches(count=1, size=16)[0])
+    torch.testing.assert_close(first["squares"], weight(memory).grad.to_dense().square().sum())
 
 
 @pytest.mark.gpu

@@ -14,6 +14,7 @@ import torch.distributed.nn  # before a group lives, see charm.devices.place
 from charm.errors import CharmError
 from charm.memory import CoSE, Film, Lookup, RowAdamW, Rows, RowSignSGD, RowTable
 from charm.memory.exchange import RowShard
+from charm.memory.optimizers import row_squares
 from charm.memory.sharding import prefetched, shard_rows, sharded_tables, whole_tables
 from tests import forks
 
@@ -83,6 +84,9 @@ def learn_sharded(rank: int, world: int, folder: Path, name: str) -> None:
     assert table.rows.weight.shape[0] == -(-ROWS // world) + 1
     assert list(sharded_tables(made)) == ["residual.rows.weight"]
     each = BATCH // world
+    table({"row": IDS[0][rank * each : (rank + 1) * each]}).square().sum().backward()
+    squares = row_squares(table.rows.weight.grad, gather=False)
+    made.zero_grad(set_to_none=True)
     read = learn(made, slice(rank * each, (rank + 1) * each), optimizer_of(name, made, gather=False))
     assert not table.rows.weight[-1].any()  # the spare row stays zero
     whole = whole_tables(made)
@@ -91,7 +95,7 @@ def learn_sharded(rank: int, world: int, folder: Path, name: str) -> None:
     mine = torch.arange(rank, ROWS, world)[: ROWS // world - rank]
     with prefetched(table.rows, mine):
         alone = table({"row": mine})
-    torch.save({"read": read, "alone": (mine, alone), **whole}, folder / f"{rank}.pt")
+    torch.save({"read": read, "squares": squares, "alone": (mine, alone), **whole}, folder / f"{rank}.pt")
     with pytest.raises(CharmError, match="cannot grow"):
         table.grow(1)
     again = memory()
@@ -112,6 +116,12 @@ def test_a_divided_table_learns_what_a_whole_one_learns(world: int, name: str, t
     for step, vectors in enumerate(read):
         found = torch.cat([part["read"][step] for part in parts])
         assert torch.allclose(found, vectors, atol=1e-6)
+    whole = memory().residual
+    assert isinstance(whole, RowTable)
+    whole({"row": IDS[0]}).square().sum().backward()
+    assert whole.rows.weight.grad is not None
+    expected = whole.rows.weight.grad.to_dense().square().sum()
+    assert all(torch.allclose(part["squares"], expected) for part in parts)
     table = one.residual
     assert isinstance(table, RowTable)
     assert torch.allclose(parts[0]["residual.rows.weight"], table.rows.weight, atol=1e-6)

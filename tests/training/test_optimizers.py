@@ -10,6 +10,7 @@ from charm.models.model import CharmModel
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.runs.settings import OptimizerConfig, RowChoice
 from charm.tasks.keys import ArcKey, MemoryConfig
+from charm.training.assembly import clip_together
 from charm.training.atan2 import AdamAtan2
 from charm.training.muon import URM_STAGES, Muon, orthogonalized
 from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
@@ -251,6 +252,23 @@ def test_gradients_are_clipped_together_before_the_step() -> None:
     for plain, clipped, gradient in zip(moved[0.0], moved[1.0], given, strict=True):
         torch.testing.assert_close(plain, gradient)
         torch.testing.assert_close(clipped, gradient / norm, atol=1e-6, rtol=1e-4)
+
+
+def test_the_norm_that_is_clipped_includes_instance_rows() -> None:
+    """As torch does with a dense table; a row that was read twice counts with the sum of both."""
+    generator = torch.Generator().manual_seed(0)
+    weight, table = (torch.nn.Parameter(torch.randn(5, 3, generator=generator)) for _ in range(2))
+    dense = [weight.detach().clone().requires_grad_(), table.detach().clone().requires_grad_()]
+    read = torch.tensor([3, 1, 3])
+    for one, rows, sparse in ((weight, table, True), (*dense, False)):
+        found = torch.nn.functional.embedding(read, rows, sparse=sparse)
+        (one.square().sum() + (found * torch.arange(9.0).view(3, 3)).sum()).backward()
+    torch.nn.utils.clip_grad_norm_(dense, 0.5)
+    sgd, rows = torch.optim.SGD([weight], 1.0), torch.optim.SGD([table], 1.0)
+    clip_together([sgd, rows], 0.5)
+    assert table.grad is not None
+    torch.testing.assert_close(weight.grad, dense[0].grad)
+    torch.testing.assert_close(table.grad.to_dense(), dense[1].grad)
 
 
 @pytest.mark.parametrize(("choice", "kind"), [("adamw", "RowAdamW"), ("dense-adamw", "DenseAdamW")])

@@ -216,7 +216,7 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
 
 
 def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
-    recipe = recipe_for(varc(), Recipe(steps=10, batch=4, warmup=0), "full")
+    recipe = recipe_for(varc(), Recipe(steps=50, batch=4), "full")
     assert (recipe.shared_lr, recipe.row_lr) == (3e-4, 3e-4)
     assert (recipe.shared_decay, recipe.row_decay, recipe.rows) == (0.0, 0.0, "dense-adamw")
     assert recipe_for(varc(), Recipe(), "rows").row_lr == Recipe().row_lr
@@ -228,11 +228,35 @@ def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
         job = arc_job(config, here, say=quiet)
         adaptation = Adaptation(job.model, job.data, recipe, "full", here)
         rates = []
-        for passed in (0.0, 0.5, 1.0):
+        for passed in (0.0, 0.05, 0.0, 0.1, 0.55, 1.0):
             adaptation.passed = passed
             adaptation.update()
             rates.append([group["lr"] for one in adaptation.optimizers.all for group in one.param_groups])
-    assert np.allclose(rates, [[3e-4, 3e-4], [1.5e-4, 1.5e-4], [0, 0]])
+    # Up over a tenth of the time or of the updates, then down along half a cosine.
+    assert np.allclose(rates, [2 * [rate * 3e-4] for rate in (1 / 5, 1 / 2, 3 / 5, 1, 1 / 2, 0)])
+
+
+def test_adaptation_of_a_vit_clips_all_gradients_together(tmp_path: Path) -> None:
+    """The first moments of one update hold a tenth of its gradient: of weights and of task vectors."""
+    config = vit_config(tmp_path)
+    norms = {}
+    with place("cpu") as here:
+        for clip in (0.0, 1e-3):
+            recipe = recipe_for(varc(), Recipe(batch=4), "full")
+            assert recipe.clip == 1.0
+            job = arc_job(config, here, say=quiet)
+            adaptation = Adaptation(job.model, job.data, replace(recipe, clip=clip), "full", here)
+            adaptation.passed = 0.1
+            adaptation.update()
+            moments = [
+                [state["exp_avg"].flatten() / 0.1 for state in one.state.values()]
+                for one in adaptation.optimizers.all
+            ]
+            assert [len(some) for some in moments] == [1, len(list(job.model.reasoner.parameters()))]
+            norms[clip] = torch.stack([torch.cat(some).norm() for some in moments])
+    assert norms[1e-3].norm() == pytest.approx(1e-3, rel=1e-3)
+    torch.testing.assert_close(norms[1e-3], norms[0.0] * 1e-3 / norms[0.0].norm(), rtol=1e-3, atol=1e-8)
+    assert norms[0.0].min() > 0
 
 
 def test_speed_is_measured_in_flops_of_its_shape(tmp_path: Path) -> None:
