@@ -50,6 +50,14 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
         raise CharmError(f"{where}: {error}") from error
 
 
+def checked(kind: Any, value: Any, where: str) -> Any:
+    """The JSON value, if it is what a type such as dict[str, int] or a TypedDict says; else a CharmError.
+
+    An object may have more fields than its TypedDict names.
+    """
+    return _value(kind, value, where)
+
+
 def read_run_config(run: Path, kind: type[T]) -> T:
     """The configuration of a run folder; `kind` is the configuration type of its domain."""
     path = run / "config.json"
@@ -86,18 +94,30 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return _value(next(arg for arg in args if arg is not type(None)), value, where)
     if origin is typing.Literal:
         if value not in args:
-            raise CharmError(f"{where}: expected one of {', '.join(map(str, args))}, got {value!r}")
+            raise CharmError(f"{where}: expected one of {', '.join(map(str, args))}, got {_short(value)}")
         return value
     if origin in (tuple, list):
         if not isinstance(value, list | tuple):
-            raise CharmError(f"{where}: expected a list, got {value!r}")
+            raise CharmError(f"{where}: expected a list, got {_short(value)}")
         inner = args[0] if origin is list or args[-1] is Ellipsis else None
         if inner is None and len(args) != len(value):
             raise CharmError(f"{where}: expected {len(args)} values, got {len(value)}")
         return origin(_value(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
+    if typing.is_typeddict(hint):
+        if not isinstance(value, dict):
+            raise CharmError(f"{where}: expected an object, got {_short(value)}")
+        if missing := sorted(hint.__required_keys__ - value.keys()):
+            raise CharmError(f"{where}: the field '{missing[0]}' is missing")
+        known = typing.get_type_hints(hint)
+        typed = {
+            name: _value(known[name], item, f"{where}.{name}")
+            for name, item in value.items()
+            if name in known
+        }
+        return {**value, **typed}
     if origin is dict:
         if not isinstance(value, dict):
-            raise CharmError(f"{where}: expected dict, got {value!r}")
+            raise CharmError(f"{where}: expected dict, got {_short(value)}")
         return {name: _value(args[1], item, f"{where}.{name}") for name, item in value.items()}
     if hint is Any:
         return value
@@ -108,8 +128,13 @@ def _value(hint: Any, value: Any, where: str) -> Any:
             raise CharmError(f"{where}: expected a finite number, got {str(value)[:20]}")
         return float(value)
     if isinstance(hint, type) and (not isinstance(value, hint) or (hint is int and isinstance(value, bool))):
-        raise CharmError(f"{where}: expected {hint.__name__}, got {value!r}")
+        raise CharmError(f"{where}: expected {hint.__name__}, got {_short(value)}")
     return value
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
 def at_least(least: float, config: object, *names: str, where: str = "") -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import socket
@@ -15,11 +16,12 @@ from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from types import FrameType
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
 from charm.errors import CharmError, charm_errors
 
 SEAL = "record_sha256"  # the field of a sealed record that holds the hash of the other fields
+MOST_DIGITS, MOST_LEVELS = 40, 50  # of an integer and of nested lists in a file of ours
 RECORD = "checkpoint.json"  # in the folder of a checkpoint or a saved model: size and hash of its files
 
 
@@ -36,7 +38,7 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
     temporary = _temporary(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
+        with temporary.open("xb") as file:
             if callable(content):
                 content(file)
             else:
@@ -57,8 +59,11 @@ def readable_like_its_folder(file: Path) -> None:
 
 
 def _temporary(path: Path) -> Path:
-    """The name under which a file or folder is written. It shows others whether its maker is still running."""
-    return path.parent / f"{path.name}.{socket.gethostname()}-{os.getpid()}.tmp"
+    """A new name under which a file or folder is written. It shows others whether its maker is still running.
+
+    Nobody can guess it and put a link there, and two threads never share one.
+    """
+    return path.parent / f"{path.name}.{secrets.token_hex(4)}.{socket.gethostname()}-{os.getpid()}.tmp"
 
 
 def sweep(folder: Path, pattern: str = "**/*") -> None:
@@ -98,7 +103,9 @@ def check_files(folder: Path, listed: Mapping[str, Any], names: Iterable[str]) -
             raise CharmError(f"{folder}: {name} is not listed in the record of its files")
         if not file.is_file():
             raise CharmError(f"{folder}: {name} is missing")
-        if file.stat().st_size != listed[name]["bytes"] or fingerprint(file) != listed[name]:
+        known = listed[name]
+        same_size = isinstance(known, dict) and file.stat().st_size == known.get("bytes")
+        if not same_size or fingerprint(file) != known:
             raise CharmError(f"{folder}: {name} is truncated or damaged")
 
 
@@ -122,10 +129,43 @@ def write_sealed(path: Path, record: Mapping[str, Any]) -> None:
     write_atomically(path, json.dumps(seal(record), indent=2) + "\n")
 
 
-def read_sealed(path: Path) -> Any:
-    """Read JSON and check its seal, if it has one."""
-    with charm_errors(f"{path}: not readable", OSError, ValueError, RecursionError):
-        return unseal(json.loads(path.read_text()), path)
+def read_sealed(path: Path) -> dict[str, Any]:
+    """Read a JSON object and check its seal, if it has one."""
+    record = unseal(read_json(path), path)
+    if not isinstance(record, dict):
+        raise CharmError(f"{path}: expected a JSON object, got {type(record).__name__}")
+    return record
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file strictly (`parse_json`)."""
+    with charm_errors(f"{path}: not readable", OSError):
+        return parse_json(path.read_bytes(), path)
+
+
+def parse_json(text: str | bytes, where: object) -> Any:
+    """Parse JSON that may be damaged or hostile; whatever no file of ours contains is a CharmError.
+
+    That is: a syntax error, an integer of very many digits, which later arithmetic could not handle, and deep nesting.
+    """
+    with charm_errors(f"{where}: not readable", ValueError, RecursionError):
+        value = json.loads(text, parse_int=_short_integer)
+        _check_levels(value, MOST_LEVELS)
+    return value
+
+
+def _short_integer(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a number of {len(digits):,} digits")
+    return int(digits)
+
+
+def _check_levels(value: Any, left: int) -> None:
+    if not left:
+        raise ValueError(f"more than {MOST_LEVELS} levels")
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if isinstance(inner, dict | list):
+            _check_levels(inner, left - 1)
 
 
 def _digest(record: Mapping[str, Any]) -> str:
@@ -145,7 +185,6 @@ def whole_folder(target: Path) -> Iterator[Path]:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             sweep(target.parent, f"{escape(target.name)}.*")
-            shutil.rmtree(scratch, ignore_errors=True)  # of a killed process that had the number of this one
             scratch.mkdir()
             yield scratch
             if target.exists():
@@ -191,9 +230,9 @@ def lock_file(path: Path, refusal: str) -> Iterator[None]:
     except ImportError:
         yield
         return
-    with _open_lock(path) as file:
+    with _open_lock(path) as number:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CharmError(refusal) from None
         except OSError:  # the file system does not support locks
@@ -201,9 +240,11 @@ def lock_file(path: Path, refusal: str) -> Iterator[None]:
         yield
 
 
-def _open_lock(path: Path) -> TextIO:
+@contextmanager
+def _open_lock(path: Path) -> Iterator[int]:
+    """Open a lock file, created as needed. Its content stays, and a link is refused: it could name any file."""
     try:
-        return path.open("w")
+        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except PermissionError as error:
         if not path.exists():
             raise
@@ -214,3 +255,13 @@ def _open_lock(path: Path) -> TextIO:
             f"the lock file {path} belongs to {owner} and cannot be opened ({error.strerror}); choose another --out, "
             "or delete the lock file if nobody is using it"
         ) from error
+    except OSError as error:
+        if not os.path.lexists(path):
+            raise
+        raise CharmError(
+            f"the lock file {path} is not a regular file ({error.strerror}); delete it"
+        ) from error
+    try:
+        yield number
+    finally:
+        os.close(number)

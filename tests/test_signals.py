@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -176,7 +175,6 @@ def test_a_stopped_process_leaves_no_temporary_folder_and_the_next_removes_a_kil
         process.communicate(timeout=30)
         assert process.returncode == -(signal.SIGINT if number == signal.SIGTERM else number)
         assert len([*tmp_path.iterdir()]) == (2 if number == signal.SIGKILL else 1)
-    (tmp_path / f"new.{socket.gethostname()}-{os.getpid()}.tmp").mkdir()  # numbers are used again
     with files.whole_folder(tmp_path / "new") as part:
         (part / "whole").write_text("")
     assert sorted(tmp_path.iterdir()) == [tmp_path / "new", other]

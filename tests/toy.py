@@ -10,6 +10,7 @@ from torch import Tensor
 from charm.models.config import ReasonerConfig
 from charm.models.model import CharmModel
 from charm.runs.settings import OptimizerConfig, Refinement, TrainConfig
+from charm.synthesis.rearc import package_folder, package_sha256
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sampling import Draw, Stream
@@ -30,6 +31,16 @@ def write_toy_tasks(folder: Path, count: int = 3, seed: int = 0) -> Path:
 
         task = {"train": [pair() for _ in range(3)], "test": [pair()]}
         (folder / f"toy{number}.json").write_text(json.dumps(task))
+    return folder
+
+
+def write_rearc_package(data: Path, generators: str, verifiers: str) -> Path:
+    """A package of Re-ARC's shape in a data folder, under the name that its hash gives it."""
+    sources = {"__init__.py": "", "generators.py": generators, "verifiers.py": verifiers}
+    folder = package_folder(data, package_sha256({name: text.encode() for name, text in sources.items()}))
+    folder.mkdir(parents=True)
+    for name, text in sources.items():
+        (folder / name).write_text(text)
     return folder
 
 

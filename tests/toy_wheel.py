@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from charm.synthesis.rearc import INSIDE, WHEEL
+from charm.synthesis.rearc import INSIDE, WHEEL, package_sha256
 
 # The parents must never be imported: in the real wheel they need packages that CHARM does not have.
 PARENT = "raise ImportError('the parents of rearc_utils were imported')\n"
@@ -88,7 +87,7 @@ TAGS = "Wheel-Version: 1.0\nGenerator: toy\nRoot-Is-Purelib: true\nTag: py3-none
 
 @pytest.fixture(scope="session")
 def toy_wheel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The wheel file and its SHA-256."""
+    """The wheel file and the SHA-256 of its sub-package."""
     path = tmp_path_factory.mktemp("wheel") / WHEEL
     files = {
         "reasoning_gym/__init__.py": PARENT,
@@ -105,4 +104,5 @@ def toy_wheel(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in files.items():
             archive.writestr(name, text)
-    return path, hashlib.sha256(path.read_bytes()).hexdigest()
+    sources = {name.removeprefix(INSIDE): text.encode() for name, text in files.items() if INSIDE in name}
+    return path, package_sha256(sources)

@@ -9,7 +9,6 @@ DATA/ tokenizer.json      for `charm lm prepare` and `sample`
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,13 +17,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, BinaryIO, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError, charm_errors
-from charm.files import fingerprint, write_atomically
+from charm.config import checked
+from charm.errors import CharmError
+from charm.files import fingerprint, read_sealed, write_atomically, write_sealed
 from charm.language.corpus import Shard
 from charm.paths import data_dir
 
@@ -37,6 +37,19 @@ ENCODE_AT_ONCE = 1024  # documents
 TokenIds = npt.NDArray[np.uint16]
 Integers = npt.NDArray[np.int64]
 Tails = Literal["drop", "keep"]
+
+
+class LmShard(TypedDict):
+    name: str
+
+
+class LmManifest(TypedDict):
+    """What is read of a manifest."""
+
+    vocab: int
+    bos: int
+    shards: list[LmShard]
+    sha256: dict[str, str]
 
 
 def prepare(
@@ -132,7 +145,7 @@ def write_prepared(
             "shards": described,
             "sha256": hashes,
         }
-        write_atomically(out / MANIFEST, json.dumps(manifest, indent=2) + "\n")
+        write_sealed(out / MANIFEST, manifest)
         undo.pop_all()
     return manifest
 
@@ -151,10 +164,13 @@ class Prepared:
         folder = folder or data_dir() / "lm"
         if not (folder / MANIFEST).is_file():
             raise CharmError(f"{folder}: no prepared text here; run `charm lm prepare` first")
-        with charm_errors(f"{folder / MANIFEST} is not readable", OSError, ValueError):
-            manifest = json.loads((folder / MANIFEST).read_text())
+        manifest = read_sealed(folder / MANIFEST)
         if manifest.get("format") != FORMAT:
             raise CharmError(f"{folder} was prepared in another format; prepare it again")
+        manifest = checked(LmManifest, manifest, str(folder / MANIFEST))
+        shards = [one["name"] for one in manifest["shards"]]
+        if len(shards) < 2 or len(set(shards)) < len(shards) or not manifest["sha256"].keys() >= set(shards):
+            raise CharmError(f"{folder / MANIFEST}: expected two or more different shards, each with a hash")
         for name, digest in manifest["sha256"].items():
             if not (folder / name).is_file() or fingerprint(folder / name)["sha256"] != digest:
                 raise CharmError(f"{folder / name} is missing or damaged")

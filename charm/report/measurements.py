@@ -18,7 +18,7 @@ from charm.drawing.figures import Point, Series, common_points
 from charm.errors import CharmError, charm_errors
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
-from charm.files import read_sealed
+from charm.files import read_json, read_sealed, unseal
 from charm.memory.cose import CoSEConfig
 from charm.models.config import ReasonerConfig
 from charm.paper.tables import published
@@ -254,7 +254,7 @@ def read_transfer(sources: Sequence[Path]) -> Series:
 
 def _raw(path: Path) -> list[Any]:
     """The runs in a JSON file: a list, or an object with a list "runs", such as the files in benchmarks/results."""
-    found = read_sealed(path)
+    found = unseal(read_json(path), path)
     runs = found.get("runs") if isinstance(found, dict) else found
     if not isinstance(runs, list) or not runs:
         raise CharmError(f"{path}: no runs in it")

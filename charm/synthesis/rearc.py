@@ -16,13 +16,16 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib.abc import InspectLoader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from charm.arrays import ZIP_ERRORS
 from charm.errors import CharmError, charm_errors
 from charm.paths import data_dir
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
@@ -30,7 +33,7 @@ from charm.tasks.pairs_file import Plan
 
 REQUIREMENT = "reasoning-gym==0.1.25"
 WHEEL = "reasoning_gym-0.1.25-py3-none-any.whl"
-WHEEL_SHA256 = "7f17a3eddb13c015d7d4a755ed576a061df889faf9468bcc2cca334ebe9e0435"
+PACKAGE_SHA256 = "2a535eaf33ad8fe216e7b38795e45892470d9aaedbfdec8200766a4ec1c15876"  # see `package_sha256`
 INSIDE = "reasoning_gym/arc/rearc_utils/"
 
 # The slowest tasks, by measured time per pair. A build starts with them, so that none of them is left for the end.
@@ -89,13 +92,13 @@ def build_rearc(
     wheel: Path | None = None,
     data: Path | None = None,
     time_limit: float = TIME_LIMIT,
-    wheel_sha256: str = WHEEL_SHA256,
+    sha256: str = PACKAGE_SHA256,
 ) -> Summary:
     """Fill `folder` with Re-ARC pairs of the given tasks (default: all 400), resuming an earlier build.
 
     The wheel is downloaded with pip unless a file is given; the extracted part is kept in the data folder.
     """
-    rearc = ReArc(fetch_package(data, wheel, wheel_sha256), seed)
+    rearc = ReArc(fetch_package(data, wheel, sha256), seed)
     known = rearc.tasks
     chosen = known if tasks is None else list(tasks)
     if unknown := sorted(set(chosen) - set(known)):
@@ -107,26 +110,35 @@ def build_rearc(
     return build_pairs(folder, plan, rearc.make, slow_first, workers)
 
 
-def package_folder(data: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
-    """Path of the unpacked sub-package in the data folder, once it is downloaded."""
-    return (data_dir(data) / "cache").resolve() / f"rearc_utils-{sha256[:12]}"
+def package_folder(data: Path | None = None, sha256: str = PACKAGE_SHA256) -> Path:
+    """Path of the unpacked sub-package in the data folder, once it is downloaded; its name ends with its hash."""
+    return (data_dir(data) / "cache").resolve() / f"rearc_utils-{sha256}"
 
 
-def fetch_package(data: Path | None = None, wheel: Path | None = None, sha256: str = WHEEL_SHA256) -> Path:
+def package_sha256(sources: Mapping[str, bytes]) -> str:
+    """Hash the source files of a sub-package, given by their paths inside it."""
+    lines = [f"{name} {hashlib.sha256(sources[name]).hexdigest()}\n" for name in sorted(sources)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
+def fetch_package(data: Path | None = None, wheel: Path | None = None, sha256: str = PACKAGE_SHA256) -> Path:
     """The folder of the unpacked sub-package, created on first use from `wheel` or a download."""
     package = package_folder(data, sha256)
     if package.is_dir():
         return package
-    package.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=package.parent) as scratch:
-        unpacked = Path(scratch) / "unpacked"
-        _unpack(wheel or _download(Path(scratch)), sha256, unpacked)
-        try:
-            os.replace(unpacked / INSIDE, package)
-        except OSError:
-            # Another process was faster; a folder with this name is always complete and has this hash.
-            if not package.is_dir():
-                raise
+    with charm_errors(f"{package}: Re-ARC's generators cannot be written", OSError):
+        package.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=package.parent) as scratch:
+            unpacked = Path(scratch) / "unpacked"
+            for name, content in _sources_in(wheel or _download(Path(scratch)), sha256).items():
+                (unpacked / name).parent.mkdir(parents=True, exist_ok=True)
+                (unpacked / name).write_bytes(content)
+            try:
+                os.replace(unpacked, package)
+            except OSError:
+                # Another process was faster; a folder with this name is always complete.
+                if not package.is_dir():
+                    raise
     return package
 
 
@@ -143,32 +155,50 @@ def _download(folder: Path) -> Path:
     return folder / WHEEL
 
 
-def _unpack(wheel: Path, sha256: str, folder: Path) -> None:
-    with charm_errors(f"{wheel}: the wheel cannot be read", OSError):
-        found = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    if found != sha256:
-        raise CharmError(f"{wheel}: SHA-256 is {found}, but {REQUIREMENT} must have {sha256}")
-    with zipfile.ZipFile(wheel) as archive:
-        members = [name for name in archive.namelist() if name.startswith(INSIDE)]
-        if not members:
-            raise CharmError(f"{wheel}: the wheel has no {INSIDE}")
-        archive.extractall(folder, members)
+def _sources_in(wheel: Path, sha256: str) -> dict[str, bytes]:
+    """The sub-package's source files in a wheel, by their paths inside it; checked against the hash."""
+    with (
+        charm_errors(f"{wheel}: the wheel cannot be read", OSError, RuntimeError, EOFError, *ZIP_ERRORS),
+        zipfile.ZipFile(wheel) as archive,
+    ):
+        names = [name for name in archive.namelist() if name.startswith(INSIDE) and name.endswith(".py")]
+        sources = {name.removeprefix(INSIDE): archive.read(name) for name in names}
+    if package_sha256(sources) != sha256:
+        raise CharmError(f"{wheel}: {INSIDE} is not the one of {REQUIREMENT} (SHA-256 differs)")
+    return sources
+
+
+class _FromMemory(MetaPathFinder, InspectLoader):
+    """Import a package from sources in memory, so that what runs is what was hashed; byte code on disk is not read."""
+
+    def __init__(self, name: str, sources: Mapping[str, bytes]) -> None:
+        paths = {path: f"{name}/{path}".removesuffix(".py").removesuffix("/__init__") for path in sources}
+        self.sources = {paths[path].replace("/", "."): content for path, content in sources.items()}
+        self.packages = {paths[path].replace("/", ".") for path in sources if path.endswith("__init__.py")}
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        return importlib.util.spec_from_loader(name, self) if name in self.sources else None
+
+    def is_package(self, name: str) -> bool:
+        return name in self.packages
+
+    def get_source(self, name: str) -> str:
+        return self.sources[name].decode()
 
 
 @cache
 def _functions(package: Path) -> tuple[dict[str, Callable[..., Any]], dict[str, Callable[..., Any]]]:
-    """Task id -> generator and task id -> verifier."""
+    """Task id -> generator and task id -> verifier. The folder's name states the hash of the sources."""
+    with charm_errors(f"{package}: Re-ARC's generators cannot be read", OSError):
+        sources = {path.relative_to(package).as_posix(): path.read_bytes() for path in package.rglob("*.py")}
+    if not package.name.endswith(package_sha256(sources)):
+        raise CharmError(
+            f"{package}: Re-ARC's generators were changed (SHA-256 differs); delete this folder to fetch them again"
+        )
     # The private name replaces `reasoning_gym.arc.rearc_utils`. The sub-package uses only relative imports, so its
     # parents, which import packages that we do not have, never run.
     name = "_charm_rearc_" + hashlib.blake2b(str(package).encode(), digest_size=6).hexdigest()
-    spec = importlib.util.spec_from_file_location(
-        name, package / "__init__.py", submodule_search_locations=[str(package)]
-    )
-    assert spec is not None
-    assert spec.loader is not None
-    root = importlib.util.module_from_spec(spec)
-    sys.modules[name] = root
-    spec.loader.exec_module(root)
+    sys.meta_path.append(_FromMemory(name, sources))
     generators = _by_task(importlib.import_module(f"{name}.generators"), "generate_")
     verifiers = _by_task(importlib.import_module(f"{name}.verifiers"), "verify_")
     if generators.keys() != verifiers.keys():

