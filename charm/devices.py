@@ -125,11 +125,11 @@ def sum_gradients(parameters: Sequence[Tensor]) -> None:
             work.wait()
 
 
-def require_finite(tensors: Mapping[str, Tensor]) -> None:
-    """Raise a CharmError for the first tensor with NaN or infinity: a diverged model is never saved."""
+def require_finite(tensors: Mapping[str, Tensor], where: object = "training diverged") -> None:
+    """Raise a CharmError for the first tensor with NaN or infinity: a diverged model is neither saved nor loaded."""
     for name, tensor in tensors.items():
         if not bool(torch.isfinite(tensor).all()):
-            raise CharmError(f"training diverged: {name} has values that are not finite")
+            raise CharmError(f"{where}: {name} has values that are not finite")
 
 
 def keep_freed_memory() -> None:

@@ -45,7 +45,7 @@ def arc_job(
             raise CharmError("--shard-tables needs a memory with instance rows; this one has none")
         shard_rows([table.rows], place.rank, place.world)
     score = partial(score_checkpoint, config, data.config)
-    examiner = Voting(config.evaluate_loops, config.evaluate_views, score)
+    examiner = Voting(config.evaluate_loops, config.evaluate_views, score, data.asked)
     job = WriterJob if config.reasoner.kind == "writer" else ReasonerJob
     return job(config, place, data, model, examiner, say)
 

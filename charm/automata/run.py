@@ -25,10 +25,11 @@ from charm.evaluation.run import Voting, vote
 from charm.evaluation.scoring import score
 from charm.files import write_sealed
 from charm.models.model import CharmModel
-from charm.runs.archive import is_finished, passes
+from charm.runs.archive import Expected, is_finished, passes
 from charm.runs.checkpoint import folder_of, newest_checkpoint, run_of, steps_of
 from charm.runs.settings import RunConfig
 from charm.tables import Table
+from charm.tasks.instances import Instances
 from charm.tasks.task import Grid, Question
 from charm.training.engine import Engine, train
 from charm.training.job import ReasonerJob
@@ -74,7 +75,7 @@ def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print)
     data, schema = dataset.assemble_car(config.data, transfers(config.memory))
     model = CharmModel(config.reasoner, config.memory, schema, config.seed)
     score = partial(_score_checkpoint, config)
-    examiner = Voting(config.evaluate_loops, config.evaluate_views, score)
+    examiner = Voting(config.evaluate_loops, config.evaluate_views, score, data.asked)
     return ReasonerJob(config, place, data, model, examiner, say)
 
 
@@ -190,7 +191,8 @@ def _score_run(
     config: CarConfig, run: Path, protocol: Protocol, name: str, steps: Sequence[int] | None = None
 ) -> dict[str, Any]:
     benchmark, asked = asked_of(config)
-    questions, ballots = load_ballots(run / "votes", protocol, steps, run_of(run))
+    data = dataset.question_set(benchmark, asked, Instances(), config.data.canvas)
+    questions, ballots = load_ballots(run / "votes", protocol, steps, run_of(run), Expected(data.asked))
     ranking = rank(ballots, questions)
     found = {
         "protocol": asdict(protocol),

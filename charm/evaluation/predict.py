@@ -24,7 +24,15 @@ from charm.evaluation.writing import answer_limit, at_once, likely_lengths, writ
 from charm.models.model import CharmModel
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import to_ask
-from charm.runs.archive import Header, is_finished, pass_folder, read_votes, same_run, write_votes
+from charm.runs.archive import (
+    Header,
+    answers_alike,
+    is_finished,
+    pass_folder,
+    read_votes,
+    same_run,
+    write_votes,
+)
 from charm.runs.votes import Votes, merge
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
@@ -176,13 +184,21 @@ def predict_votes(
 
     The votes name the `run` that trained the model.
     """
-    depths, views, questions = sorted(request.loops), request.views or 0, request.data.questions
-    if is_finished(votes_folder, step, depths, views, questions, run):
+    depths, views, asked = sorted(request.loops), request.views or 0, request.data.asked
+    header = Header(
+        *(step, depths[0], place.rank, place.world, tuple(asked), False, views, run),
+        inputs=tuple(asked.values()),
+        blank=request.blank_memory,
+    )
+    if is_finished(votes_folder, step, depths, views, header, run):
         return
-    header = Header(step, depths[0], place.rank, place.world, questions, False, views, run)
 
     def keep(votes: dict[int, Votes], complete: bool) -> None:
         for depth in depths:
+            if np.isnan(votes[depth].logit_V).any():
+                raise CharmError(
+                    f"step {step}: the model's answers are not numbers (NaN); its votes are not kept"
+                )
             write_votes(votes_folder, replace(header, loops=depth, complete=complete), votes[depth])
             if (
                 complete and place.is_main
@@ -201,7 +217,7 @@ def _earlier(votes_folder: Path, header: Header) -> Votes:
     for path in sorted(pass_folder(votes_folder, header.step, header.loops).glob("rank_*.npz")):
         with suppress(CharmError):  # damaged, or of an earlier version
             before, votes = read_votes(path)
-            if before.questions == header.questions and same_run(before.run, header.run):
+            if answers_alike(before, header) and same_run(before.run, header.run):
                 found.append(votes)
     return merge(found)
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
-from charm.runs.archive import damaged_passes, pass_folder, passes, read_pass, same_run
+from charm.runs.archive import Expected, damaged_passes, pass_folder, passes, read_pass, same_run
 from charm.runs.votes import Votes
 from charm.tasks.task import Question
 
@@ -125,13 +125,17 @@ def first_views(votes: Votes, count: int | Literal["all"]) -> Votes:
 
 
 def load_ballots(
-    votes_folder: Path, protocol: Protocol, steps: Iterable[int] | None = None, run: str = ""
+    votes_folder: Path,
+    protocol: Protocol,
+    steps: Iterable[int] | None = None,
+    run: str = "",
+    asked: Expected | None = None,
 ) -> tuple[tuple[Question, ...], list[Ballot]]:
     """The questions, and the ballots of the checkpoints that the protocol selects among `steps`.
 
     `steps` defaults to every checkpoint that has votes, damaged ones included. A pass that the protocol needs and that
-    is not there, not finished or made by another run than `run` is an error: a ranking over fewer votes than it claims
-    would be no result.
+    is not there, not finished, made by another run than `run` or answers something else than is `asked` is an error: a
+    ranking over fewer votes than it claims would be no result.
     """
     if steps is None:
         depths = set(protocol.loops)
@@ -160,6 +164,8 @@ def load_ballots(
                 raise CharmError(
                     f"{folder}: these votes were made by another run; remove them and evaluate again"
                 )
+            if asked is not None:
+                asked.require(folder, found)
             questions, run = found.questions, run or found.run
             ballots.append(Ballot(first_views(votes, protocol.views), step, weight))
     assert questions is not None  # a protocol has at least one refinement depth

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,14 +18,15 @@ from charm.files import sweep, write_sealed
 from charm.models.config import ReasonerConfig
 from charm.models.model import CharmModel
 from charm.progress import bar, say
-from charm.runs.archive import damaged_passes, forget_later_votes, is_finished, passes
+from charm.runs.archive import Expected, damaged_passes, forget_later_votes, is_finished, passes
 from charm.runs.checkpoint import by_step, folder_of, run_of, steps_of
 from charm.runs.folder import RESULTS
 from charm.runs.metrics import Exam, LogEntry
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
-from charm.tasks.dataset import DataConfig, Dataset, answer_key, load_dataset
+from charm.tasks.dataset import DataConfig, Dataset, answer_key, asked_inputs, load_dataset
 from charm.tasks.sources import load_source
+from charm.tasks.task import Question
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,11 @@ def evaluate_run(
             f"{run} has no tasks to evaluate; `charm solve TASKS --checkpoint {run}` answers new ones"
         )
     protocol = as_asked(protocol, trained.reasoner)
+    asked = asked_inputs(trained.data)
+    if unknown := set(tasks) - {question.task_id for question in asked}:
+        raise CharmError(f"{run}: task {min(unknown)!r} is not one of the tasks that this run evaluates")
     config = replace(trained.data, tasks=tasks or trained.data.tasks)
+    Expected(asked, blank_memory).require_all(run / ("votes_blank" if blank_memory else "votes"))
     made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views
     votes_folder, lacking, steps = _lacking_votes(run, protocol, place, bool(tasks), rank_only, blank_memory)
     data: Dataset | None = None
@@ -77,7 +82,7 @@ def evaluate_run(
         name, protocol = "blank", replace(protocol, window="current")
     if tasks:
         name = "tasks"
-    found = evaluate_votes(votes_folder, protocol, config, steps, made_by)
+    found = evaluate_votes(votes_folder, protocol, config, steps, made_by, blank_memory, bool(tasks))
     return write_evaluation(run, name, found, tasks)
 
 
@@ -172,10 +177,20 @@ def scores_table(found: dict[str, Any]) -> Table:
 
 
 def evaluate_votes(
-    folder: Path, protocol: Protocol, data: DataConfig, steps: Sequence[int] | None = None, run: str = ""
+    folder: Path,
+    protocol: Protocol,
+    data: DataConfig,
+    steps: Sequence[int] | None = None,
+    run: str = "",
+    blank: bool = False,
+    some: bool = False,
 ) -> Evaluation:
-    """Rank and score votes on disk, all made by `run` if that is given; no model and no accelerator needed."""
-    questions, ballots = load_ballots(folder, protocol, steps, run)
+    """Rank and score votes on disk, all made by `run` if that is given; no model and no accelerator needed.
+
+    They must answer the questions of `data`, or with `some` at least these. `blank`: with the memory zeroed.
+    """
+    asked = Expected(asked_inputs(data), blank, some)
+    questions, ballots = load_ballots(folder, protocol, steps, run, asked)
     ranking = rank(ballots, questions, protocol.order or "votes")
     voted = tuple(sorted({ballot.step for ballot in ballots}))
     scores = score(ranking, answer_key(data))
@@ -243,6 +258,7 @@ class Voting:
     loops: tuple[int, ...]
     views: int  # of each question; 0 is all
     score: Score
+    asked: Mapping[Question, str]  # the data's questions, with hashes of their test inputs
 
     def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> LogEntry | None:
         def advance(done: int, total: int) -> None:
@@ -258,4 +274,7 @@ class Voting:
         return LogEntry(scores, ", ".join(f"{name} {share:.2%}" for name, share in scores.items()))
 
     def forget(self, out: Path, step: int) -> bool:
-        return any([forget_later_votes(out / name, step) for name in RESULTS if name != "eval"])
+        """Remove later votes; earlier ones must answer the questions that the run asks now."""
+        removed = any([forget_later_votes(out / name, step) for name in RESULTS if name != "eval"])
+        Expected(self.asked).require_all(out / "votes")
+        return removed

@@ -229,6 +229,7 @@ class CharmModel(nn.Module):
                     f"{folder}: the weights do not fit the configuration "
                     f"({name}: expected shape {expected}, got {found})"
                 )
+        require_finite(tensors, folder)
         model = CharmModel(config.reasoner, config.memory, keys)
         model.load_state_dict(tensors)
         # Most CPUs have no units for bfloat16: products of matrices took five times as long in it.

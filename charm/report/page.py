@@ -238,7 +238,7 @@ def _blank_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Q
     if not steps:
         return None
     protocol = replace(protocol, window="current")
-    ranking = evaluate_votes(votes, protocol, config.data, steps, run_of(run)).ranking
+    ranking = evaluate_votes(votes, protocol, config.data, steps, run_of(run), blank=True).ranking
     best = {question: ranking.top(number, 1) for number, question in enumerate(ranking.questions)}
     return {question: top[0].grid for question, top in best.items() if top and top[0].grid.size}
 

@@ -10,33 +10,35 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from charm.arrays import ZIP_ERRORS
+from charm.arrays import read_arrays
+from charm.config import from_json
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.runs.checkpoint import by_step, run_of
 from charm.runs.votes import Candidates, Votes, merge
 from charm.tasks.task import COLORS, MAX_SIDE, Question
 
-FORMAT = 3
-SIGMOIDS = 2  # a format that had the column "confidence", float32 probabilities, where "logit" stands now
-# What NumPy, zipfile and our header parsing raise on a damaged file.
-DAMAGE = (OSError, EOFError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, *ZIP_ERRORS)
-# The arrays of a file, with the number of dimensions each must have.
+FORMAT = 4  # earlier ones do not say which test inputs were answered
+# What our parsing of a damaged header raises.
+DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+MOST_HEADER = 2**26  # bytes
+MOST = 2**30  # bytes of all columns; 400 questions with 1000 views each need at most 0.4 of it
+# The arrays of a file: type and number of dimensions.
 COLUMNS = {
-    "question": (np.int32, 1),
-    "hash": (np.uint64, 1),
-    "shape": (np.uint8, 2),
-    "cells": (np.uint8, 1),
-    "candidate": (np.int32, 1),
-    "row": (np.int32, 1),
-    "logit": (np.float32, 1),
-    "loops": (np.uint8, 1),
+    "question": ("int32", 1),
+    "hash": ("uint64", 1),
+    "shape": ("uint8", 2),
+    "cells": ("uint8", 1),
+    "candidate": ("int32", 1),
+    "row": ("int32", 1),
+    "logit": ("float32", 1),
+    "loops": ("uint8", 1),
 }
 
 
@@ -49,7 +51,9 @@ class Header:
     questions: tuple[Question, ...]
     complete: bool  # False while the process still has views to predict
     views: int = 0  # views of each question that vote; 0 for all
-    run: str = ""  # the run that trained the model, as its checkpoints name it; empty in older files
+    run: str = ""  # the run that trained the model, as its checkpoints name it
+    inputs: tuple[str, ...] = ()  # a hash of the test input of each question
+    blank: bool = False  # whether the memory was zeroed
 
 
 class Pass(NamedTuple):
@@ -83,15 +87,13 @@ def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
 def read_votes(path: Path) -> tuple[Header, Votes]:
     """Read one rank's file; damaged and missing files raise different errors."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            header, count = _header(path, arrays)
-            columns = {name: arrays[name] for name in COLUMNS if name != "logit"}
-            columns["logit"] = arrays["logit"] if "logit" in arrays else _logits(arrays["confidence"])
+        header, count = _header(path)
+        columns = read_arrays(path, COLUMNS, MOST)
     except FileNotFoundError:
         raise CharmError(f"{path}: no such votes file") from None
     except DAMAGE as error:
         raise CharmError(
-            f"{path}: the votes file is damaged or cut short; delete it and evaluate again"
+            f"{path}: the votes file is damaged or cut short ({error}); delete it and evaluate again"
         ) from error
     table = Candidates(columns["question"], columns["hash"], columns["shape"], columns["cells"])
     votes = Votes(table, columns["candidate"], columns["row"], columns["logit"], columns["loops"])
@@ -100,36 +102,31 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
     return header, votes
 
 
-def _logits(confidence: np.ndarray) -> np.ndarray:
-    """Log-odds of float32 probabilities; those that were stored as 0 or 1 are infinite."""
-    with np.errstate(divide="ignore"):
-        exact = confidence.astype(np.float64)
-        return (np.log(exact) - np.log1p(-exact)).astype(confidence.dtype)
-
-
 def _headers(folder: Path) -> list[Header | None]:
     """The headers of all ranks' files; None for one that is damaged or of an earlier version."""
     found: list[Header | None] = []
     for path in folder.glob("rank_*.npz"):
         try:
-            with np.load(path, allow_pickle=False) as arrays:
-                found.append(_header(path, arrays)[0])
+            found.append(_header(path)[0])
         except (CharmError, *DAMAGE):
             found.append(None)
     return found
 
 
-def _header(path: Path, arrays: Mapping[str, np.ndarray]) -> tuple[Header, int]:
+def _header(path: Path) -> tuple[Header, int]:
     """The header, and the number of votes that the file must contain."""
-    fields = json.loads(arrays["header"].tobytes())
+    fields = json.loads(read_arrays(path, {"header": ("uint8", 1)}, MOST_HEADER)["header"].tobytes())
     version = fields.pop("format")
-    if version not in (SIGMOIDS, FORMAT):
+    if version != FORMAT:
         raise CharmError(
             f"{path}: expected votes file format {FORMAT}, got {version}; delete it and evaluate again"
         )
-    questions = tuple(Question(**question) for question in fields.pop("questions"))
-    count = fields.pop("votes")
-    return Header(questions=questions, **fields), count
+    count, inputs = fields.pop("votes"), tuple(map(str, fields.pop("inputs")))
+    questions = tuple(
+        Question(str(one["task_id"]), int(one["test_index"])) for one in fields.pop("questions")
+    )
+    header = from_json(Header, {**fields, "questions": []}, str(path))
+    return replace(header, questions=questions, inputs=inputs), count
 
 
 def is_finished(
@@ -137,18 +134,16 @@ def is_finished(
     step: int,
     depths: Iterable[int],
     views: int | None = None,
-    questions: tuple[Question, ...] | None = None,
+    like: Header | None = None,
     run: str = "",
 ) -> bool:
-    """Whether every rank's votes at these depths are complete and, where given, use this many views (0: all), these
-    questions and a model of this run."""
+    """Whether every rank's votes at these depths are complete and, where given, use this many views (0: all), answer
+    the questions of the header `like` in the same way, and are of a model of this run."""
     folders = (pass_folder(votes_folder, step, loops) for loops in depths)
-    return all(_is_finished(folder, views, questions, run) for folder in folders)
+    return all(_is_finished(folder, views, like, run) for folder in folders)
 
 
-def _is_finished(
-    folder: Path, views: int | None = None, questions: tuple[Question, ...] | None = None, run: str = ""
-) -> bool:
+def _is_finished(folder: Path, views: int | None = None, like: Header | None = None, run: str = "") -> bool:
     headers = _headers(folder)
     whole = [header for header in headers if header is not None and header.complete]
     return (
@@ -157,7 +152,7 @@ def _is_finished(
         and {(header.rank, header.ranks) for header in whole} == {(k, len(whole)) for k in range(len(whole))}
         and all(
             (views is None or header.views == 0 or 0 < views <= header.views)
-            and (questions is None or header.questions == questions)
+            and (like is None or answers_alike(header, like))
             and same_run(header.run, run)
             for header in whole
         )
@@ -167,6 +162,41 @@ def _is_finished(
 def same_run(one: str, other: str) -> bool:
     """Whether two names may be of one run; earlier versions stored no name, which matches any."""
     return not one or not other or one == other
+
+
+def answers_alike(one: Header, other: Header) -> bool:
+    """Whether two files answer the same test inputs, both with the memory or both without."""
+    return (one.questions, one.inputs, one.blank) == (other.questions, other.inputs, other.blank)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What votes must answer to count."""
+
+    inputs: Mapping[Question, str]  # the questions that are scored, each with the hash of its test input
+    blank: bool = False  # whether the memory must have been zeroed
+    some: bool = False  # whether the votes may answer further questions
+
+    def require(self, folder: Path, header: Header) -> None:
+        """Refuse a file of votes that answers other test inputs."""
+        if header.blank != self.blank:
+            made = "with the memory zeroed" if header.blank else "with the memory"
+            raise CharmError(f"{folder}: these votes were made {made}; remove them and evaluate again")
+        voted = dict(zip(header.questions, header.inputs, strict=False))
+        for question in self.inputs if self.some else {**voted, **self.inputs}:
+            if voted.get(question) != self.inputs.get(question):
+                change = "is new" if question not in voted else "has changed"
+                change = change if question in self.inputs else "is gone"
+                raise CharmError(
+                    f"{folder}: the tasks are not those that these votes answer ({question} {change}); restore "
+                    f"the tasks, or remove these votes and evaluate again"
+                )
+
+    def require_all(self, votes_folder: Path) -> None:
+        """Refuse a folder if any of its votes answer other test inputs; damaged files are left to others."""
+        for folder in sorted(votes_folder.glob("step_*/loops_*")):
+            for header in filter(None, _headers(folder)):
+                self.require(folder, header)
 
 
 def own_evaluation(run: Path, found: dict[str, Any], name: str) -> dict[str, Any]:
@@ -202,7 +232,7 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
             )
         if header.ranks != first.ranks:
             raise CharmError(f"{folder}: files of runs with {first.ranks} and {header.ranks} ranks are mixed")
-        if header.questions != first.questions:
+        if not answers_alike(header, first):
             raise CharmError(f"{folder}: {paths[0].name} and {path.name} answer different questions")
         if not same_run(header.run, first.run):
             raise CharmError(f"{folder}: {paths[0].name} and {path.name} were made by different runs")
@@ -241,8 +271,6 @@ def _passes(votes_folder: Path, wanted: Callable[[Path], bool]) -> dict[int, tup
 
 def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:
     """Whether all columns fit together, so that nothing later can index outside of them."""
-    if any((columns[name].dtype, columns[name].ndim) != kind for name, kind in COLUMNS.items()):
-        return False
     names = ("question", "shape", "cells", "candidate")
     question, shape, cells, candidate = (columns[name] for name in names)
     candidates = len(question)

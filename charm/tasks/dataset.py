@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,7 +25,7 @@ from charm.tasks.keys import Keys
 from charm.tasks.pairs_file import PairBlock, load_pairs, made_by, read_manifest, shortage
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from charm.tasks.sources import CONCEPT_ARC, Source, load_source
-from charm.tasks.task import Grid, Pair, Question, Task, check_unique, questions_of
+from charm.tasks.task import Grid, Pair, Question, Task, check_unique, grid_hash, questions_of
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,12 @@ class Dataset:
 
     def keys(self) -> Keys:
         return Keys.of(self.instances)
+
+    @cached_property
+    def asked(self) -> dict[Question, str]:
+        """The questions in their order, each with the hash of its test input."""
+        inputs = (self.question_bank.pair(number).input for number in range(len(self.questions)))
+        return dict(zip(self.questions, map(grid_hash, inputs), strict=True))
 
     @property
     def blocks(self) -> list[IndexBlock]:
@@ -271,8 +278,18 @@ def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
 
 def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
     """The held-out outputs of a dataset, None where the source has none. For scoring only."""
-    asked = [source for role, source in _sources(config) if role == "evaluate"]
-    return answers_of(task for source in asked for task in source.tasks if _is_chosen(config, task))
+    return answers_of(evaluated_tasks(config))
+
+
+def asked_inputs(config: DataConfig) -> dict[Question, str]:
+    """The questions of a dataset, each with the hash of its test input: `Dataset.asked` without loading the rest."""
+    tasks = evaluated_tasks(config)
+    return {Question(task.id, n): grid_hash(pair.input) for task in tasks for n, pair in enumerate(task.test)}
+
+
+def evaluated_tasks(config: DataConfig) -> list[Task]:
+    asked = (source for role, source in _sources(config) if role == "evaluate")
+    return [task for source in asked for task in source.tasks if _is_chosen(config, task)]
 
 
 def _is_chosen(config: DataConfig, task: Task) -> bool:

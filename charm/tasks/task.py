@@ -44,6 +44,11 @@ def as_grid(cells: Any, where: str) -> Grid:
     return grid
 
 
+def grid_hash(grid: Grid) -> str:
+    """A short hash of a grid's shape and cells."""
+    return hashlib.sha256(bytes(grid.shape) + grid.tobytes()).hexdigest()[:16]
+
+
 def digits(grid: Grid) -> str:
     """A grid as rows of digits, "012/345"; empty for a prediction without a grid."""
     return "/".join("".join(map(str, row)) for row in grid.tolist())

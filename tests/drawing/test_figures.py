@@ -37,12 +37,11 @@ from charm.report.measurements import (
     read_streams,
     read_transfer,
 )
-from charm.runs.archive import Header, write_votes
 from charm.runs.settings import read_config
 from charm.tasks.instances import Instances
 from charm.tasks.keys import MemoryConfig
 from tests.continual.test_results import write_run as write_stream
-from tests.evaluation.hand import grid, predict
+from tests.evaluation.hand import cast, grid, predict
 from tests.report.test_page import PREDICTIONS, QUESTIONS, TESTS, write_config, write_tasks
 from tests.report.test_plain import write_car, write_lm
 
@@ -257,7 +256,7 @@ def test_depth_ranks_each_depth_alone(tmp_path: Path) -> None:
         votes = predict(
             [(q, grid(cells), view, row, sure) for q, cells, view, row, sure in PREDICTIONS[step]]
         )
-        write_votes(run / "votes", Header(200, loops, 0, 1, QUESTIONS, complete=True), votes)
+        cast(run, 200, QUESTIONS, votes, loops)
     # By hand: the votes of "100" solve "solved" and one of two tests of "near"; those of "200" only "solved".
     assert read_depth([run]) == {"CoSE (r=32)": [Point(4, (30.0,)), Point(16, (20.0,))]}
     write_config(tmp_path / "none", tmp_path / "tasks.json")

@@ -1,10 +1,17 @@
 """Votes and canvases written by hand, one at a time."""
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import torch
 
 from charm.evaluation.decode import collect, hash_grid
+from charm.runs.archive import Header, write_votes
+from charm.runs.settings import read_config
 from charm.runs.votes import Candidates, Votes, merge
+from charm.tasks.dataset import asked_inputs
+from charm.tasks.task import Question
 from charm.tasks.view import View
 
 
@@ -74,3 +81,10 @@ def listed(found: Votes) -> list[tuple[int, str, int, float, int]]:
         entry = (found.question_V[v], text, found.row_V[v], found.logit_V[v], found.loops_V[v])
         entries.append((int(entry[0]), text, int(entry[2]), float(entry[3]), int(entry[4])))
     return sorted(entries)
+
+
+def cast(run: Path, step: int, questions: Sequence[Question], found: Votes, loops: int = 16) -> Path:
+    """Write votes on questions of a run's tasks into its folder."""
+    asked = asked_inputs(read_config(run).data)
+    inputs = tuple(asked[question] for question in questions)
+    return write_votes(run / "votes", Header(step, loops, 0, 1, tuple(questions), True, inputs=inputs), found)

@@ -4,17 +4,23 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from safetensors.torch import load_file, save_file
 
 from charm.arc.run import train
 from charm.errors import CharmError
+from charm.evaluation import predict
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_run
 from charm.report.folder import evaluations
-from charm.report.page import ranked
+from charm.report.page import ranked, write_report
 from charm.runs.checkpoint import folder_of, run_of, steps_of
+from charm.runs.votes import Votes
 from tests.faults.toy_run import HERE, empty, flip, quiet, toy, trained, truncate
+from tests.toy import toy_config
 
 ALL = Protocol(views=4, window="all", loops=(3,))
 DAMAGES = {"truncated": truncate, "empty": empty, "missing": Path.unlink}
@@ -114,3 +120,93 @@ def test_a_resumed_run_keeps_its_name(run: Path, tmp_path: Path) -> None:
     assert run_of(tmp_path / "one") == name
     assert steps_of(tmp_path / "one") == [6, 12, 18]
     assert evaluate_run(tmp_path / "one", "standard", ALL, HERE) is not None
+
+
+def change_test(task: Path) -> None:
+    """Another test input of the same task."""
+    found = json.loads(task.read_text())
+    found["test"][0]["input"][0][0] ^= 1
+    task.write_text(json.dumps(found))
+
+
+def add_task(task: Path) -> None:
+    shutil.copy(task, task.with_name("new.json"))
+
+
+CHANGES = {
+    "toy0 test 0 has changed": change_test,
+    "toy0 test 0 is gone": Path.unlink,
+    "new test 0 is new": add_task,
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_votes_on_other_questions_are_refused(change: str, tmp_path: Path) -> None:
+    """Whoever reads votes: they were made before the files of the tasks changed."""
+    run = trained(tmp_path)
+    evaluate_run(run, "standard", ALL, HERE)
+    votes = votes_of(run, 12).read_bytes()
+    CHANGES[change](tmp_path / "tasks" / "toy0.json")
+    for rank_only in (False, True):
+        with pytest.raises(CharmError, match=change):
+            evaluate_run(run, "standard", ALL, HERE, rank_only=rank_only)
+    with pytest.raises(CharmError, match=change):
+        write_report(run)
+    if change == "toy0 test 0 has changed":  # the others change what is trained on, which was refused before
+        config = replace(toy_config(tmp_path / "tasks"), evaluate_every=6, evaluate_views=4, steps=18)
+        with pytest.raises(CharmError, match=change):
+            train(config, run, HERE, resume=True, say=quiet)
+        assert steps_of(run) == [6, 12]
+        shutil.rmtree(run / "votes")
+        found = evaluate_run(run, "standard", ALL, HERE)
+        assert found is not None
+        assert found["puzzles"] == 3
+        assert votes_of(run, 12).read_bytes() != votes
+
+
+def test_votes_made_without_the_memory_do_not_count_as_real_ones(run: Path) -> None:
+    evaluate_run(run, "standard", ALL, HERE, blank_memory=True)
+    for source, place, problem in (
+        ("votes_blank", "votes", "made with the memory zeroed"),
+        ("votes", "votes_blank", "made with the memory;"),
+    ):
+        kept = votes_of(run, 12, place).read_bytes()
+        votes_of(run, 12, place).write_bytes(votes_of(run, 12, source).read_bytes())
+        for rank_only in (False, True):
+            with pytest.raises(CharmError, match=problem):
+                evaluate_run(run, "standard", ALL, HERE, rank_only=rank_only, blank_memory=place != "votes")
+        with pytest.raises(CharmError, match=problem):
+            write_report(run)
+        votes_of(run, 12, place).write_bytes(kept)
+
+
+def test_a_task_that_the_run_does_not_evaluate_is_refused(run: Path) -> None:
+    with pytest.raises(CharmError, match="task 'zzz' is not one of the tasks that this run evaluates"):
+        evaluate_run(run, "standard", ALL, HERE, tasks=("toy1", "zzz"))
+    assert not (run / "eval" / "tasks.json").exists()
+
+
+def test_weights_and_answers_that_are_not_numbers_have_no_score(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = folder_of(run, 12) / "model.safetensors"
+    tensors = load_file(path)
+    tensors["reasoner.head.weight"][0, 0] = float("nan")
+    save_file(tensors, path)
+    (path.parent / "checkpoint.json").unlink()
+    shutil.rmtree(run / "votes")
+    shutil.rmtree(run / "eval")
+    with pytest.raises(CharmError, match=r"reasoner\.head\.weight has values that are not finite"):
+        evaluate_run(run, "standard", replace(ALL, window=1), HERE)
+    tensors["reasoner.head.weight"][0, 0] = 0.0
+    save_file(tensors, path)
+    answers = predict.collect
+
+    def broken(*arguments: Any) -> Votes:
+        found = answers(*arguments)
+        return replace(found, logit_V=np.full_like(found.logit_V, np.nan))
+
+    monkeypatch.setattr(predict, "collect", broken)
+    with pytest.raises(CharmError, match="answers are not numbers"):
+        evaluate_run(run, "standard", replace(ALL, window=1), HERE)
+    assert not (run / "eval").exists()

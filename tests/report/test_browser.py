@@ -19,7 +19,6 @@ from charm.report.answers import affordable
 from charm.report.comparison import write_comparison
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
-from charm.runs.archive import Header, write_votes
 from charm.runs.settings import TrainConfig
 from charm.runs.votes import Candidates, Votes
 from charm.tasks.augment import draw_views
@@ -29,7 +28,7 @@ from charm.tasks.instances import Instances
 from charm.tasks.task import Question
 from charm.tasks.view import View
 from tests.browser import open_file, overflow
-from tests.evaluation.hand import grid, predict
+from tests.evaluation.hand import cast, grid, predict
 from tests.report.test_comparison import other
 from tests.report.test_page import OUTCOMES, QUESTIONS, TESTS, run, write_config, write_tasks
 from tests.report.test_plain import write_car, write_lm
@@ -201,12 +200,12 @@ def test_views_are_named_and_further_candidates_drawn_on_demand(tmp_path: Path, 
     newest.mkdir(parents=True)
     save_file({"reasoner.head.weight": torch.zeros(1)}, newest / "model.safetensors")
     known.save(newest / "instances.npz")
-    cast, predictions = iter(zip(codes, rows, strict=True)), []
+    seen, predictions = iter(zip(codes, rows, strict=True)), []
     for rank in range(1, 9):
         for _ in range(9 - rank):
-            code, row = next(cast)
+            code, row = next(seen)
             predictions.append((0, grid(f"7{rank}"), View.from_code(int(code)), int(row), 0.5))
-    write_votes(made / "votes", Header(1, 16, 0, 1, (Question("a", 0),), complete=True), predict(predictions))
+    cast(made, 1, (Question("a", 0),), predict(predictions))
     open_file(page, write_report(made))
     body = open_task(page, "a")
     titles = body.locator("section figcaption b")
@@ -303,7 +302,7 @@ def test_hostile_names_are_only_text(run: Path, tmp_path: Path, page: Page) -> N
     for name in (f"a{attack}", f"b{attack}"):
         folder = tmp_path / name
         write_config(folder, tmp_path / "tasks.json")
-        write_votes(folder / "votes", Header(1, 16, 0, 1, questions, complete=True), votes)
+        cast(folder, 1, questions, votes)
         (folder / "eval").mkdir()
         found = {"step": 1, "puzzles": 2, "metrics": {"pass@1": 0.5, "pass@2": 0.5}}
         (folder / "eval" / f"{attack}.json").write_text(json.dumps(found))
@@ -377,7 +376,7 @@ def test_a_telephone_does_not_scroll_sideways(run: Path, other: Path, tmp_path: 
     )
     write_config(broad, tmp_path / "wide.json")
     votes = predict([(0, wide[0], View(), 1, 0.9), (0, wide[0][:1], View(), 2, 0.9)])
-    write_votes(broad / "votes", Header(1, 16, 0, 1, (Question("wide", 0),), complete=True), votes)
+    cast(broad, 1, (Question("wide", 0),), votes)
     paths = [
         write_report(run, films={QUESTIONS[0]: [grid(frame) for frame in FILM]}),
         write_report(broad, films={Question("wide", 0): wide}),
@@ -450,8 +449,7 @@ def write_large(run: Path, rng: np.random.Generator) -> DataConfig:
         candidate_V, row_V = np.concatenate(voted).astype(np.int32), np.concatenate(rows).astype(np.int32)
         sure_V = rng.random(len(row_V)).astype(np.float32)
         votes = Votes(candidates, candidate_V, row_V, sure_V, np.full(len(row_V), 16, np.uint8))
-        header = Header(checkpoint * 1000, 16, 0, 1, tuple(answers), complete=True)
-        write_votes(run / "votes", header, votes.select(np.ones(len(row_V), bool)))
+        cast(run, checkpoint * 1000, tuple(answers), votes.select(np.ones(len(row_V), bool)))
     return data
 
 

@@ -13,10 +13,9 @@ from charm.report.comparison import merge, solved_and_never, write_comparison
 from charm.report.html import names_of
 from charm.report.page import write_report
 from charm.report.pages import write_pages
-from charm.runs.archive import Header, write_votes
 from charm.tasks.task import Question
 from charm.tasks.view import View
-from tests.evaluation.hand import grid, predict
+from tests.evaluation.hand import cast, grid, predict
 from tests.report.test_page import (
     HOSTILE,
     OUTCOMES,
@@ -47,7 +46,7 @@ def other(run: Path) -> Path:
     made = run.parent / "other"
     write_config(made, run.parent / "tasks.json")
     votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in OTHER])
-    write_votes(made / "votes", Header(50, 16, 0, 1, QUESTIONS, complete=True), votes)
+    cast(made, 50, QUESTIONS, votes)
     return made
 
 
@@ -91,7 +90,7 @@ def test_runs_that_were_asked_other_tasks(run: Path, tmp_path: Path) -> None:
     write_config(small, tmp_path / "some.json")
     questions = (Question("solved", 0), Question("new", 0))
     votes = predict([(0, grid("21/43"), View(), 1, 0.9)])
-    write_votes(small / "votes", Header(7, 16, 0, 1, questions, complete=True), votes)
+    cast(small, 7, questions, votes)
     tasks = read(write_comparison([run, small], tmp_path / "page.html")).data["tasks"]
     outcomes = {task["id"]: task["outcomes"] for task in tasks}
     assert outcomes["solved"] == ["solved", "solved"]

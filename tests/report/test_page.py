@@ -36,14 +36,14 @@ from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH,
 from charm.report.film import choose, refinement_film
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
-from charm.runs.archive import Header, read_pass, write_votes
+from charm.runs.archive import read_pass
 from charm.runs.settings import TrainConfig, read_config
 from charm.tasks.dataset import DataConfig, answer_key, load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig, build_memory
 from charm.tasks.task import Question, digits
 from charm.tasks.view import View
-from tests.evaluation.hand import grid, predict
+from tests.evaluation.hand import cast, grid, predict
 from tests.evaluation.voters import voters
 from tests.toy import toy_config, write_toy_tasks
 
@@ -109,7 +109,7 @@ def run(tmp_path: Path) -> Path:
     (run / "data.json").write_text(json.dumps(load_dataset(replace(config.data, views=2)).manifest))
     for step, predictions in PREDICTIONS.items():
         votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in predictions])
-        write_votes(run / "votes", Header(step, 16, 0, 1, QUESTIONS, complete=True), votes)
+        cast(run, step, QUESTIONS, votes)
     lines = [
         {"step": 10 * n, "loss": 3 / n, "exact_accuracy": n / 20, "refinement_steps": 4} for n in range(1, 21)
     ]
@@ -264,9 +264,9 @@ def test_a_page_keeps_as_many_candidates_as_it_can_hold(
     write_tasks(tmp_path / "one.json", {"a": [("12", "77")]})
     made = tmp_path / "one"
     write_config(made, tmp_path / "one.json")
-    cast = [rank for rank in range(1, 9) for _ in range(9 - rank)]
-    votes = predict([(0, grid(f"7{rank}"), View(), row, 0.5) for row, rank in enumerate(cast, start=1)])
-    write_votes(made / "votes", Header(1, 16, 0, 1, (Question("a", 0),), complete=True), votes)
+    ranks = [rank for rank in range(1, 9) for _ in range(9 - rank)]
+    votes = predict([(0, grid(f"7{rank}"), View(), row, 0.5) for row, rank in enumerate(ranks, start=1)])
+    cast(made, 1, (Question("a", 0),), votes)
 
     def kept() -> tuple[list[int], int]:
         test = read(write_report(made)).data["tasks"][0]["tests"][0]
@@ -436,7 +436,7 @@ def test_a_page_of_400_tasks_stays_small(tmp_path: Path) -> None:
         votes = predict(
             [(q, np.roll(cells, step), view, row, sure) for q, cells, view, row, sure in predictions]
         )
-        write_votes(run / "votes", Header(step, 16, 0, 1, questions, complete=True), votes)
+        cast(run, step, questions, votes)
     film = [cells for _, cells, *_ in predictions[:16]]
     path = write_report(run, films={question: film for question in questions})
     assert len(read(path).data["tasks"][7]["tests"][0]["candidates"]) == 5

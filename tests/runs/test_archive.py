@@ -1,6 +1,6 @@
 import json
-import math
 import os
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +10,14 @@ import pytest
 
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.runs import archive
 from charm.runs.archive import Header, is_finished, passes, read_pass, read_votes, write_votes
-from charm.runs.votes import probability
 from charm.tasks.task import Question
 from tests.evaluation import hand
 from tests.evaluation.test_votes import random_predictions
 
 QUESTIONS = tuple(Question("task", index) for index in range(4))
-HEADER = Header(step=500, loops=16, rank=0, ranks=1, questions=QUESTIONS, complete=True)
+HEADER = Header(500, 16, 0, 1, QUESTIONS, complete=True, inputs=("a", "b", "c", "d"))
 
 
 def test_read_returns_what_was_written_without_pickle(tmp_path: Path) -> None:
@@ -74,8 +74,10 @@ def test_a_pass_is_finished_when_every_rank_has_voted_to_the_end(tmp_path: Path)
     assert not is_finished(tmp_path, 500, (16, 24))
     assert not is_finished(tmp_path, 501, (16,))
     assert [finished(views=views) for views in (0, 1, 6, 7)] == [False, True, True, False]
-    assert finished(questions=QUESTIONS)
-    assert not finished(questions=QUESTIONS[:3])
+    assert finished(like=HEADER)
+    assert not finished(like=replace(HEADER, questions=QUESTIONS[:3]))
+    assert not finished(like=replace(HEADER, inputs=("a", "b", "c", "other")))
+    assert not finished(like=replace(HEADER, blank=True))
     (tmp_path / "step_500" / "loops_16" / "rank_1.npz").write_bytes(b"damaged")
     assert not finished()
 
@@ -97,9 +99,10 @@ def test_mixed_runs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="2 and 4 ranks"):
         read_pass(tmp_path / "a", 500, 16)
     write_votes(tmp_path / "b", replace(HEADER, rank=0, ranks=2), votes)
-    write_votes(tmp_path / "b", replace(HEADER, rank=1, ranks=2, questions=QUESTIONS[:2]), votes)
-    with pytest.raises(CharmError, match="different questions"):
-        read_pass(tmp_path / "b", 500, 16)
+    for other in ({"questions": QUESTIONS[:2]}, {"inputs": ("a", "b", "c", "other")}, {"blank": True}):
+        write_votes(tmp_path / "b", replace(HEADER, rank=1, ranks=2, **other), votes)
+        with pytest.raises(CharmError, match="different questions"):
+            read_pass(tmp_path / "b", 500, 16)
     path = write_votes(tmp_path / "c", HEADER, votes)
     path.rename(path.with_name("rank_5.npz"))
     with pytest.raises(CharmError, match="names rank 0"):
@@ -153,34 +156,46 @@ def test_columns_that_contradict_each_other_are_refused(tmp_path: Path, name: st
     with np.load(path) as arrays:
         columns = {**arrays, name: value}
     np.savez_compressed(path, **columns)
-    with pytest.raises(CharmError, match="contradict each other"):
+    with pytest.raises(CharmError, match=r"contradict each other|logit: expected 1 dimensions of float32"):
         read_votes(path)
 
 
-def test_votes_with_probabilities_are_still_read(tmp_path: Path) -> None:
-    """Format 2 had float32 probabilities, 1 for every logit above 17."""
-    path = write_votes(tmp_path, HEADER, hand.votes((0, "1", 0, 0.5), (0, "1", 1, 0.9), (0, "1", 2, 1.0)))
-    with np.load(path) as arrays:
-        columns = dict(arrays)
-    del columns["logit"]
-    fields = json.loads(columns["header"].tobytes()) | {"format": 2}
-    columns |= {"header": np.frombuffer(json.dumps(fields).encode(), np.uint8)}
-    np.savez_compressed(path, **columns, confidence=np.array([0.5, 0.9, 1.0], np.float32))
-    header, votes = read_votes(path)
-    assert header == HEADER
-    assert votes.logit_V.dtype == np.float32
-    assert votes.logit_V.tolist() == [0.0, pytest.approx(math.log(9), rel=1e-6), math.inf]
-    np.testing.assert_allclose(probability(votes.logit_V), [0.5, 0.9, 1.0], rtol=1e-7)
+def test_a_file_that_claims_more_than_it_holds_is_refused_before_memory_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """2 kB that claim 16 TB, and 10 kB that unpack to more than is allowed."""
+    monkeypatch.setattr(archive, "MOST", 2**20)
+    path = write_votes(tmp_path, HEADER, hand.votes((0, "1", 0, 0.5)))
+    with zipfile.ZipFile(path) as file:
+        parts = {name: file.read(name) for name in file.namelist()}
+    shape = str({"descr": "<f4", "fortran_order": False, "shape": (2**42,)}).encode()
+    claim = b"\x93NUMPY\x01\x00v\x00" + shape.ljust(117) + b"\n"
+    for name, content in (("logit.npy", claim), ("cells.npy", parts["cells.npy"] + bytes(2**23))):
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            for one, part in parts.items():
+                file.writestr(one, content if one == name else part)
+        tracemalloc.start()
+        with pytest.raises(CharmError, match=r"damaged .*(not match its shape|over the limit of 1,048,576)"):
+            read_votes(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+        tracemalloc.stop()
 
 
 def test_another_format_is_named(tmp_path: Path) -> None:
     path = write_votes(tmp_path, HEADER, hand.votes((0, "1", 0, 0.5)))
     with np.load(path) as arrays:
         columns = dict(arrays)
-    fields = json.loads(columns["header"].tobytes()) | {"format": 7}
-    np.savez_compressed(path, **columns | {"header": np.frombuffer(json.dumps(fields).encode(), np.uint8)})
-    with pytest.raises(CharmError, match="format 3, got 7"):
-        read_votes(path)
+    written = json.loads(columns["header"].tobytes())
+    for change, problem in (
+        ({"format": 7}, "format 4, got 7"),
+        ({"format": 3}, "format 4, got 3"),  # has no hash of the test inputs
+        ({"step": "500"}, r"rank_0\.npz\.step: expected int, got '500'"),
+        ({"questions": 3}, "damaged"),
+    ):
+        header = np.frombuffer(json.dumps(written | change).encode(), np.uint8)
+        np.savez_compressed(path, **columns | {"header": header})
+        with pytest.raises(CharmError, match=problem):
+            read_votes(path)
     with zipfile.ZipFile(path, "w") as empty:
         empty.writestr("nothing", "")
     with pytest.raises(CharmError, match="damaged"):
