@@ -10,8 +10,7 @@ after the other, and is asked along the way about them and about 48 of its own t
 with small grids. Its own tasks' test pairs were among its training data, so what is measured there is
 what it remembers.
 
-memory-only   the new task's vector learns; the base stays the same to the bit. Starts at the mean of the known vectors,
-              or at the known vector that makes the demonstrations likeliest (nearest)
+memory-only   the new task's vector learns; the base stays the same to the bit. Starts at the mean of the known vectors
 naive         that vector and the reasoner learn
 rehearsal     as naive; half of the updates draw from the base's tasks as well
 replay        as naive; half of the updates draw from the earlier tasks of the stream as well
@@ -101,17 +100,15 @@ class Trial:
     method: Method
     rate: float = 1.0
     """Of `charm solve`'s own: of the vector where it alone moves, else of shared weights."""
-    start: Literal["mean", "nearest"] = "mean"
-    """Of a new task's vector."""
     order: int = 0
 
     @property
     def label(self) -> str:
-        return f"{self.method} x{self.rate:g}" + (", nearest" if self.start == "nearest" else "")
+        return f"{self.method} x{self.rate:g}"
 
     @property
     def name(self) -> str:
-        return f"{self.method}-x{self.rate:g}-{self.start}-o{self.order}"
+        return f"{self.method}-x{self.rate:g}-o{self.order}"
 
     def options(self, size: Size) -> SolveOptions:
         frozen = self.method == "memory-only"
@@ -119,7 +116,6 @@ class Trial:
             lr=SHARED_RATE * (1.0 if frozen else self.rate),
             task_lr=VECTOR_RATE * (self.rate if frozen else 1.0),
             task_weight_decay=0.0,  # which would move the vectors of tasks that an update does not read
-            start=self.start,
             rehearse=0.5 if self.method in ("rehearsal", "replay") else 0.0,
             views=size.views,
         )
@@ -135,7 +131,6 @@ TRIALS = (
     Trial("naive", 0.1),
     Trial("rehearsal", 0.1),
     Trial("memory-only", 3.0),
-    Trial("memory-only", start="nearest"),
     Trial("replay", 0.1),
     Trial("naive", 0.01),
     Trial("oracle"),
@@ -221,7 +216,7 @@ class StreamRun:
         seed = key_of("adaptation", self.trial.order, task.id) >> 1
         packs = Packs(self._stage_data(stage), self.plan.size.tokens, seed, self.here.device)
         recipe = self.trial.options(self.plan.size).writer
-        learning = Stage(self.model, packs, self.solver.loss, recipe, self.solver.mode, seed)
+        learning = Stage(self.model, packs, self.solver.loss, recipe, seed)
         own = torch.tensor([self.instances.number(task.id)], device=self.here.device)
         moves = torch.zeros_like(self.vectors[:, :1]).index_fill(0, own, 1.0)
         hook = self.vectors.register_hook(lambda gradient: gradient * moves)

@@ -173,7 +173,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
         ("train --resume nowhere", "nowhere: no such run folder; name the folder of the run to resume"),
         (
             "solve a.json --mode x",
-            "--mode must be one of auto, memory, composition, full, memory-then-full; got 'x'",
+            "--mode must be one of auto, memory, composition, full; got 'x'",
         ),
         ("solve examples/task.json --batch 0", "batch must be >= 1, got 0"),
         ("view --prot 3", "unknown option --prot; did you mean --port?"),

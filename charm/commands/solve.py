@@ -63,7 +63,7 @@ def solve(
     Args:
         tasks: files of one task or of many by id (Kaggle challenges), folders, or public sets such as arc2/evaluation.
         checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
-        mode: memory (a task's rows), composition (the memory's shared weights, too), full (all) or memory-then-full.
+        mode: memory (a task's rows), composition (the memory's shared weights, too) or full (all).
         budget: time for everything, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
         steps: maximum number of updates.
         views: maximum number of views per task that vote.

@@ -1,8 +1,7 @@
 """Solving a task with a model that refines canvases, within a budget of seconds; there is an answer at any time.
 
 Each task starts from the trained model alone. In mode "memory" new rows learn its demonstrations and all else stays
-as it is; "composition" and "full" also move shared weights, which are put back afterwards; "memory-then-full" begins
-with the rows alone.
+as it is; "composition" and "full" also move shared weights, which are put back afterwards.
 """
 
 from __future__ import annotations
@@ -54,9 +53,7 @@ SCOPES: dict[Mode, Scope] = {
     "memory": "rows",
     "composition": "composition",
     "full": "full",
-    "memory-then-full": "full",
 }
-MEMORY_SHARE = 0.2  # of the learning time for the rows alone, in mode memory-then-full
 
 
 @dataclass
@@ -94,7 +91,6 @@ class Solver:
         self.shared = loop.shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
         self.compiled = False
-        # In mode memory-then-full the first updates would be compiled apart.
         if is_vit and options.mode in ("auto", "full") and options.budget >= LONG_BUDGET:
             self.compile()
 
@@ -132,8 +128,8 @@ class Solver:
                 parameter.copy_(self.base[name])
         return data
 
-    def adaptation(self, task: Task, data: Dataset, batch: int, rows_alone: bool = False) -> Adaptation:
-        options, scope = self.options, "rows" if rows_alone else self.scope
+    def adaptation(self, task: Task, data: Dataset, batch: int) -> Adaptation:
+        options, scope = self.options, self.scope
         recipe = Recipe(self.steps, batch, halt_weight=options.halt_weight, seed=options.seed)
         recipe = loop.recipe_for(self.reasoner, recipe, scope)
         return Adaptation(self.model, data, recipe, scope, self.place, seed=key_of(task.id))
@@ -220,25 +216,19 @@ class Solver:
         options, steps = self.options, self.steps
         learned = Learned()
         trial = batch = min(options.batch, SMALLEST_BATCH)
-        rows_alone = options.mode == "memory-then-full"
-        adaptation = self.adaptation(task, data, batch, rows_alone)
+        adaptation = self.adaptation(task, data, batch)
         took, told = 0.0, 0  # the last update's seconds; updates whose loss was asked for
         while learned.updates < steps and clock.left - took >= keep:
             began = clock.spent
             in_time = began / max(clock.seconds - keep, 1e-9)
-            passed = min(1.0, max(learned.updates / steps, in_time))
-            if rows_alone and passed >= MEMORY_SHARE:
-                rows_alone = False
-                adaptation.close()
-                adaptation = self.adaptation(task, data, batch)
-            adaptation.passed = passed
+            adaptation.passed = min(1.0, max(learned.updates / steps, in_time))
             if not _updated(adaptation):
                 if batch == 1:
                     break  # the first answers stay
                 batch //= 2
                 adaptation.close()
                 del adaptation  # its memory goes to the next
-                adaptation = self.adaptation(task, data, batch, rows_alone)
+                adaptation = self.adaptation(task, data, batch)
                 continue
             learned.updates += 1
             took = clock.spent - began
@@ -257,7 +247,7 @@ class Solver:
                 if batch == trial != fitting:
                     batch = fitting
                     adaptation.close()
-                    adaptation = self.adaptation(task, data, batch, rows_alone)
+                    adaptation = self.adaptation(task, data, batch)
         if told < learned.updates:
             learned.loss, learned.exact = adaptation.progress()
         # The last update's own result shows in the weights alone.

@@ -10,7 +10,7 @@ from charm.config import at_least
 from charm.errors import CharmError
 
 BUDGET, CPU_BUDGET = 60.0, 180.0  # seconds, if none are given; a CPU needs more
-Mode = Literal["auto", "memory", "composition", "full", "memory-then-full"]
+Mode = Literal["auto", "memory", "composition", "full"]
 
 
 @dataclass(frozen=True)
@@ -31,24 +31,12 @@ class WriterRecipe:
     """Updates over which all learning rates rise linearly."""
     cooldown: float = 0.4
     """Final share of the learning time, in which all learning rates fall linearly to zero."""
-    memory_share: float = 0.2
-    """Share of the learning time in which only the memory learns, in mode memory-then-full."""
-    start: Literal["mean", "nearest", "zero"] = "mean"
-    """Initial vector of a new task: the mean of the known tasks, the one that fits the demonstrations best, or zero."""
-    courses: int = 1
-    """Times that a group is learned from the trained weights, with its time divided among them; all votes count."""
     rehearse: float = -1.0
     """Share of updates, until rates fall, that rehearse training tasks; -1 is half with 90 s of a GPU, else none."""
     views: int = 1000
     """Maximum number of views of each task to learn."""
     tokens: int = 0
     """Tokens in each update; 0 chooses by the device and the number of tasks."""
-    stop: Literal["never", "exact", "held-out"] = "never"
-    """Let rates fall early: once demonstrations stay exact, or once a held-out one of each task stops improving."""
-    unsure: float = 0.0
-    """Only test inputs whose best candidate leads by less than this share of the votes vote again; 0: all do."""
-    ema: float = 0.0
-    """Decay of the moving average of weights that votes; 0 turns averaging off."""
     dropout: float = -1.0
     """Dropout while learning; -1 uses the rate the model was trained with."""
     vote_share: float = 0.2
@@ -61,10 +49,10 @@ class WriterRecipe:
             chosen_later = name in ("dropout", "rehearse") and value == -1
             if isinstance(value, int | float) and not (0 <= value < math.inf or chosen_later):
                 raise CharmError(f"writer.{name} must be a number >= 0, got {value}")
-        for name in ("cooldown", "memory_share", "vote_share", "ema", "dropout", "rehearse"):
+        for name in ("cooldown", "vote_share", "dropout", "rehearse"):
             if getattr(self, name) >= 1:
                 raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
-        at_least(1, self, "views", "courses", where="writer.")
+        at_least(1, self, "views", where="writer.")
 
 
 @dataclass(frozen=True)
@@ -80,9 +68,8 @@ class SolveOptions:
     batch: int = 128
     """Examples in an update, and predictions made at once."""
     mode: Mode = "auto"
-    """What learns: the tasks' own rows (memory), also the memory's shared weights (composition), everything (full),
-    or first the memory and then everything (memory-then-full). auto is full for a writer and a vit, memory for other
-    models."""
+    """What learns: the tasks' own rows (memory), also the memory's shared weights (composition), or everything
+    (full). auto is full for a writer and a vit, memory for other models."""
     halt_weight: float = 0.0
     """Weight of the halting loss during adaptation."""
     seed: int = 0

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +25,6 @@ from charm.evaluation.ranking import Candidate
 from charm.memory import CoSE, Lookup
 from charm.models.model import CharmModel
 from charm.models.writer.network import Writer, WriterLayer
-from charm.models.writer.writing import to_ask
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import OptimizerConfig, solving_config
 from charm.runs.votes import Votes
@@ -35,14 +34,11 @@ from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble, task_data
 from charm.tasks.keyed import key_of
 from charm.tasks.keys import ArcKey
-from charm.tasks.sampling import SWAPS
-from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
 from charm.tasks.task import Question, Task
-from charm.tasks.view import decode
 from charm.training.adaptation import private_tables
 from charm.training.graphs import UpdateGraphs
-from charm.training.optimizers import MovingAverage, Optimizers
+from charm.training.optimizers import Optimizers
 from charm.training.packs import Packs, longest_sequence
 from charm.training.writer_job import Loss, compiled_loss
 
@@ -57,35 +53,21 @@ EARLY_SECONDS = 60.0
 FIRST_VIEWS = 8  # vote in the first round after learning; fewer where time is short
 FAR_TOO_LATE = 60.0  # seconds after the end of the time; the first round is not cut short before
 LONG_SECONDS = 90.0  # groups with less time are not worth compiling for, and rehearse only if asked
-RISE = 0.02  # of the learning time, in which the shared weights' rates rise after the memory's phase
 REHEARSED = ("arc1/training", "arc2/training-new")  # sources of tasks to rehearse
 REHEARSED_SHARE = 0.5  # of the updates, unless another is asked for
 REHEARSED_VIEWS = 256  # of every task, the new ones too: drawing the views of hundreds of tasks takes time
-COMPARED = 2  # demonstrations of a task that look for the nearest known one
-READ_AT_ONCE = 65_536  # tokens
 ASKED_AT_ONCE = 512  # answers that an accelerator writes at once
-# When learning stops early (`WriterRecipe.stop`): after this many looks in a row at which all demonstrations were
-# exact, or after this many measurements without a better loss on what is held out. It is measured after each of these
-# shares of the learning time, under these views.
-EXACT_LOOKS = 5
-PATIENCE = 4
-MEASURE_EVERY = 0.025
-MEASURED_VIEWS = 8
-FEWEST_TO_HOLD = 3  # demonstrations of a task of which one is held out
 
 
-def rates(update: int, used: float, mode: Mode, recipe: WriterRecipe) -> tuple[float, float]:
-    """What to multiply the memory's and the shared weights' learning rates by.
+def rate_at(update: int, used: float, recipe: WriterRecipe) -> float:
+    """Return the share of the full learning rates at this update, where `used` of the learning time has passed.
 
-    `used` is the share of the learning time that has passed. Rates rise over the first updates and fall to zero
-    towards the end; in mode memory-then-full the shared weights begin to move when the memory's share is over.
+    Rates rise over the first updates and fall to zero towards the end.
     """
     scale = min(1.0, (update + 1) / recipe.warmup) if recipe.warmup else 1.0
     if recipe.cooldown:
         scale *= min(1.0, max(1 - used, 0.0) / recipe.cooldown)
-    if mode != "memory-then-full":
-        return scale, scale
-    return scale, scale * min(1.0, max(used - recipe.memory_share, 0.0) / RISE)
+    return scale
 
 
 def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
@@ -98,35 +80,6 @@ def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
     return max(1, min(FIRST_VIEWS, int(left / cost))) if cost else unmeasured
 
 
-def after_stop(used: float, stopped: float, cooldown: float) -> float:
-    """The share of the learning time by which the rates go, if they began to fall after `stopped` of it.
-
-    The fall takes the same share of all learning as without a stop.
-    """
-    if not cooldown or not stopped:
-        return 1.0
-    return 1 - cooldown + (used - stopped) * (1 - cooldown) / stopped
-
-
-def held_out(data: Dataset) -> dict[int, int]:
-    """The last demonstration of each evaluated task with enough of them, and its puzzle."""
-    puzzle = data.instances.table()[0]
-    pairs_of: dict[int, set[int]] = {}
-    evaluated = {data.instances.number(question.task_id) for question in data.questions}
-    for block in data.blocks:
-        if (number := int(puzzle[block.rows[0]])) in evaluated:
-            pairs_of.setdefault(number, set()).update(block.pairs.tolist())
-    return {max(pairs): number for number, pairs in pairs_of.items() if len(pairs) >= FEWEST_TO_HOLD}
-
-
-def unsure(
-    ranked: Mapping[Question, Sequence[Candidate]], questions: Sequence[Question], views: int, share: float
-) -> set[int]:
-    """Numbers of the questions whose best candidate leads the next by less than this share of the views' votes."""
-    votes = [[one.votes for one in ranked[question][:2]] + [0, 0] for question in questions]
-    return {number for number, (best, next_one, *_) in enumerate(votes) if best - next_one < share * views}
-
-
 class WriterAdaptation:
     """A writer that is learning the demonstrations of a group, update by update."""
 
@@ -136,12 +89,10 @@ class WriterAdaptation:
         packs: Packs,
         loss: Loss,
         recipe: WriterRecipe,
-        mode: Mode,
         seed: int,
     ) -> None:
-        self.model, self.packs, self.loss, self.recipe, self.mode = model, packs, loss, recipe, mode
+        self.model, self.packs, self.loss, self.recipe = model, packs, loss, recipe
         self.seed, self.updates = seed, 0
-        self.first = 0  # update from which the rates rise
         device = packs.row_N.device
         graphed = device.type == "cuda"
         dense = recipe.optimizer
@@ -156,29 +107,13 @@ class WriterAdaptation:
             factor_weight_decay=recipe.task_weight_decay,
         )
         self.optimizers = Optimizers(model, config, 1, graphed)
-        self.average = MovingAverage(self.optimizers.dense, recipe.ema)
         self.graphs = UpdateGraphs(model, partial(print, file=sys.stderr)) if graphed else None
-        memory = {id(parameter) for parameter in model.memory.parameters()}
-        self._groups = [
-            (group, float(full["lr"]), id(group["params"][0]) in memory)
-            for optimizer, groups in zip(self.optimizers.all, self.optimizers.full, strict=True)
-            for group, full in zip(optimizer.param_groups, groups, strict=True)
-        ]
         self.measured: deque[Tensor] = deque(maxlen=LOOK_EVERY)  # loss and exact share of the last updates
 
     def update(self, used: float) -> None:
         """One update, where this share of the learning time has passed."""
         self.packs.prepare(focused=not self._rehearses(used))
-        for_memory, for_shared = rates(self.updates - self.first, used, self.mode, self.recipe)
-        for group, rate, is_memory in self._groups:
-            now = rate * (for_memory if is_memory else for_shared)
-            if isinstance(group["lr"], Tensor):
-                group["lr"].fill_(now)
-            else:
-                group["lr"] = now
-        if self.graphs is None and self.mode == "memory-then-full":
-            # A recorded update computes these gradients in any case; a rate of zero keeps the weights where they are.
-            self.model.reasoner.requires_grad_(for_shared > 0)
+        self.optimizers.scale(rate_at(self.updates, used, self.recipe))
         torch.manual_seed(key_of("dropout", self.seed, self.updates) >> 1)
         if self.graphs is None:
             metrics = self._update_packed(self.packs)
@@ -197,7 +132,6 @@ class WriterAdaptation:
         loss, metrics = self.loss(packs.pack, self.model.task(packs.row_N))
         loss.backward()
         self.optimizers.step()
-        self.average.update()
         return metrics
 
     def progress(self) -> tuple[float, float]:
@@ -282,67 +216,13 @@ class WriterSolver:
         return tuple(task for task in found if task.id in known and task.id not in own)
 
     def _start(self, data: Dataset) -> Tensor:
-        """Where the vectors of these tasks start; a task that the model knows starts at its own."""
+        """Return the first vectors of these tasks: the mean of the known ones, or a known task's own."""
         known, instances = self.trained["memory.base.rows.weight"], self.known.instances
-        started = torch.zeros(len(data.instances.puzzles), known.shape[1], device=known.device)
-        if self.recipe.start == "mean":
-            started += known.mean(0)
-        elif self.recipe.start == "nearest":
-            started += known[self._nearest(data)]
+        started = known.mean(0).repeat(len(data.instances.puzzles), 1)
         for number, puzzle in enumerate(data.instances.puzzles):
             if puzzle in instances:
                 started[number] = known[instances.number(puzzle)]
         return started
-
-    @torch.inference_mode()
-    def _nearest(self, data: Dataset) -> Tensor:
-        """For each task, the known puzzle whose vector makes the task's shortest demonstrations likeliest."""
-        device, known, writer = self.place.device, self.known, to_ask(self.writer)
-        first = [int(known.instances.rows(puzzle)[0]) for puzzle in known.instances.puzzles]
-        task_KD = known.task(torch.tensor(first, device=device))
-        bank, keys = data.bank.to(device), data.keys().to(device)
-        puzzles = data.instances.table()[0]
-        lengths = sequence_lengths(data.bank.shape.numpy(), np.zeros(len(data.bank), bool))
-        pairs_of: dict[int, list[int]] = {}
-        for block in data.blocks:
-            pairs_of.setdefault(int(puzzles[block.rows[0]]), []).extend(block.pairs.tolist())
-        nearest = torch.zeros(len(data.instances.puzzles), dtype=torch.long, device=device)
-        for number, puzzle in enumerate(data.instances.puzzles):
-            if puzzle in known.instances:
-                continue
-            chosen = sorted(set(pairs_of[number]), key=lambda pair: int(lengths[pair]))[:COMPARED]
-            likely_K = torch.zeros(len(task_KD), device=device)
-            for pair in chosen:
-                length = int(lengths[pair])
-                for some in torch.arange(len(task_KD), device=device).split(max(READ_AT_ONCE // length, 1)):
-                    ends = (torch.arange(len(some), device=device) + 1) * length
-                    row = torch.full_like(some, int(data.instances.rows(puzzle)[0]))
-                    pack = pack_pairs(bank, keys, torch.full_like(some, pair), row, ends, len(some) * length)
-                    likely_K[some] += writer.log_likelihood(pack, task_KD[some])
-            nearest[number] = likely_K.argmax()
-        return nearest
-
-    def held_pack(self, data: Dataset) -> tuple[Pack, Tensor] | None:
-        """What is held out of learning, if anything, under a few views, and the views' rows."""
-        pair_of = held_out(data) if self.recipe.stop == "held-out" else {}
-        if not pair_of:
-            return None
-        shapes, dihedral = data.bank.shape.numpy(), decode(data.instances.table()[1])[0]
-        tokens = int(sequence_lengths(shapes[[*pair_of]], np.zeros(len(pair_of), bool)).sum())
-        views = max(1, min(MEASURED_VIEWS, READ_AT_ONCE // tokens))
-        puzzles = data.instances.puzzles
-        asked = [
-            (p, row) for p, puzzle in pair_of.items() for row in data.instances.rows(puzzles[puzzle])[:views]
-        ]
-        pair_N, row_N = np.array(asked, np.int64).T
-        ends_N = np.cumsum(sequence_lengths(shapes[pair_N], SWAPS[dihedral[row_N]]))
-        device = self.place.device
-        pair, row, ends = (torch.from_numpy(column).to(device) for column in (pair_N, row_N, ends_N))
-        return pack_pairs(data.bank.to(device), data.keys().to(device), pair, row, ends, int(ends_N[-1])), row
-
-    @torch.inference_mode()
-    def held_loss(self, model: CharmModel, pack: Pack, row_N: Tensor) -> float:
-        return to_ask(self.writer).loss(pack, model.task(row_N))[0].item()
 
     def tokens(self, tasks: int, data: Dataset) -> int:
         """Tokens in each update: as asked for, or by device and number of tasks."""
@@ -356,130 +236,55 @@ class WriterSolver:
     def adaptation(self, model: CharmModel, data: Dataset, tokens: int, seconds: float) -> WriterAdaptation:
         """What learns the data, its loss compiled where there is time enough."""
         seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
-        held = held_out(data) if self.recipe.stop == "held-out" else {}
-        packs = Packs(data, tokens, seed, self.place.device, held=held)
+        packs = Packs(data, tokens, seed, self.place.device)
         wanted = self.recipe.compile
         if wanted == "auto" and seconds < LONG_SECONDS:
             wanted = "off"
         if self.loss == self.writer.loss:  # not compiled yet
             self.loss = compiled_loss(model, packs, wanted, self.place, partial(print, file=sys.stderr))
-        return WriterAdaptation(model, packs, self.loss, self.recipe, self.mode, seed)
+        return WriterAdaptation(model, packs, self.loss, self.recipe, seed)
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
-        """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers.
-
-        With several courses, each starts from the trained weights and has its share of the time; all their votes count.
-        """
+        """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers."""
         self.recipe = self._recipe(clock.seconds)
-        earlier = _Earlier()
-        for _ in range(self.recipe.courses):
-            group = _Group(self, tasks, clock, say, publish, earlier)
-            try:
-                group.learn()
-            finally:
-                group.learning.close()
-                if self.place.device.type == "cuda":
-                    torch.cuda.empty_cache()  # what updates needed, votes may
-            group.vote()
-            earlier = group.with_earlier()
-
-
-@dataclass(frozen=True, eq=False)
-class _Earlier:
-    """What the courses before have left."""
-
-    votes: tuple[dict[int, Votes], ...] = ()  # of each course, by refinement depth
-    views: int = 0  # that voted in all of them together
-    updates: int = 0
-    taken: tuple[int, ...] = ()  # sequences of each stream that were learned
-    cost: float = 0.0  # seconds that a view of a vote took
-    data: Dataset | None = None  # the tasks under their views
-
-
-class _Stopping:
-    """Decides whether the learning rates of a group begin to fall before their time."""
-
-    def __init__(self, recipe: WriterRecipe, mode: Mode) -> None:
-        self.recipe = recipe
-        self.first = recipe.memory_share + RISE if mode == "memory-then-full" else 0.0
-        self.stopped: float | None = None
-        self.exact_looks = self.worse = 0
-        self.best = math.inf
-        self.due = self.first  # when to measure next
-
-    def share(self, used: float) -> float:
-        """By which share of the learning time the rates go."""
-        return used if self.stopped is None else after_stop(used, self.stopped, self.recipe.cooldown)
-
-    def looked(self, used: float, exact: float) -> None:
-        """The share of the last demonstrations that were exact."""
-        self.exact_looks = self.exact_looks + 1 if exact > 0.999 else 0
-        if self.recipe.stop == "exact" and self.exact_looks >= EXACT_LOOKS:
-            self._stop(used)
-
-    def measured(self, used: float, loss: float) -> None:
-        """The loss on what is held out."""
-        self.worse = 0 if loss < self.best else self.worse + 1
-        self.best, self.due = min(self.best, loss), used + MEASURE_EVERY
-        if self.worse >= PATIENCE:
-            self._stop(used)
-
-    def _stop(self, used: float) -> None:
-        if self.stopped is None and self.first <= used < 1 - self.recipe.cooldown:
-            self.stopped = used
+        group = _Group(self, tasks, clock, say, publish)
+        try:
+            group.learn()
+        finally:
+            group.learning.close()
+            if self.place.device.type == "cuda":
+                torch.cuda.empty_cache()  # what updates needed, votes may
+        group.vote()
 
 
 class _Group:
     """A group of tasks while it is solved: the model that learns them, the clock, and what was measured last."""
 
     def __init__(
-        self,
-        solver: WriterSolver,
-        tasks: Sequence[Task],
-        clock: Clock,
-        say: Say,
-        publish: Publish,
-        earlier: _Earlier,
+        self, solver: WriterSolver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish
     ) -> None:
-        self.solver, self.tasks, self.publish, self.earlier = solver, tasks, publish, earlier
-        self.whole, self.clock = clock, clock.share(solver.recipe.courses - len(earlier.votes))
+        self.solver, self.tasks, self.clock, self.publish = solver, tasks, clock, publish
         self.name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
         self.say = lambda text: say(clock.used, f"{self.name}: {text}")
-        self.data = earlier.data or solver.dataset(tasks)
+        self.data = solver.dataset(tasks)
         self.model = solver.started(self.data)
         tokens = solver.tokens(len(tasks), self.data)
         self.learning = solver.adaptation(self.model, self.data, tokens, clock.seconds)
-        # Another course sees other sequences, under other dropout.
-        self.learning.first = self.learning.updates = earlier.updates
-        self.learning.packs.taken = list(earlier.taken) or self.learning.packs.taken
-        self.stopping = _Stopping(solver.recipe, solver.mode)
-        self.held = solver.held_pack(self.data)
         self.loss = self.exact = math.nan
-        self.cost = earlier.cost  # seconds that a view of the last vote took
-        self.votes: dict[int, Votes] = {}
-        self.views = 0  # that have voted
+        self.cost = 0.0  # seconds that a view of the last vote took
 
     def learn(self) -> None:
         """Learn until only the time to vote is left, with early answers on the way."""
         clock, options, share = self.clock, self.solver.options, self.solver.recipe.vote_share
         keep = share * clock.seconds
-        if self.cost:
-            keep = voting_seconds(clock.seconds, self.cost, options.views, share)
-        early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS and not self.earlier.votes else []
+        early = list(EARLY_AT) if clock.seconds >= EARLY_SECONDS else []
         on_cpu = self.solver.place.device.type == "cpu"
         while True:
             used = clock.spent / (clock.seconds - keep)
             if options.steps is not None:
-                made = self.learning.updates - self.learning.first
-                used = max(used, made / options.steps if options.steps else 1.0)
-            planned, used = used, self.stopping.share(used)
+                used = max(used, self.learning.updates / options.steps if options.steps else 1.0)
             if used >= 1:
                 break
-            if used >= 1 - self.solver.recipe.cooldown:
-                self.learning.packs.holding = False
-            elif self.held is not None and planned >= self.stopping.due:
-                with self.learning.average.applied():
-                    self.stopping.measured(planned, self.solver.held_loss(self.model, *self.held))
             if early and used >= early[0]:
                 if not _is_finite(self.model):
                     break  # such answers must not replace better ones
@@ -492,7 +297,6 @@ class _Group:
                 self.loss, self.exact = self.learning.progress()
                 if not math.isfinite(self.loss):
                     break
-                self.stopping.looked(planned, self.exact)
                 text = f"loss {self.loss:.3f}, {self.exact:.0%} of the demonstrations exact"
                 self.say(f"update {self.learning.updates}: {text}")
         if self.learning.updates % LOOK_EVERY:
@@ -511,9 +315,7 @@ class _Group:
             if tokens < longest_sequence(self.data):
                 raise
             self.learning = self.solver.adaptation(self.model, self.data, tokens, self.clock.seconds)
-            self.learning.first, self.learning.updates = before.first, before.updates
-            self.learning.measured = before.measured
-            self.learning.packs.holding = before.packs.holding
+            self.learning.updates, self.learning.measured = before.updates, before.measured
             return False
         return True
 
@@ -525,34 +327,15 @@ class _Group:
         # The first round is cut short only when it is far too late, and eight views of a large task take a CPU minutes.
         unmeasured = 1 if self.solver.place.device.type == "cpu" else FIRST_VIEWS
         voted, more = 0, min(first_views(self.cost, self.clock.left, unmeasured), limit)
-        asking = set(range(len(self.data.questions)))
-        while more > voted and asking:
-            ranked = self.answer(votes, judgements, more, asking)
-            if self.cost < math.inf:
-                self.votes, self.views = dict(votes), more
-            if share := self.solver.recipe.unsure:
-                left = asking & unsure(ranked, self.data.questions, self.earlier.views + more, share)
-                self.cost, asking = self.cost * max(len(left), 1) / len(asking), left
+        while more > voted:
+            self.answer(votes, judgements, more)
             voted, more = more, next_views(more, limit, self.cost, self.clock.left)
 
-    def with_earlier(self) -> _Earlier:
-        """What this course and those before leave to the next."""
-        earlier, taken = self.earlier, tuple(self.learning.packs.taken)
-        votes, views = (*earlier.votes, self.votes), earlier.views + self.views
-        cost = self.cost if self.cost < math.inf else 0.0
-        return _Earlier(votes, views, self.learning.updates, taken, cost, self.data)
-
-    def answer(
-        self,
-        votes: dict[int, Votes],
-        judgements: Judgements,
-        views: int,
-        asking: Collection[int] | None = None,
-    ) -> dict[Question, list[Candidate]]:
+    def answer(self, votes: dict[int, Votes], judgements: Judgements, views: int) -> None:
         """Publish the answers of this many views; those in `votes` are not asked again, nor are `judgements`.
 
         A later round that the clock ends is dropped: the answers of the round before stay. The first round is cut short
-        only when it is far too late (`FAR_TOO_LATE`, or twice the course's time), and publishes the answers it has.
+        only when it is far too late (`FAR_TOO_LATE`, or twice the group's time), and publishes the answers it has.
         """
         clock = self.clock
         began, before, stopped = clock.spent, _views(votes), False
@@ -562,11 +345,10 @@ class _Group:
             stopped = clock.left <= (0.0 if before else -max(clock.seconds, FAR_TOO_LATE))
             return stopped
 
-        with self.learning.average.applied():
-            found = self._ranked(votes, judgements, views, asking, stop)
+        found = self._ranked(votes, judgements, views, stop)
         if stopped and before:
             self.cost = math.inf
-            return found
+            return
         answers: dict[str, dict[Question, list[Candidate]]] = {task.id: {} for task in self.tasks}
         for question, ranked in found.items():
             answers[question.task_id][question] = ranked
@@ -574,29 +356,23 @@ class _Group:
             voted = {number for some in votes.values() for number in some.question_V.tolist()}
             asked = {self.data.questions[number].task_id for number in voted}
             answers = {task_id: own for task_id, own in answers.items() if task_id in asked}
-        views_of_all = self.earlier.views + views
-        how = (self.learning.updates, views_of_all, self.loss, self.exact, self.whole.spent)
+        how = (self.learning.updates, views, self.loss, self.exact, clock.spent)
         self.publish({task_id: Solution(own, *how) for task_id, own in answers.items()})
-        self.say(f"{views_of_all} views have voted")
+        self.say(f"{views} views have voted")
         self.cost = (clock.spent - began) / max(views - before, 1)
-        return found
 
     def _ranked(
         self,
         votes: dict[int, Votes],
         judgements: Judgements,
         views: int,
-        asking: Collection[int] | None,
         stop: Callable[[], bool],
     ) -> dict[Question, list[Candidate]]:
         place = self.solver.place
         batch = self.solver.options.batch if place.device.type == "cpu" else ASKED_AT_ONCE
-        earlier = self.earlier.votes
         while True:
             try:
-                return vote(
-                    self.model, self.data, votes, views, batch, place, stop, judgements, asking, earlier
-                )
+                return vote(self.model, self.data, votes, views, batch, place, stop, judgements)
             except torch.OutOfMemoryError:
                 if batch == 1:
                     raise

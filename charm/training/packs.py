@@ -2,15 +2,11 @@
 
 Sequences are taken from a stream in order until the next one does not fit. There is a stream of all tasks and one of
 the evaluated tasks alone. The only state is the place in each.
-
-Some pairs may be held back: while they are, two other streams are drawn from, which do not have them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +18,7 @@ from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
-from charm.tasks.sampling import SWAPS, Draw, IndexBlock, Mixture, Stream
+from charm.tasks.sampling import SWAPS, Draw, Mixture, Stream
 from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.view import decode
 from charm.training.slots import to_device
@@ -46,7 +42,6 @@ class Packs:
         device: torch.device,
         rank: int = 0,
         world: int = 1,
-        held: Collection[int] = (),
     ) -> None:
         if tokens < (longest := longest_sequence(data)):
             raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
@@ -58,9 +53,6 @@ class Packs:
         evaluated = {data.instances.number(question.task_id) for question in data.questions}
         focused = [block for block in blocks if int(puzzle[block.rows[0]]) in evaluated]
         drawn = [blocks, focused or blocks]
-        if held:
-            drawn += [without(some, held) for some in drawn]
-        self.holding = bool(held)
         self.streams = [Stream(Mixture(some), self.shapes, self.dihedrals, 30, 1, seed) for some in drawn]
         self.bank: PairBank = data.bank.to(device)
         self.keys: Keys = data.keys().to(device)
@@ -85,7 +77,7 @@ class Packs:
 
     def prepare(self, focused: bool = False) -> None:
         """Lay out the next sequences of all tasks, or of the evaluated ones alone."""
-        stream = focused + 2 * self.holding
+        stream = int(focused)
         position_N = (self.taken[stream] + np.arange(self.room)) * self.world + self.rank
         draw, length_N = self._lengths(self.streams[stream], position_N)
         ends = np.cumsum(length_N)
@@ -104,11 +96,6 @@ class Packs:
 
     def restore(self, saved: dict[str, Any]) -> None:
         self.taken = [*saved["taken"].tolist(), 0][:2]  # earlier versions had one stream
-
-
-def without(blocks: Sequence[IndexBlock], held: Collection[int]) -> list[IndexBlock]:
-    """The blocks without these pairs."""
-    return [replace(block, pairs=block.pairs[~np.isin(block.pairs, [*held])]) for block in blocks]
 
 
 def longest_sequence(data: Dataset) -> int:

@@ -56,7 +56,6 @@ MODES: dict[Mode, str] = {
     "memory": "the task's own rows",
     "composition": "the whole memory",
     "full": "all weights",
-    "memory-then-full": "the memory, then all weights",
 }
 GLANCE = 20  # updates between the interim votes that the browser shows
 RATE_LINES = 20  # newest lines of metrics used for the update rate

@@ -4,7 +4,7 @@ import json
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,10 +106,7 @@ def test_old_tasks_are_drawn_until_the_end_of_a_stage(plan: Plan, monkeypatch: p
     assert any(drawn[-8:])  # where rates fall
 
 
-@pytest.mark.parametrize("start", ["mean", "nearest"])
-def test_a_memory_only_stream_changes_no_bit_of_the_base(
-    plan: Plan, start: Literal["mean", "nearest"], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_only_stream_changes_no_bit_of_the_base(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
     def counted(*args: Any, only: Collection[int]) -> dict[Question, list[Candidate]]:
@@ -117,7 +114,7 @@ def test_a_memory_only_stream_changes_no_bit_of_the_base(
         return vote(*args, only=only)
 
     monkeypatch.setattr("benchmarks.continual_released.vote", counted)
-    run = StreamRun(plan, Trial("memory-only", start=start), HERE)
+    run = StreamRun(plan, Trial("memory-only"), HERE)
     assert run.learn() == 0
     assert run.parameters() == 32
     assert asked == [5, 1, 1, 1]

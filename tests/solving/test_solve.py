@@ -73,28 +73,14 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
     assert set(changed_values(solver.model, before, {})) == expected
 
 
-def test_memory_then_full_begins_with_the_rows(
-    tmp_path: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of ten updates, two move the new rows alone; the others move everything, which the next task does not see."""
-    solver = Solver(
-        toy_run(tmp_path, MemoryConfig(rank=8)), replace(OPTIONS, steps=10, mode="memory-then-full"), HERE
-    )
-    base = {name: tensor.clone() for name, tensor in solver.model.state_dict().items()}
-    shared: list[bool] = []
-    update = Adaptation.update
-
-    def noted(self: Adaptation) -> dict[str, torch.Tensor]:
-        measured = update(self)
-        now = solver.model.state_dict()
-        shared.append(any(not torch.equal(now[name], base[name]) for name in solver.base))
-        return measured
-
-    monkeypatch.setattr(Adaptation, "update", noted)
-    assert solver.solve(one(unseen), Clock(60.0)).updates == 10
-    assert shared == [False] * 2 + [True] * 8
+def test_mode_full_moves_everything_and_puts_it_back(tmp_path: Path, unseen: Path) -> None:
+    """The next task starts from the trained weights."""
+    solver = Solver(toy_run(tmp_path, MemoryConfig(rank=8)), replace(OPTIONS, mode="full"), HERE)
+    base = {name: tensor.clone() for name, tensor in solver.base.items()}
+    solver.solve(one(unseen), Clock(60.0))
+    assert all(not torch.equal(solver.shared[name], base[name]) for name in base)
     solver.prepare(one(unseen))
-    assert all(torch.equal(solver.model.state_dict()[name], base[name]) for name in solver.base)
+    assert all(torch.equal(solver.shared[name], base[name]) for name in base)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from typing import Literal
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from charm.arc.run import train
 from charm.commands.solve import solve as command
@@ -29,13 +28,10 @@ from charm.solving.options import Mode, SolveOptions, WriterRecipe
 from charm.solving.scores import interval, measured, scores_table
 from charm.solving.solution import Clock, Publish, Say, Solution, vote
 from charm.solving.solver import choose, groups_of, load_tasks, solve
-from charm.solving.writer import WriterAdaptation, WriterSolver, after_stop, first_views, rates, unsure
-from charm.tasks.dataset import DataConfig, Dataset, TaskSet
-from charm.tasks.dataset import assemble as real_assemble
-from charm.tasks.sequences import Pack, pack_pairs
+from charm.solving.writer import WriterAdaptation, WriterSolver, first_views, rate_at
+from charm.tasks.dataset import Dataset
 from charm.tasks.sources import Source
 from charm.tasks.task import Question, Task, questions_of
-from charm.training import packs
 from tests.evaluation.test_judging import asked_in_all
 from tests.toy import write_toy_tasks
 from tests.toy_runs import HERE
@@ -96,15 +92,12 @@ def test_groups_by_hand(tasks: list[Task]) -> None:
 
 
 def test_rates_by_hand() -> None:
-    recipe = WriterRecipe(warmup=4, cooldown=0.5, memory_share=0.25)
-    assert rates(0, 0.0, "full", recipe) == (0.25, 0.25)
-    assert rates(3, 0.1, "full", recipe) == (1.0, 1.0)
-    assert rates(9, 0.75, "full", recipe) == (0.5, 0.5)
-    assert rates(9, 1.5, "full", recipe) == (0.0, 0.0)
-    assert rates(9, 0.25, "memory-then-full", recipe) == (1.0, 0.0)
-    assert rates(9, 0.26, "memory-then-full", recipe) == (1.0, pytest.approx(0.5))
-    assert rates(9, 0.75, "memory-then-full", recipe) == (0.5, 0.5)
-    assert rates(0, 0.0, "full", replace(recipe, warmup=0, cooldown=0.0)) == (1.0, 1.0)
+    recipe = WriterRecipe(warmup=4, cooldown=0.5)
+    assert rate_at(0, 0.0, recipe) == 0.25
+    assert rate_at(3, 0.1, recipe) == 1.0
+    assert rate_at(9, 0.75, recipe) == 0.5
+    assert rate_at(9, 1.5, recipe) == 0.0
+    assert rate_at(0, 0.0, replace(recipe, warmup=0, cooldown=0.0)) == 1.0
 
 
 def test_the_first_round_fits_the_time() -> None:
@@ -123,8 +116,6 @@ def test_the_first_round_fits_the_time() -> None:
         ("memory", 0.3, {"base"}),
         ("composition", 0.3, {"base", "modifiers"}),
         ("full", 0.0, {"base", "modifiers", "reasoner"}),
-        ("memory-then-full", 0.1, {"base", "modifiers"}),
-        ("memory-then-full", 0.3, {"base", "modifiers", "reasoner"}),
     ],
 )
 def test_what_a_mode_moves(mode: Mode, used: float, moved: set[str], writer: Path, tasks: list[Task]) -> None:
@@ -148,20 +139,6 @@ def test_new_vectors_start_at_the_mean_and_known_ones_at_their_own(writer: Path,
     started = model.memory.base.rows.weight  # type: ignore[union-attr]
     assert torch.equal(started[0], known[1])
     assert torch.allclose(started[1], known.mean(0))
-    solver = WriterSolver(writer, replace(OPTIONS, writer=WriterRecipe(start="zero")), HERE)
-    model, _ = prepared(solver, [tasks[1]])
-    assert not model.memory.base.rows.weight.any()  # type: ignore[union-attr]
-
-
-def test_the_nearest_vector_is_the_one_that_fits_best(tmp_path: Path) -> None:
-    """A copy of a known task under another id starts at that task's vector."""
-    config = writer_config(tmp_path, steps=100, checkpoint_every=100)
-    train(config, tmp_path / "run", HERE, say=lambda text: None)
-    known = load_tasks([tmp_path / "tasks"])[0]
-    solver = WriterSolver(tmp_path / "run", replace(OPTIONS, writer=WriterRecipe(start="nearest")), HERE)
-    model, _ = prepared(solver, [replace(task, id=f"copy{task.id}") for task in known[::-1]])
-    vectors = solver.trained["memory.base.rows.weight"]
-    assert torch.equal(model.memory.base.rows.weight, vectors.flip(0))  # type: ignore[union-attr]
 
 
 def test_training_tasks_are_rehearsed_until_the_rates_fall(
@@ -220,7 +197,7 @@ def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[T
 def test_learning_lowers_the_loss(
     writer: Path, tasks: list[Task], optimizer: Literal["muon", "adamw"]
 ) -> None:
-    for mode in ("memory", "full", "memory-then-full"):
+    for mode in ("memory", "full"):
         losses = []
         recipe = replace(OPTIONS.writer, optimizer=optimizer)
         solver = WriterSolver(writer, replace(OPTIONS, mode=mode, writer=recipe), HERE)
@@ -444,7 +421,7 @@ def test_bad_settings_are_refused() -> None:
         ("budget", math.nan, "budget must be >= 0, got nan"),
         ("budget", -1.0, "budget must be >= 0, got -1.0"),
         ("halt_weight", math.nan, "halt_weight must be >= 0, got nan"),
-        ("mode", "fast", "mode must be one of auto, memory, composition, full, memory-then-full; got 'fast'"),
+        ("mode", "fast", "mode must be one of auto, memory, composition, full; got 'fast'"),
     ):
         with pytest.raises(CharmError, match=message):
             SolveOptions(**{name: value})  # type: ignore[arg-type]
@@ -527,7 +504,7 @@ def test_the_command_writes_scores(writer: Path, unseen: Path, tmp_path: Path) -
     found = json.loads(out.with_name("out.scores.json").read_text())
     assert found["puzzles"] == found["solved_here"] == found["tasks"] == 2
     assert found["dollars"] is None
-    assert found["options"]["writer"]["start"] == "mean"
+    assert found["options"]["writer"]["warmup"] == 20
 
 
 def test_intervals_by_hand() -> None:
@@ -538,19 +515,17 @@ def test_intervals_by_hand() -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
-@pytest.mark.parametrize(
-    ("mode", "courses"), [("memory", 1), ("memory-then-full", 1), ("full", 1), ("full", 2)]
-)
+@pytest.mark.parametrize("mode", ["memory", "full"])
 def test_groups_are_adapted_in_a_row_on_a_gpu(
-    mode: Mode, courses: int, writer: Path, tasks: list[Task], capfd: pytest.CaptureFixture[str]
+    mode: Mode, writer: Path, tasks: list[Task], capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Every group records its own CUDA graph and ends with the loss that a CPU reaches."""
-    recipe = replace(OPTIONS.writer, tokens=1024, optimizer="adamw", dropout=0.0, courses=courses)
+    recipe = replace(OPTIONS.writer, tokens=1024, optimizer="adamw", dropout=0.0)
     options = replace(OPTIONS, steps=40, mode=mode, together=2, writer=recipe)
     found = solve(tasks, writer, options, ["cuda:0"])
     expected = solve(tasks, writer, options, ["cpu"])
     for task in tasks:
-        assert found[task.id].updates == 40 * courses
+        assert found[task.id].updates == 40
         assert found[task.id].loss == pytest.approx(expected[task.id].loss, rel=0.1)
     assert "cannot be CUDA graphs" not in capfd.readouterr().err
 
@@ -589,178 +564,21 @@ def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
     assert read == sum(counts) == len(judgements) > 0
 
 
-def test_rates_after_a_stop_by_hand() -> None:
-    """A fall that takes two fifths of all learning: stopped after 0.3 of the time, it ends after 0.5."""
-    assert after_stop(0.3, 0.3, 0.4) == pytest.approx(0.6)
-    assert after_stop(0.4, 0.3, 0.4) == pytest.approx(0.8)
-    assert after_stop(0.5, 0.3, 0.4) == pytest.approx(1.0)
-    assert after_stop(0.3, 0.3, 0.0) == 1.0
-
-
-def test_when_learning_stops() -> None:
-    def stopped(recipe: WriterRecipe, mode: Mode, seen: list[float]) -> float | None:
-        """After looks or measurements at 0.02, 0.04, ... of the time."""
-        stopping = module._Stopping(recipe, mode)
-        see = stopping.looked if recipe.stop == "exact" else stopping.measured
-        for number, value in enumerate(seen, start=1):
-            see(number / 50, value)
-        return stopping.stopped
-
-    exact, held = WriterRecipe(stop="exact"), WriterRecipe(stop="held-out")
-    assert stopped(exact, "full", [0.5, 1, 1, 1, 1, 0.9, 1, 1, 1, 1, 1, 0]) == 11 / 50  # five in a row
-    assert stopped(exact, "full", [0.99] * 50) is None
-    assert stopped(exact, "full", [0.0] * 30 + [1.0] * 20) is None  # the rates fall already
-    assert stopped(exact, "memory-then-full", [1.0] * 30) == 11 / 50  # not while the memory learns alone
-    assert (
-        stopped(held, "full", [3, 2, 2.5, 2.4, 2.3, 1.9, 2, 2, 2, 2]) == 10 / 50
-    )  # four without a better one
-    assert stopped(held, "full", [1 / n for n in range(1, 40)]) is None
-
-
-def three_demonstrations(tasks: list[Task]) -> list[Task]:
-    """The first two tasks with three and with two demonstrations."""
-    pairs = [pair for task in tasks for pair in task.train]
-    assert len(pairs) >= 5
-    return [replace(tasks[0], train=tuple(pairs[:3])), replace(tasks[1], train=tuple(pairs[3:5]))]
-
-
-def test_one_demonstration_of_three_is_held_out_until_the_rates_fall(
+def test_a_solve_sets_the_rates_of_all_optimizers(
     writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tasks = three_demonstrations(tasks)
-    recipe = WriterRecipe(stop="held-out", cooldown=0.5, tokens=1024, views=8)
-    solver = WriterSolver(writer, replace(OPTIONS, steps=8, writer=recipe), HERE)
-    data = solver.dataset(tasks)
-    held = module.held_out(data)
-    assert [data.bank.pair(pair) for pair in held] == [tasks[0].train[2]]
-    assert [*held.values()] == [data.instances.number(tasks[0].id)]
+    """Two updates of rise and half of the time of fall: the share of the full rates in each of four updates."""
+    shares: list[set[float]] = []
+    update = WriterAdaptation.update
 
-    drawn: list[set[int]] = []
+    def noted(self: WriterAdaptation, used: float) -> None:
+        update(self, used)
+        groups = [one.param_groups for one in self.optimizers.all]
+        full = [group["lr"] for some in self.optimizers.full for group in some]
+        rates = [group["lr"] for some in groups for group in some]
+        shares.append({round(rate / most, 6) for rate, most in zip(rates, full, strict=True)})
 
-    def noted(bank, keys, pair_N, row_N, ends_N, length):  # type: ignore[no-untyped-def]
-        used = torch.cat([ends_N.new_ones(1), ends_N.diff()]) > 0
-        drawn.append(set(pair_N[used].tolist()))
-        return pack_pairs(bank, keys, pair_N, row_N, ends_N, length)
-
-    monkeypatch.setattr(packs, "pack_pairs", noted)
-    measured: list[float] = []
-    real = WriterSolver.held_loss
-
-    def counted(self: WriterSolver, model: CharmModel, pack: Pack, row_N: Tensor) -> float:
-        measured.append(real(self, model, pack, row_N))
-        return measured[-1]
-
-    monkeypatch.setattr(WriterSolver, "held_loss", counted)
-    assert set(work(solver, tasks)[0]) == {task.id for task in tasks}
-    (number,) = held
-    assert not any(number in some for some in drawn[:-4])
-    assert all(number in some for some in drawn[-4:])
-    assert len(measured) == 4
-    assert all(np.isfinite(measured))
-    model, again = prepared(solver, tasks)
-    found = solver.held_pack(again)
-    assert found is not None
-    assert len(found[1]) == 8  # views
-    with torch.no_grad():
-        expected = solver.writer.eval().loss(found[0], model.task(found[1]))[0]
-    assert real(solver, model, *found) == pytest.approx(expected.item())
-
-
-def test_exact_demonstrations_end_learning_early(
-    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(WriterAdaptation, "progress", lambda self: (0.1, 1.0))
-    monkeypatch.setattr(module, "LOOK_EVERY", 1)
-    recipe = WriterRecipe(stop="exact", cooldown=0.4)
-    found, _, _ = work(WriterSolver(writer, replace(OPTIONS, steps=100, writer=recipe), HERE), tasks[:1])
-    # The fifth update, which began after 4 % of the time, was the fifth exact one; the fall ends after 4 / 0.6 %.
-    assert found[tasks[0].id].updates == 7
-
-
-def test_the_unsure_by_hand() -> None:
-    questions = [Question("a", number) for number in range(4)]
-
-    def candidates(*votes: int) -> list[Candidate]:
-        return [Candidate(np.zeros((1, 1), np.uint8), 0, count, count, 1.0) for count in votes]
-
-    ranked = {
-        questions[0]: candidates(6, 2),
-        questions[1]: candidates(5, 3),
-        questions[2]: candidates(8),
-        questions[3]: candidates(),
-    }
-    assert unsure(ranked, questions, 8, 0.5) == {1, 3}
-    assert unsure(ranked, questions, 8, 0.75) == {0, 1, 3}
-
-
-def test_only_the_unsure_go_on_voting(
-    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first task is settled by the first round; its votes stay as they are."""
-    monkeypatch.setattr(module, "unsure", lambda ranked, questions, views, share: {1})
-    options = replace(OPTIONS, steps=2, views=8, writer=replace(OPTIONS.writer, unsure=0.5))
-    found, published, _ = work(WriterSolver(writer, options, HERE), tasks[:2], seconds=50.0)
-    assert [views for name, _, views in published if name == tasks[0].id] == [1, 2, 4, 8]
-    everything = work(WriterSolver(writer, replace(options, writer=OPTIONS.writer), HERE), tasks[:2])[0]
-    first = work(WriterSolver(writer, replace(options, views=1, writer=OPTIONS.writer), HERE), tasks[:2])[0]
-
-    def of(solutions: dict[str, Solution], task: Task) -> dict[bytes, int]:
-        return {
-            one.grid.tobytes(): one.votes for ranked in solutions[task.id].answers.values() for one in ranked
-        }
-
-    assert of(found, tasks[0]) == of(first, tasks[0])
-    assert of(found, tasks[1]) == of(everything, tasks[1])
-
-
-def test_courses_start_anew_and_vote_together(
-    writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The first of two courses is the one that there is alone; the second starts as the first did."""
-    started: list[Tensor] = []
-    rates_of: list[float] = []
-    drawn: list[tuple[int, ...]] = []
-    datasets: list[Dataset] = []
-    real_learn, real_update = module._Group.learn, WriterAdaptation._update_packed
-
-    def assemble(tasks: TaskSet, config: DataConfig) -> Dataset:
-        datasets.append(real_assemble(tasks, config))
-        return datasets[-1]
-
-    def learn(self: module._Group) -> None:
-        started.append(torch.cat([tensor.flatten().clone() for tensor in self.model.parameters()]))
-        real_learn(self)
-
-    def update(self: WriterAdaptation, made: packs.Packs) -> dict[str, Tensor]:
-        rates_of.append(self._groups[0][0]["lr"] / self._groups[0][1])
-        drawn.append(tuple(made.row_N.tolist()))
-        return real_update(self, made)
-
-    monkeypatch.setattr(module._Group, "learn", learn)
-    monkeypatch.setattr(WriterAdaptation, "_update_packed", update)
-    monkeypatch.setattr(module, "assemble", assemble)
+    monkeypatch.setattr(WriterAdaptation, "update", noted)
     options = replace(OPTIONS, writer=replace(OPTIONS.writer, warmup=2, cooldown=0.5))
-    alone = work(WriterSolver(writer, options, HERE), tasks)[0]
-    both_options = replace(options, writer=replace(options.writer, courses=2))
-    both, published, said = work(WriterSolver(writer, both_options, HERE), tasks)
-    assert len(datasets) == 2  # one for the first solver, and one for both courses of the second
-    assert torch.equal(started[1], started[0])
-    assert torch.equal(started[2], started[0])
-    assert rates_of == pytest.approx([0.5, 1.0, 1.0, 0.5] * 3)
-    assert drawn[4:8] == drawn[:4]
-    assert drawn[8] not in drawn[:8]
-    assert [counts for name, *counts in published if name == tasks[0].id][-2:] == [[4, 4], [8, 8]]
-    assert said[-1] == "4 tasks: 8 views have voted"
-
-    def counted(solutions: dict[str, Solution]) -> dict[tuple[Question, bytes], int]:
-        return {
-            (question, one.grid.tobytes()): one.votes
-            for solution in solutions.values()
-            for question, ranked in solution.answers.items()
-            for one in ranked
-        }
-
-    first, pooled = counted(alone), counted(both)
-    assert all(pooled[name] >= votes for name, votes in first.items())
-    assert sum(pooled.values()) > sum(first.values())
-    assert all(votes <= 8 for votes in pooled.values())
+    work(WriterSolver(writer, options, HERE), tasks[:1])
+    assert shares == [{0.5}, {1.0}, {1.0}, {0.5}]
