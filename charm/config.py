@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import sys
 import types
 import typing
 from collections.abc import Mapping
@@ -151,4 +152,4 @@ def refuse_below(least: float, numbers: Mapping[str, float | None]) -> None:
 
 def is_number(value: object) -> bool:
     """Whether a JSON value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -50,7 +50,7 @@ def view(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # stop cleanly, as with Ctrl-C
     print(f"{viewer.url} (press Ctrl-C to stop)", flush=True)
     if not no_open:
-        webbrowser.open(viewer.url)
+        webbrowser.open(viewer.url_once())
     try:
         viewer.serve_forever()
     except KeyboardInterrupt:

@@ -406,6 +406,9 @@ def solve_request(
     if not is_number(budget):
         raise CharmError("the budget must be a number of seconds")
     task = task_from_json(body.get("task"), name.strip(), "the editor")
+    for n, pair in enumerate(task.train, 1):
+        if not any(grid.any() for grid in pair.grids()):
+            raise CharmError(f"demonstration {n} is blank: draw its input and its output, or remove it")
     path = library.models[model]
     options = SolveOptions(float(budget), mode=mode, glance=GLANCE)
     return task, model, path, options, known_task(library, task, path)

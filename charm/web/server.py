@@ -1,23 +1,28 @@
 """A small local web server: it listens on the loopback address only and answers only its own pages.
 
-Any web page can make a browser send requests here. Therefore:
+Any web page can make a browser send requests here, and so can any account of this machine. Therefore:
 
 - the Host header must be ours, so that no other name can point here;
 - requests from other sites are refused;
-- requests that change something need a token that only our page has;
+- every path starts with a secret that only the printed address and our pages have;
+- a connection ends after one answer, so that nothing in a body can pass for the next request;
 - the browser runs our scripts only.
 """
 
 from __future__ import annotations
 
 import hmac
+import io
 import json
 import secrets
+import socket
 import sys
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
@@ -43,6 +48,16 @@ POLICY = (
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HTML, JSON = "text/html; charset=utf-8", "application/json"
+CLOSED = b"""<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>CHARM</title>
+<h1>This address does not open the viewer</h1>
+<p>The terminal in which you started <code>charm view</code> shows the full address. Open that one.</p>
+<p>The long word in it is a secret, so that no one else on this machine can look at your runs. It is new at every start,
+so an old bookmark does not work.</p>
+<p>If your browser showed this page in place of the viewer right after the start, someone else may have used its link,
+which works once: stop <code>charm view</code> and start it again.</p>
+</html>
+"""
 
 
 class Refused(Exception):
@@ -57,6 +72,7 @@ class Viewer(ThreadingHTTPServer):
     """The server and everything it owns. `close` stops what is still running."""
 
     daemon_threads = True
+    request_queue_size = 1024  # connections that wait to be accepted; the system may allow fewer
 
     def __init__(self, library: Library, port: int = 0, device: str = "auto") -> None:
         try:
@@ -67,15 +83,26 @@ class Viewer(ThreadingHTTPServer):
                 f"port {port} cannot be used ({reason}); use --port 0 for any free port"
             ) from error
         self.library, self.solving, self.sampler = library, Solving(device), Sampler()
-        self.token = secrets.token_urlsafe(24)
+        self.secret = secrets.token_urlsafe(24)
+        self.tickets: set[str] = set()
         self.reporting = threading.Lock()  # a page takes memory, so only one at a time
         self.hosts = {f"{name}:{self.server_port}" for name in (ADDRESS, "localhost")}
         budget = CPU_BUDGET if choose_device(device).type == "cpu" else BUDGET
-        self.texts = _texts(api.start_json(library) | {"token": self.token, "budget": budget})
+        self.texts = _texts(api.start_json(library) | {"budget": budget})
 
     @property
     def url(self) -> str:
-        return f"http://{ADDRESS}:{self.server_port}/"
+        """Return the address of the pages, with the secret."""
+        return f"http://{ADDRESS}:{self.server_port}/{self.secret}/"
+
+    def url_once(self) -> str:
+        """Return an address that leads to `url` once.
+
+        A browser is started with it, and other accounts can read the arguments of a process.
+        """
+        ticket = secrets.token_urlsafe(24)
+        self.tickets.add(ticket)
+        return f"http://{ADDRESS}:{self.server_port}/{ticket}"
 
     def close(self) -> None:
         self.server_close()
@@ -95,7 +122,7 @@ class Viewer(ThreadingHTTPServer):
 
 
 def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
-    """Content type and content of every static path."""
+    """Return content type and content of every static page, by name; the front page has none."""
     static = files("charm.web") / "static"
     data = f'<script type="application/json" id="data">{script_json(start)}</script>'
     index = (static / "index.html").read_text("utf-8").replace("<!-- data -->", data)
@@ -103,17 +130,39 @@ def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
     scripts = {name: (static / name).read_text("utf-8") for name in SCRIPTS}
     scripts["drawing.js"] = DRAWING
     return {
-        "/": (HTML, index.encode()),
-        "/style.css": ("text/css; charset=utf-8", style.encode()),
-        **{f"/{name}": ("text/javascript; charset=utf-8", text.encode()) for name, text in scripts.items()},
+        "": (HTML, index.encode()),
+        "style.css": ("text/css; charset=utf-8", style.encode()),
+        **{name: ("text/javascript; charset=utf-8", text.encode()) for name, text in scripts.items()},
     }
+
+
+class _Incoming(io.RawIOBase):
+    """The bytes of a connection until a deadline for all of them."""
+
+    def __init__(self, connection: socket.socket, seconds: float) -> None:
+        self.connection, self.end = connection, time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        left = self.end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self.connection.settimeout(left)
+        return self.connection.recv_into(buffer)
 
 
 class Handler(BaseHTTPRequestHandler):
     server: Viewer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = "charm", ""
-    timeout = 60  # seconds for a request to arrive
+    timeout = 60  # seconds for a whole request to arrive, and for its answer to leave
+
+    def setup(self) -> None:
+        super().setup()
+        self.rfile.close()
+        self.rfile = io.BufferedReader(_Incoming(self.connection, self.timeout))
 
     def do_GET(self) -> None:
         self._handle(self._get)
@@ -125,10 +174,14 @@ class Handler(BaseHTTPRequestHandler):
         """Do not log requests; the terminal is for messages to the user."""
 
     def _handle(self, answer: Callable[[str, dict[str, str]], None]) -> None:
+        self.close_connection = True  # whatever is left unread is not the next request
         try:
-            self._check_sender()
             path, _, query = self.path.partition("?")
-            answer(path, dict(parse_qsl(query, keep_blank_values=True)))
+            first, slash, name = path.removeprefix("/").partition("/")
+            self._check_sender(name)
+            if self._is_open(first, slash, name):
+                self.server.solving.looked_at = time.monotonic()
+                answer(name, dict(parse_qsl(query, keep_blank_values=True)))
         except Refused as refusal:
             self._send_json(refusal.status, {"error": str(refusal)})
         except CharmError as error:
@@ -140,68 +193,80 @@ class Handler(BaseHTTPRequestHandler):
             reason = f"internal error ({type(error).__name__}); see the server's terminal"
             self._send_json(500, {"error": reason})
 
-    def _check_sender(self) -> None:
+    def _check_sender(self, name: str) -> None:
         if self.headers.get("Host", "") not in self.server.hosts:
             raise Refused(403, "this server only answers requests to its own address")
-        # Other sites may link to the front page; they cannot read it.
-        if self.path != "/" and self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
+        # Other sites may link to the front page, which has no name; they cannot read it.
+        if name and self.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise Refused(403, "this server only answers its own pages")
 
-    def _get(self, path: str, query: dict[str, str]) -> None:
+    def _is_open(self, first: str, slash: str, name: str) -> bool:
+        """Return whether the path starts with the secret. A ticket is exchanged for it, once; all else is refused."""
+        viewer = self.server
+        knows = hmac.compare_digest(first.encode(), viewer.secret.encode())
+        if knows and slash:
+            return True
+        if self.command != "GET" or name.startswith("api/"):
+            raise Refused(
+                403, "this page is from an earlier start of charm view; open the address it printed"
+            )
+        with suppress(KeyError):
+            if not knows:
+                viewer.tickets.remove(first)
+            self._send(303, HTML, b"", {"Location": f"/{viewer.secret}/"})
+            return False
+        self._send(403, HTML, CLOSED)
+        return False
+
+    def _get(self, name: str, query: dict[str, str]) -> None:
         viewer = self.server
         library = viewer.library
         answers: dict[str, Callable[[], Any]] = {
-            "/api/tasks": lambda: api.tasks_json(library, query),
-            "/api/task": lambda: api.task_json(library, query),
-            "/api/canvas": lambda: api.canvas_json(library, query),
-            "/api/sample": lambda: api.sample_json(library, viewer.sampler, query),
-            "/api/run": lambda: api.run_json(library, query),
-            "/api/watch": lambda: api.watch_json(library, query),
-            "/api/models": lambda: api.models_json(library),
-            "/api/solve": viewer.solving.status,
+            "api/tasks": lambda: api.tasks_json(library, query),
+            "api/task": lambda: api.task_json(library, query),
+            "api/canvas": lambda: api.canvas_json(library, query),
+            "api/sample": lambda: api.sample_json(library, viewer.sampler, query),
+            "api/run": lambda: api.run_json(library, query),
+            "api/watch": lambda: api.watch_json(library, query),
+            "api/models": lambda: api.models_json(library),
+            "api/solve": viewer.solving.status,
         }
-        if path in viewer.texts:
-            self._send(200, *viewer.texts[path])
-        elif path in answers:
-            self._send_json(200, answers[path]())
-        elif path == "/api/submission":
+        if name in viewer.texts:
+            self._send(200, *viewer.texts[name])
+        elif name in answers:
+            self._send_json(200, answers[name]())
+        elif name == "api/submission":
             content = json.dumps(viewer.solving.submission()).encode()
             self._send(200, JSON, content, {"Content-Disposition": 'attachment; filename="submission.json"'})
-        elif path == "/report":
+        elif name == "report":
             # The page has its own policy, with the hash of its one script.
             self._send(200, HTML, viewer.report(query), {"Content-Security-Policy": "frame-ancestors 'none'"})
         else:
             raise Refused(404, "no such page")
 
-    def _post(self, path: str, query: dict[str, str]) -> None:
+    def _post(self, name: str, query: dict[str, str]) -> None:
         body = self._body()
         solving = self.server.solving
         answers: dict[str, Callable[[], Any]] = {
-            "/api/paste": lambda: api.pasted_json(body.get("text")),
-            "/api/solve": lambda: solving.start(*api.solve_request(self.server.library, body)),
-            "/api/cancel": solving.cancel,
+            "api/paste": lambda: api.pasted_json(body.get("text")),
+            "api/solve": lambda: solving.start(*api.solve_request(self.server.library, body)),
+            "api/cancel": solving.cancel,
         }
-        if path not in answers:
+        if name not in answers:
             raise Refused(404, "no such page")
-        self._send_json(200, answers[path]())
+        self._send_json(200, answers[name]())
 
     def _body(self) -> dict[str, Any]:
-        """The JSON object sent by our own page."""
-        self.close_connection = True  # until the body is read: a refused request leaves it in the stream
+        """Read the JSON object that our own page sends."""
         origin = self.headers.get("Origin")
         if origin is not None and origin not in {f"http://{host}" for host in self.server.hosts}:
             raise Refused(403, "this server only answers its own pages")
-        if not hmac.compare_digest(
-            self.headers.get("X-Charm-Token", "").encode(), self.server.token.encode()
-        ):
-            raise Refused(403, "the page is from an earlier start of the server; reload it")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()):
             raise Refused(411, "the request has no Content-Length")
         if len(length) > 9 or int(length) > MAX_BODY:
             raise Refused(413, f"the request is larger than {MAX_BODY:,} bytes")
         content = self.rfile.read(int(length))
-        self.close_connection = False
         try:
             body = json.loads(content)
         except (ValueError, RecursionError):
@@ -222,10 +287,10 @@ class Handler(BaseHTTPRequestHandler):
             "Referrer-Policy": "no-referrer",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Cache-Control": "no-store",
+            "Connection": "close",
             **(extra or {}),
         }
-        if self.close_connection:
-            headers["Connection"] = "close"
+        self.connection.settimeout(self.timeout)
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)

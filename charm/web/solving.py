@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -24,6 +24,9 @@ from charm.tasks.task import Question, Task, digits, questions_of
 from charm.web.watching import votes_json
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
+UNWATCHED = (
+    600.0  # seconds without a page after which a solve ends; a page in the background asks every minute
+)
 SHOWN = 10  # maximum number of candidates per test input
 
 
@@ -33,8 +36,8 @@ class BrowserJob:
     model: str
     options: SolveOptions
     process: BaseProcess
-    known: JsonObject | None = None
-    began: float = field(default_factory=time.monotonic)
+    known: JsonObject | None
+    began: float
     state: str = "working"  # then done, cancelled or failed
     text: str = "starting: loading the model"
     version: int = 0  # grows with every change
@@ -46,8 +49,9 @@ class BrowserJob:
 class Solving:
     """Runs at most one job. All methods may be called from any thread."""
 
-    def __init__(self, device: str = "auto") -> None:
-        self.device = device
+    def __init__(self, device: str = "auto", unwatched: float = UNWATCHED) -> None:
+        self.device, self.unwatched = device, unwatched
+        self.looked_at = time.monotonic()  # when a page last asked for anything
         self._lock = threading.Lock()
         self._job: BrowserJob | None = None
 
@@ -67,18 +71,19 @@ class Solving:
                 raise CharmError(
                     f"task {self._job.task.id} is still being solved; cancel it or wait until it ends"
                 )
-            process, connection = processes.start(_work, task, path, options, self.device)
-            job = self._job = BrowserJob(task, model, options, process, known)
+            began = self.looked_at = time.monotonic()
+            process, connection = processes.start(_work, task, path, options, self.device, began)
+            job = self._job = BrowserJob(task, model, options, process, known, began)
         threading.Thread(target=self._listen, args=(job, connection), daemon=True).start()
         return self.status()
 
-    def cancel(self) -> JsonObject:
+    def cancel(self, text: str = "cancelled") -> JsonObject:
         """Stop the running job and keep the answers found so far."""
         with self._lock:
             job = self._job
             if job is None or job.state != "working":
                 raise CharmError("no task is being solved")
-            self._end(job, "cancelled", "cancelled")
+            self._end(job, "cancelled", text)
         processes.stop(job.process)
         return self.status()
 
@@ -113,10 +118,15 @@ class Solving:
             return attempts({question: self._job.answers.get(question, []) for question in questions})
 
     def _listen(self, job: BrowserJob, connection: Connection) -> None:
-        """Read what the process sends until it ends."""
+        """Read what the process sends until it ends; end it when no page is open any more."""
         state, text = "failed", "the solver's process died; the terminal of charm view may show why"
         while True:
+            if job.state == "working" and time.monotonic() > self.looked_at + self.unwatched:
+                with suppress(CharmError):  # a page may just have cancelled it
+                    self.cancel(f"stopped: no page was open for {self.unwatched / 60:g} minutes")
             try:
+                if not connection.poll(min(1.0, self.unwatched)):
+                    continue
                 kind, content = connection.recv()
             except (EOFError, OSError):
                 break
@@ -143,13 +153,17 @@ class Solving:
         job.version += 1
 
 
-def _work(connection: Connection, task: Task, model: Path, options: SolveOptions, device: str) -> None:
+def _work(
+    connection: Connection, task: Task, model: Path, options: SolveOptions, device: str, began: float
+) -> None:
+    """Solve a task; as for `charm solve`, its budget also pays for starting Python and loading the model."""
     problems: list[str] = []
+    left = options.budget - (time.monotonic() - began)
     try:
         solve(
             [task],
             model,
-            options,
+            replace(options, budget=max(left, 1e-3)),
             solve_devices(device, 1),
             lambda _, text: connection.send(("said", text)),
             lambda answers: connection.send(("found", answers[task.id])),

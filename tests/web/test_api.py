@@ -250,6 +250,7 @@ def test_a_request_to_solve_is_checked(library: Library, run: Path) -> None:
     task, model, path, options, known = api.solve_request(library, good)
     assert (task.id, model, path, options.budget, options.mode) == ("mine", "a run", run, 5.0, "full")
     assert known is None
+    blank = TASK | {"train": [*TASK["train"], {"input": [[0, 0]], "output": [[0]]}]}
     for change, sentence in (
         ({"name": ""}, "name"),
         ({"name": 3}, "name"),
@@ -258,10 +259,12 @@ def test_a_request_to_solve_is_checked(library: Library, run: Path) -> None:
         ({"model": ["a run"]}, "unknown model"),
         ({"budget": "5"}, "seconds"),
         ({"budget": float("nan")}, "seconds"),
+        ({"budget": 10**400}, "seconds"),
         ({"budget": True}, "seconds"),
         ({"mode": "magic"}, "mode"),
         ({"mode": []}, "mode"),
         ({"task": None}, "not a JSON object"),
+        ({"task": blank}, "demonstration 2 is blank: draw its input and its output, or remove it"),
     ):
         with pytest.raises(CharmError, match=sentence):
             api.solve_request(library, {**good, **change})

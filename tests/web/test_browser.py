@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
@@ -30,6 +32,14 @@ PLACES = {  # hash -> what is there once the page is
     "#solve": ".board canvas",
     "#watch": "text=No solve is open",
 }
+
+
+@contextmanager
+def served_to(page: Page, library: Library) -> Iterator[Viewer]:
+    """A server that runs during the block. The page leaves before it ends: one that still asks would complain."""
+    with serving(library) as viewer:
+        yield viewer
+        page.goto("about:blank")
 
 
 def show(page: Page, viewer: Viewer, place: str, awaited: str) -> None:
@@ -159,7 +169,7 @@ def test_a_run_is_watched_while_it_trains(page: Page, tmp_path: Path) -> None:
     lines: list[object] = [{"step": n, "loss": 2.0, "time": 1.0 + n} for n in range(1, 6)]
     run = write_run(tmp_path / "young", {"steps": 4000}, lines)
     page.clock.install()  # it looks every 3 seconds, which need not pass
-    with serving(Library({}, {"young": run})) as viewer:
+    with served_to(page, Library({}, {"young": run})) as viewer:
         show(page, viewer, "#run", "text=of 4,000, 0.1%")
         assert page.locator("svg.curve").count() == 1
         with (run / "metrics.jsonl").open("a") as file:
@@ -183,7 +193,7 @@ def test_one_of_several_runs_is_chosen(page: Page, tmp_path: Path) -> None:
         "tasks": write_run(tmp_path / "tasks", {"steps": 10}, []),
         "text": write_run(tmp_path / "text", {"steps": 30, "gpt": {}}, lines),
     }
-    with serving(Library({}, runs)) as viewer:
+    with served_to(page, Library({}, runs)) as viewer:
         show(page, viewer, "#run", "text=Nothing logged yet.")
         page.select_option("[name=run]", "text")
         page.wait_for_selector("text=of 30, 10.0%")
@@ -282,7 +292,7 @@ def test_names_cannot_inject_markup(page: Page, tmp_path: Path, run: Path) -> No
     lines: list[object] = [{"step": 1, "loss": 2.0, NASTY: 1.0, f"evaluation/{NASTY}": 0.5, "time": 1.0}]
     nasty_run = write_run(tmp_path / NASTY, {"steps": 5}, lines)
     library = Library({NASTY: load_source(folder)}, {NASTY: nasty_run}, {NASTY: run})
-    with serving(library) as viewer:
+    with served_to(page, library) as viewer:
         for place, awaited in (
             ("#tasks", "a.thumb canvas"),
             (f"#task?{urlencode({'set': NASTY, 'task': NASTY})}", ".pair canvas"),
@@ -307,9 +317,30 @@ def test_names_cannot_inject_markup(page: Page, tmp_path: Path, run: Path) -> No
         assert page.evaluate("typeof hacked") == "undefined"
 
 
+def test_a_link_that_was_used_explains_itself(page: Page, viewer: Viewer, errors: list[str]) -> None:
+    link = viewer.url_once()
+    page.goto(link + "#solve")
+    page.wait_for_selector(".board canvas")
+    assert page.url == viewer.url + "#solve"
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector("text=This address does not open the viewer")
+    assert len(errors) == 1  # 403
+    errors.clear()
+
+
+def test_a_blank_drawing_is_refused(page: Page, viewer: Viewer, errors: list[str]) -> None:
+    show(page, viewer, "#solve", ".board canvas")
+    page.click("button.main")
+    page.wait_for_selector("text=demonstration 1 is blank: draw its input and its output, or remove it")
+    assert page.is_enabled("button.main")
+    assert len(errors) == 1  # 400
+    errors.clear()
+
+
 def test_what_is_missing_is_told(page: Page, library: Library, run: Path, tmp_path: Path) -> None:
     young = write_run(tmp_path / "young", {"steps": 4}, [])
-    with serving(Library(library.sources, {}, {"young": young, "a run": run})) as viewer:
+    with served_to(page, Library(library.sources, {}, {"young": young, "a run": run})) as viewer:
         show(page, viewer, "#run", "text=No run is open")
         show(page, viewer, "#solve", "text=young has no checkpoint yet.")
         assert page.locator("[name=model] option").all_inner_texts() == ["a run"]
@@ -327,7 +358,7 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
     lines = [about, voted(1.0, ("11", 10), ("22", 6))]
     votes = tmp_path / "out.votes.jsonl"
     votes.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    with serving(Library({}, solves={"out.json": tmp_path / "out.json"})) as viewer:
+    with served_to(page, Library({}, solves={"out.json": tmp_path / "out.json"})) as viewer:
         show(page, viewer, "", "text=Votes from 8 views")
         assert "0 of 2 tasks ended" in page.inner_text("#main")
         assert page.locator("img").count() == 0  # no name is markup

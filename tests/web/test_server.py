@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ import pytest
 from charm.errors import CharmError
 from charm.web import api
 from charm.web.api import Library
-from charm.web.server import MAX_BODY, Viewer
+from charm.web.server import MAX_BODY, Handler, Viewer
 from tests.web.test_api import TASK
 from tests.web.test_solving import ends
 
@@ -25,10 +27,11 @@ from tests.web.test_solving import ends
 def send(
     viewer: Viewer, method: str, path: str, body: bytes | None = None, **headers: str | None
 ) -> tuple[int, Any, dict[str, str]]:
-    """Status, JSON (or text) and headers. A header given as None is left out."""
+    """Status, JSON (or text) and headers; the path comes after the secret. A header given as None is left out."""
     connection = HTTPConnection("127.0.0.1", viewer.server_port, timeout=30)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    connection.putrequest(method, path, skip_host="Host" in names, skip_accept_encoding=True)
+    whole = f"/{viewer.secret}{path}"
+    connection.putrequest(method, whole, skip_host="Host" in names, skip_accept_encoding=True)
     if body is not None and "Content-Length" not in names:
         names["Content-Length"] = str(len(body))
     for name, value in names.items():
@@ -47,19 +50,33 @@ def get(viewer: Viewer, path: str, **query: str) -> tuple[int, Any]:
 
 
 def post(viewer: Viewer, path: str, value: object) -> tuple[int, Any]:
-    return send(viewer, "POST", path, json.dumps(value).encode(), X_Charm_Token=viewer.token)[:2]
+    return send(viewer, "POST", path, json.dumps(value).encode())[:2]
+
+
+def raw(viewer: Viewer, *parts: bytes, pause: float = 0.0) -> bytes:
+    """Everything that the server sends on one connection, until it ends it."""
+    with socket.create_connection(("127.0.0.1", viewer.server_port), timeout=30) as connection:
+        received = b""
+        try:
+            for part in parts:
+                connection.sendall(part)
+                time.sleep(pause)
+            while more := connection.recv(1 << 16):
+                received += more
+        except ConnectionError:  # it has ended the connection with something of ours unread
+            pass
+        return received
 
 
 def test_pages_and_answers(viewer: Viewer, library: Library) -> None:
     status, page, headers = send(viewer, "GET", "/")
     assert status == 200
-    assert viewer.token in page
     assert "script-src 'self'" in headers["Content-Security-Policy"]
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert "Access-Control-Allow-Origin" not in headers
     for name in ("style.css", "drawing.js", "common.js", "main.js"):
         assert get(viewer, f"/{name}")[0] == 200
-        assert f'"/{name}"' in page
+        assert f'"{name}"' in page
     query = {"set": "toys", "task": "toy1", "seed": "5"}
     assert get(viewer, "/api/task", **query) == (200, api.task_json(library, query))
     assert get(viewer, "/api/canvas", **query) == (200, api.canvas_json(library, query))
@@ -82,7 +99,7 @@ def test_other_names_for_this_server_are_refused(viewer: Viewer, host: str | Non
 
 def test_requests_caused_by_other_sites_are_refused(viewer: Viewer) -> None:
     for site in ("cross-site", "same-site"):
-        for path in ("/api/tasks?set=toys", "/report?run=a+run", "/common.js", "/?"):
+        for path in ("/api/tasks?set=toys", "/report?run=a+run", "/common.js"):
             assert send(viewer, "GET", path, Sec_Fetch_Site=site)[0] == 403
         assert send(viewer, "GET", "/", Sec_Fetch_Site=site)[0] == 200  # a link to us is harmless
     assert send(viewer, "GET", "/api/tasks?set=toys", Sec_Fetch_Site="same-origin")[0] == 200
@@ -101,7 +118,6 @@ def test_requests_caused_by_other_sites_are_refused(viewer: Viewer) -> None:
         "//[",
         "/api/",
         "/api/unknown",
-        "*",
     ],
 )
 def test_there_are_no_other_files(viewer: Viewer, path: str) -> None:
@@ -116,22 +132,95 @@ def test_reports_and_runs_go_by_their_names_alone(viewer: Viewer, run: Path) -> 
             assert "unknown run" in answer["error"]
 
 
-def test_nothing_is_done_without_the_token(viewer: Viewer) -> None:
-    body = json.dumps({"text": json.dumps(TASK)}).encode()
-    for token in (None, "", "wrong", "\xff"):
-        assert send(viewer, "POST", "/api/paste", body, X_Charm_Token=token)[0] == 403
-    good = {"X_Charm_Token": viewer.token}
-    assert send(viewer, "POST", "/api/paste", body, **good)[0] == 200
-    assert send(viewer, "POST", "/api/paste", body, **good, Origin=viewer.url.rstrip("/"))[0] == 200
-    for origin in ("http://evil.example", "null", "https://127.0.0.1"):
-        assert send(viewer, "POST", "/api/paste", body, **good, Origin=origin)[0] == 403
-    for path in ("/api/solve", "/api/cancel"):
-        assert send(viewer, "POST", path, b"{}")[0] == 403
+def head(viewer: Viewer, line: str, *headers: str, host: str | None = None) -> bytes:
+    """The head of a request to our own address, or to another host."""
+    lines = (f"{line} HTTP/1.1", f"Host: {host or f'127.0.0.1:{viewer.server_port}'}", *headers, "", "")
+    return "\r\n".join(lines).encode()
+
+
+def answers(content: bytes) -> list[int]:
+    """The status of each answer in a stream."""
+    return [int(status) for status in re.findall(rb"HTTP/1\.[01] (\d+)", content)]
+
+
+def test_a_connection_ends_after_one_answer(viewer: Viewer) -> None:
+    """A body that looks like a request must never be taken for one: it would have the Host that its sender chose."""
+    hidden = head(viewer, f"GET /{viewer.secret}/api/models")
+    size = f"Content-Length: {len(hidden)}"
+    foreign = head(viewer, f"POST /{viewer.secret}/api/paste", size, host="evil.example")
+    assert answers(raw(viewer, foreign + hidden)) == [403]
+    wrong = head(viewer, "POST /wrong/api/paste", size)
+    assert answers(raw(viewer, wrong + hidden)) == [403]
+    for extra in (size, "Transfer-Encoding: chunked"):
+        assert answers(raw(viewer, head(viewer, f"GET /{viewer.secret}/api/models", extra) + hidden)) == [200]
+    assert answers(raw(viewer, hidden + hidden)) == [200]
+    assert answers(raw(viewer, head(viewer, "PUT /", size) + hidden)) == [501]
+
+
+def test_nothing_is_shown_or_done_without_the_secret(viewer: Viewer) -> None:
+    body = json.dumps({"text": json.dumps(TASK)})
+    sent = (f"Content-Length: {len(body)}",)
+    for secret in ("", "wrong", viewer.secret[:-1], viewer.secret + "x", "%00", "\xff", "*"):
+        for path in ("api/paste", "api/solve", "api/cancel"):
+            assert answers(raw(viewer, head(viewer, f"POST /{secret}/{path}", *sent) + body.encode())) == [
+                403
+            ]
+        for name in ("", "common.js", "report?run=a+run", "api/tasks?set=toys"):
+            found = raw(viewer, head(viewer, f"GET /{secret}/{name}"))
+            assert answers(found) == [403]
+            assert viewer.secret.encode() not in found
+    found = raw(viewer, head(viewer, "GET /"))
+    assert answers(found) == [403]
+    assert b"shows the full address" in found
+    assert viewer.secret.encode() not in found
+    assert viewer.url == f"http://127.0.0.1:{viewer.server_port}/{viewer.secret}/"
     assert get(viewer, "/api/solve")[1]["state"] == "idle"
 
 
+def test_a_browser_is_started_with_a_link_that_works_once(viewer: Viewer) -> None:
+    """Other accounts can read the arguments of a process, so the secret is not among them."""
+    ticket = "/" + viewer.url_once().rpartition("/")[2]
+    assert viewer.secret not in ticket
+    leads = f"Location: /{viewer.secret}/".encode()
+    first, second = (raw(viewer, head(viewer, f"GET {ticket}")) for _ in range(2))
+    assert (answers(first), leads in first) == ([303], True)
+    assert (answers(second), leads in second) == ([403], False)
+    assert leads in raw(viewer, head(viewer, f"GET /{viewer.secret}"))  # copied without its last character
+
+
+def test_only_our_own_pages_may_send(viewer: Viewer) -> None:
+    body = json.dumps({"text": json.dumps(TASK)}).encode()
+    ours = f"http://127.0.0.1:{viewer.server_port}"
+    assert send(viewer, "POST", "/api/paste", body)[0] == 200
+    assert send(viewer, "POST", "/api/paste", body, Origin=ours)[0] == 200
+    for origin in ("http://evil.example", "null", "https://127.0.0.1"):
+        assert send(viewer, "POST", "/api/paste", body, Origin=origin)[0] == 403
+
+
+def test_a_request_has_one_deadline_for_all_of_it(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Handler, "timeout", 0.3)
+    began = time.monotonic()
+    drops = (
+        bytes([byte]) for byte in b"GET / HTTP/1.1\r\nX: " + b"y" * 100
+    )  # each in time, together too late
+    assert raw(viewer, *drops, pause=0.02) == b""
+    assert time.monotonic() - began < 5
+
+
+def test_many_browsers_may_ask_at_once(library: Library) -> None:
+    """Connections wait until the server accepts them, though it is busy for a while."""
+    viewer = Viewer(library, device="cpu")  # listens, and accepts nothing yet
+    waiting = []
+    try:
+        for _ in range(200):
+            waiting.append(socket.create_connection(("127.0.0.1", viewer.server_port), timeout=2))
+    finally:
+        for one in waiting:
+            one.close()
+        viewer.close()
+
+
 def test_bad_bodies_are_refused_in_a_sentence(viewer: Viewer) -> None:
-    token = {"X_Charm_Token": viewer.token}
     for body, status, sentence in (
         (b"{", 400, "not JSON"),
         (b"\xff", 400, "not JSON"),
@@ -139,15 +228,20 @@ def test_bad_bodies_are_refused_in_a_sentence(viewer: Viewer) -> None:
         (b"[]", 400, "not a JSON object"),
         (b"{}", 400, "must be text"),
     ):
-        found, answer, _ = send(viewer, "POST", "/api/paste", body, **token)
+        found, answer, _ = send(viewer, "POST", "/api/paste", body)
         assert found == status
         assert sentence in answer["error"]
-    assert send(viewer, "POST", "/api/paste", None, **token)[0] == 411
-    assert send(viewer, "POST", "/api/paste", None, Content_Length="-1", **token)[0] == 411
+    assert send(viewer, "POST", "/api/paste", None)[0] == 411
+    assert send(viewer, "POST", "/api/paste", None, Content_Length="-1")[0] == 411
     for length in (str(MAX_BODY + 1), "9" * 5000):
-        status, answer, headers = send(viewer, "POST", "/api/paste", None, Content_Length=length, **token)
+        status, answer, headers = send(viewer, "POST", "/api/paste", None, Content_Length=length)
         assert status == 413
         assert headers["Connection"] == "close"
+    budget = b'{"name": "a", "model": "a run", "task": {}, "budget": 1' + b"0" * 400 + b"}"
+    assert send(viewer, "POST", "/api/solve", budget)[:2] == (
+        400,
+        {"error": "the budget must be a number of seconds"},
+    )
     assert post(viewer, "/api/unknown", {})[0] == 404
     assert post(viewer, "/api/cancel", {}) == (400, {"error": "no task is being solved"})
     assert send(viewer, "PUT", "/api/paste", b"{}")[0] == 501
@@ -205,7 +299,7 @@ def test_a_taken_port_is_told(library: Library, viewer: Viewer) -> None:
 def test_a_hostile_name_cannot_leave_the_data_of_the_page(library: Library) -> None:
     name = "</script><script>alert(1)</script>"
     hostile = Viewer(replace(library, sources={name: library.sources["toys"]}), device="cpu")
-    page = hostile.texts["/"][1].decode()
+    page = hostile.texts[""][1].decode()
     hostile.close()
     assert page.count("<script") == 10  # the data and nine files
     assert '"budget":180.0' in page  # seconds on a CPU, as `charm solve` has by default
@@ -226,13 +320,10 @@ def test_ctrl_c_ends_the_command_and_what_it_solves(run: Path, toy_tasks: Path, 
         start_new_session=True,  # a terminal's Ctrl-C reaches the whole group
     )
     assert server.stdout is not None
-    host = server.stdout.readline().split()[0].removeprefix("http://").rstrip("/")
+    host, secret = server.stdout.readline().split()[0].removeprefix("http://").rstrip("/").split("/")
     connection = HTTPConnection(host, timeout=30)
-    connection.request("GET", "/")
-    page = connection.getresponse().read().decode()
-    token = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["token"]
     request = json.dumps({"task": TASK, "model": "run", "budget": 600})
-    connection.request("POST", "/api/solve", request, {"X-Charm-Token": token})
+    connection.request("POST", f"/{secret}/api/solve", request)
     assert connection.getresponse().status == 200
     connection.close()
     solvers = children(server.pid)

@@ -22,7 +22,7 @@ from charm.solving.vote_log import round_json
 from charm.tasks.sources import load_source
 from charm.tasks.task import Question, Task
 from charm.web.api import JsonObject
-from charm.web.solving import Solving
+from charm.web.solving import Solving, _work
 from charm.web.watching import courses
 
 SMALL = SolveOptions(budget=60.0, steps=2, views=12, batch=4)
@@ -126,6 +126,34 @@ def test_failures_are_told(solving: Solving, task: Task, run: Path, tmp_path: Pa
     (process,) = set(multiprocessing.active_children()) - before
     process.kill()
     assert "process died" in wait(solving, "failed")["text"]
+
+
+def test_a_solve_ends_when_its_page_is_gone(task: Task, run: Path) -> None:
+    solving = Solving("cpu", unwatched=0.2)
+    try:
+        solving.start(task, "a run", run, LONG)
+        for _ in range(5):
+            time.sleep(0.1)
+            solving.looked_at = time.monotonic()  # a page asks
+        assert solving.status()["state"] == "working"
+        assert "no page was open" in wait(solving, "cancelled")["text"]
+    finally:
+        solving.close()
+
+
+def test_the_budget_pays_for_loading_as_it_does_in_charm_solve(
+    task: Task, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = []
+    monkeypatch.setattr(
+        "charm.web.solving.solve", lambda tasks, model, options, *_: given.append(options.budget)
+    )
+    here, there = multiprocessing.Pipe()
+    _work(there, task, run, SMALL, "cpu", time.monotonic() - 20)
+    assert 39 < given[0] <= 40
+    _work(there, task, run, SMALL, "cpu", time.monotonic() - 100)
+    assert given[1] == 1e-3
+    assert [here.recv()[0] for _ in range(2)] == ["done", "done"]
 
 
 PARENT = """

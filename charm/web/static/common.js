@@ -5,7 +5,7 @@
 async function ask(path, query, body) {
   const options = body === undefined ? {} : {
     method: "POST",
-    headers: { "Content-Type": "application/json", "X-Charm-Token": page.token },
+    headers: { "Content-Type": "application/json" },
     body: JSON.stringify(body),
   };
   let response;

@@ -6,10 +6,10 @@ async function runPage(root, query) {
 
   async function look(run) {
     remember(root, "run", { run });
-    const found = await ask("/api/run", { run });
+    const found = await ask("api/run", { run });
     cards.replaceChildren(...cardsOf(found));
     const link = element("a", found.voted ? "all tasks with their candidates and votes" : "report of this run");
-    link.href = "/report?" + new URLSearchParams({ run });
+    link.href = "report?" + new URLSearchParams({ run });
     link.target = "_blank";
     if (!links.firstChild || links.firstChild.textContent !== link.textContent) links.replaceChildren(link);
     // The SVG comes from our own server and contains only numbers. It is parsed in a separate document, where no script runs.

@@ -39,7 +39,7 @@ async function samplesPage(root, query) {
     remember(root, "samples", { generator: generator.value, task: task.value });
     const set = generator.value === "rearc" ? "arc1/training" : "arc2/training", id = task.value;
     await attempt(trouble, async () => {
-      const found = await ask("/api/task", { set, task: id });
+      const found = await ask("api/task", { set, task: id });
       if (task.value !== id) return;  // another task was chosen meanwhile
       official.replaceChildren(...found.demos.map(([before, after], n) => pairOf(before, after, "input " + (n + 1))));
     });
@@ -51,7 +51,7 @@ async function samplesPage(root, query) {
     const asked = { generator: generator.value, task: task.value, seed: seed.value, attempt: next.value };
     await attempt(trouble, async () => {
       next.value = Number(next.value) + 1;  // also after a failure, since the same attempt fails every time
-      const found = await ask("/api/sample", asked);
+      const found = await ask("api/sample", asked);
       if (task.value !== asked.task || generator.value !== asked.generator) return;  // another was chosen meanwhile
       const panel = element("div", "", "panel"), caption = element("p", "", "soft");
       caption.append(found.generator + " " + found.task + ", seed " + found.seed + ", attempt " + found.attempt,

@@ -12,7 +12,7 @@ async function solvePage(root) {
   text.setAttribute("aria-label", "a task as JSON");
   text.placeholder = '{"train": [{"input": [[0, 1]], "output": [[1, 0]]}], "test": [{"input": [[1, 1]]}]}';
   const use = button("use it", () => attempt(refused, async () => {
-    const found = await ask("/api/paste", {}, { text: text.value });
+    const found = await ask("api/paste", {}, { text: text.value });
     Object.assign(draft, { name: found.id, train: found.task.train, test: found.task.test });
     keepDraft(draft);
     name.value = draft.name;
@@ -30,7 +30,7 @@ async function solvePage(root) {
   const editing = element("div");
   editing.append(editorOf(draft));
 
-  const { models, waiting } = await ask("/api/models");
+  const { models, waiting } = await ask("api/models");
   const model = selection("model", models.map((one) => [one, one]), models[0]);
   const budget = field("budget", "number", page.budget, { min: 1, max: 86400 });
   const mode = selection("mode", page.modes, "auto");
@@ -38,7 +38,7 @@ async function solvePage(root) {
   const start = button("solve", () => attempt(trouble, async () => {
     start.disabled = true;  // right away, so that a double click does not start two
     try {
-      await ask("/api/solve", {}, { name: draft.name, task: { train: draft.train, test: draft.test },
+      await ask("api/solve", {}, { name: draft.name, task: { train: draft.train, test: draft.test },
         model: model.value, budget: Number(budget.value), mode: mode.value });
     } catch (error) {
       start.disabled = false;
@@ -46,7 +46,7 @@ async function solvePage(root) {
     }
     await watch();
   }), "main");
-  const cancel = button("cancel", () => attempt(trouble, async () => { await ask("/api/cancel", {}, {}); }));
+  const cancel = button("cancel", () => attempt(trouble, async () => { await ask("api/cancel", {}, {}); }));
   root.append(element("h2", "A task"), tools(labelled("name", name), fresh), pasting, editing,
     element("h2", "Solve it"),
     tools(labelled("model", model), labelled("budget, seconds", budget), labelled("what learns", mode), start, cancel),
@@ -59,7 +59,7 @@ async function solvePage(root) {
     let version = -1;
     try {
       while (root.isConnected) {
-        const status = await ask("/api/solve");
+        const status = await ask("api/solve");
         start.disabled = status.state === "working";
         cancel.disabled = status.state !== "working";
         if (status.state === "idle") break;
@@ -88,8 +88,8 @@ function resultOf(status) {
     parts.push(element("p", "Failed: " + status.text, "error"));
   } else {
     const ended = status.state === "done" ? "Done" : "Cancelled";
-    parts.push(element("p", ended + " after " + status.seconds + " s, including loading. The budget was " +
-      status.budget + " s.", "soft"));
+    parts.push(element("p", ended + " after " + status.seconds + " s. The budget was " + status.budget + " s.", "soft"));
+    if (status.text !== status.state) parts.push(element("p", status.text, "soft"));
   }
   if (status.known) {
     const learned = status.known.trained ? "The model was trained on its demonstrations."
@@ -99,7 +99,7 @@ function resultOf(status) {
   if (status.views) {
     parts.push(...votesOf(status));
     const link = element("a", "download as submission.json");
-    link.href = "/api/submission";
+    link.href = "api/submission";
     link.setAttribute("download", "submission.json");
     parts.push(element("p"));
     parts[parts.length - 1].append(link);

@@ -34,7 +34,7 @@ async function tasksPage(root, query) {
   }
 
   await attempt(trouble, async () => {
-    tasks = (await ask("/api/tasks", { set })).tasks;
+    tasks = (await ask("api/tasks", { set })).tasks;
     tasks.forEach((task, n) => {
       const card = element("a", "", "thumb");
       card.href = linkTo("task", { set, task: task.id });
@@ -80,7 +80,7 @@ async function taskPage(root, query) {
   async function show(drawn) {
     await attempt(trouble, async () => {
       const view = drawn.seed === undefined ? { turn: turn.value, colors: colors.value } : drawn;
-      const found = await ask("/api/task", { set, task: id, ...view, answers: answers ? 1 : 0 });
+      const found = await ask("api/task", { set, task: id, ...view, answers: answers ? 1 : 0 });
       Object.assign(state, { turn: found.view.turn, colors: found.view.colors });
       turn.value = state.turn;
       colors.value = state.colors;
@@ -159,7 +159,7 @@ function canvasPart(set, id, view) {
     }
     await attempt(trouble, async () => {
       const [part, number] = pair.value.split(" ");
-      const found = await ask("/api/canvas", { set, task: id, part, pair: number, canvas: side.value,
+      const found = await ask("api/canvas", { set, task: id, part, pair: number, canvas: side.value,
         top: top.value, left: left.value, ...view() });
       room = found.room;
       [top.max, left.max] = room;

@@ -6,7 +6,7 @@ async function watchPage(root, query) {
   let before = "", beforeTask = "";
 
   async function look(solve) {
-    const found = await ask("/api/watch", { solve });
+    const found = await ask("api/watch", { solve });
     const ended = found.tasks.filter((task) => task.state === "done" || task.state === "failed").length;
     const wrote = found.seconds_since === null ? "" : ended === found.tasks.length ? ""
       : " Last votes " + duration(found.seconds_since) + " ago.";
@@ -16,7 +16,7 @@ async function watchPage(root, query) {
     const now = JSON.stringify(found.tasks);
     if (now !== before) listed.replaceChildren(watchedTable(found.tasks, solve, chosen));
     before = now;
-    const status = await ask("/api/watch", { solve, task: chosen });
+    const status = await ask("api/watch", { solve, task: chosen });
     const nowTask = JSON.stringify(status);
     if (nowTask !== beforeTask) shown.replaceChildren(...watchedTask(status));
     beforeTask = nowTask;
