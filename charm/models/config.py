@@ -66,8 +66,8 @@ class ReasonerConfig:
     compute_dtype: Literal["bfloat16", "float32"] = "bfloat16"
     """Type of activations and matrix products; the weights themselves are always float32."""
     kernels: Literal["auto", "plain", "fused"] = "auto"
-    """How blocks are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs, which "auto" uses for
-    bfloat16 there. The model is the same."""
+    """How blocks, or a writer's attention, are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs,
+    which "auto" uses for bfloat16 there. The model is the same."""
 
     def __post_init__(self) -> None:
         for name, hint in get_type_hints(type(self)).items():

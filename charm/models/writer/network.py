@@ -9,24 +9,51 @@ Shapes: L tokens of a pack, N sequences, D width, H heads, K head width, P pairs
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.varlen import varlen_attn
 
+from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.models.config import ReasonerConfig
-from charm.models.layers import Linear, Rotation, dropped, rms_norm
+from charm.models.layers import Linear, dropped, rms_norm
 from charm.models.writer.passes import GatedSilu, RmsNorm, Rotate, add_dropped
 from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
 
 # (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
 Attend = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+
+HAS_TRITON = importlib.util.find_spec("triton") is not None
+FUSED_WIDTHS = (32, 64, 128)  # of a head: matrix units take no fewer than 16 columns, and each is two halves
+
+
+class Blocks(NamedTuple):
+    """Attention within the sequences of a pack by one kernel (`charm.models.writer.kernels`): its tables of blocks."""
+
+    forward: Tensor
+    queries: Tensor
+    keys: Tensor
+
+    def attend(self, qkv: Tensor, turn: Tensor) -> Tensor:
+        """Mixed values [L, H, K] of queries, keys and values [L, 3, H, K] that are not rotated yet."""
+        from charm.models.writer.kernels import attend_packed  # here alone: Triton is not everywhere
+
+        return attend_packed(qkv, turn, *self)[0]
+
+
+class Last(NamedTuple):
+    """What the last layer computes if only some tokens' logits are wanted: a choice of tokens, and their attention."""
+
+    pick: Callable[[Tensor], Tensor]  # [..., D] of all tokens -> of the wanted ones
+    attend: Attend  # queries of the wanted tokens; keys and values of all
 
 
 class WriterLayer(nn.Module):
@@ -42,10 +69,26 @@ class WriterLayer(nn.Module):
             for branch in (self.out, self.down):
                 branch.weight.mul_((2 * config.layers * config.recurrences) ** -0.5)
 
-    def forward(self, x: Tensor, turn: Rotation, attend: Attend, index: int) -> Tensor:
-        q, k, v = self.qkv(_norm(x)).unflatten(-1, (3, self.heads, -1)).unbind(-3)
-        mixed = attend(_rotate(q, turn), _rotate(k, turn), v, index).flatten(-2)
-        x = self.add(x, self.out(mixed))
+    def forward(
+        self, x: Tensor, turn: Tensor, attend: Attend | Blocks, index: int, last: Last | None = None
+    ) -> Tensor:
+        """With `last`, only the tokens that it picks leave the layer."""
+        normal = _norm(x)
+        if last is not None:
+            weight, width = self.qkv.weight.to(x.dtype), x.shape[-1]
+            k, v = F.linear(normal, weight[width:]).unflatten(-1, (2, self.heads, -1)).unbind(-3)
+            q = F.linear(last.pick(normal), weight[:width]).unflatten(-1, (self.heads, -1))
+            own = torch.stack([last.pick(part) for part in turn])
+            mixed = last.attend(_rotate(q, own), _rotate(k, turn), v, index)
+            x = last.pick(x)
+        else:
+            qkv = self.qkv(normal).unflatten(-1, (3, self.heads, -1))
+            if isinstance(attend, Blocks):
+                mixed = attend.attend(qkv, turn)
+            else:
+                q, k, v = qkv.unbind(-3)
+                mixed = attend(_rotate(q, turn), _rotate(k, turn), v, index)
+        x = self.add(x, self.out(mixed.flatten(-2)))
         return self.add(x, self.down(_swiglu(self.gate_up(_norm(x)))))
 
     def add(self, x: Tensor, branch: Tensor) -> Tensor:
@@ -75,48 +118,88 @@ class Writer(nn.Module):
         """Matrices whose rows are single tokens: to be moved by AdamW, never by Muon."""
         return [self.tokens, self.head.weight]
 
-    def forward(self, token: Tensor, place: Tensor, task: Tensor, attend: Attend) -> Tensor:
-        """Logits [..., V] of the token after each of `token` [...], at `place` [..., 3], under `task` [..., D]."""
-        turn = _turns(place, self.frequency_3P, self.compute_dtype).unbind()
+    def forward(
+        self, token: Tensor, place: Tensor, task: Tensor, attend: Attend | Blocks, last: Last | None = None
+    ) -> Tensor:
+        """Logits [..., V] of the token after each of `token` [...], at `place` [..., 3], under `task` [..., D].
+
+        With `last`, only of the tokens that it picks.
+        """
+        turn = _turns(place, self.frequency_3P, self.compute_dtype)
         x = (F.embedding(token, self.tokens) + task).to(self.compute_dtype)
-        for recurrence in range(self.config.recurrences):
-            for number, layer in enumerate(self.layers):
-                x = layer(x, turn, attend, recurrence * len(self.layers) + number)
+        layers = [*self.layers] * self.config.recurrences
+        for index, layer in enumerate(layers):
+            x = layer(x, turn, attend, index, last if index + 1 == len(layers) else None)
         return self.head(_norm(x)).float()
 
     def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
-        pack, attend = _arranged(pack, self.config.reads)
-        logits_LV, target_L, nll_L = self._follow(pack, attend, task_ND)
-        count = pack.wanted_L.sum().clamp(min=1)
-        loss = nll_L.sum() / count
+        found = self._follow(pack, task_ND)
+        count = found.wanted.sum().clamp(min=1)
+        loss = found.nll.sum() / count
         with torch.no_grad():
-            wrong_L = (logits_LV.argmax(-1) != target_L) & pack.wanted_L
+            wrong = (found.logits.argmax(-1) != found.target) & found.wanted
             zeros_N = torch.zeros(len(task_ND), device=task_ND.device)
-            mistakes_N = zeros_N.index_add(0, pack.example_L, wrong_L.float())
-            tokens_N = zeros_N.index_add(0, pack.example_L, pack.wanted_L.float())
+            mistakes_N = zeros_N.index_add(0, found.example, wrong.float())
+            tokens_N = zeros_N.index_add(0, found.example, found.wanted.float())
             examples = (tokens_N > 0).sum()
             exact = ((mistakes_N == 0) & (tokens_N > 0)).sum() / examples.clamp(min=1)
         return loss, {
             "loss": loss.detach(),
-            "token_accuracy": 1 - wrong_L.sum() / count,
+            "token_accuracy": 1 - wrong.sum() / count,
             "exact_accuracy": exact,
             "examples": examples.float(),
         }
 
     def log_likelihood(self, pack: Pack, task_ND: Tensor) -> Tensor:
         """How likely each sequence's answer is, given its input: log-probabilities [N]."""
-        pack, attend = _arranged(pack, self.config.reads)
-        nll_L = self._follow(pack, attend, task_ND)[2]
-        return torch.zeros_like(task_ND[:, 0], dtype=torch.float32).index_add(0, pack.example_L, -nll_L)
+        found = self._follow(pack, task_ND)
+        return torch.zeros_like(task_ND[:, 0], dtype=torch.float32).index_add(0, found.example, -found.nll)
 
-    def _follow(self, pack: Pack, attend: Attend, task_ND: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Logits [L, V], the tokens that come next [L], and minus their log-probabilities in answers, 0 elsewhere."""
-        task_LD = F.embedding(pack.example_L, task_ND)
-        logits_LV = self(pack.token_L, pack.place_L3, task_LD, attend)
-        target_L = torch.roll(pack.token_L, -1)
-        nll_L = F.cross_entropy(logits_LV, target_L, reduction="none")
-        return logits_LV, target_L, torch.where(pack.wanted_L, nll_L, 0.0)
+    def _follow(self, pack: Pack, task_ND: Tensor) -> Followed:
+        """Read a pack; what comes after each token of an answer, or after every token where shapes are fixed."""
+        arranged, attend, last = self._arranged(pack)
+        task_LD = F.embedding(arranged.example_L, task_ND)
+        logits = self(arranged.token_L, arranged.place_L3, task_LD, attend, last)
+        target = torch.roll(arranged.token_L, -1)
+        about = (target, arranged.example_L, arranged.wanted_L)
+        target, example, wanted = about if last is None else map(last.pick, about)
+        nll = torch.where(wanted, F.cross_entropy(logits, target, reduction="none"), 0.0)
+        return Followed(logits, target, example, wanted, nll)
+
+    def _arranged(self, pack: Pack) -> tuple[Pack, Attend | Blocks, Last | None]:
+        """The tokens of a pack as they are computed, attention within its sequences, and the last layer's."""
+        fused = self.uses_fused_kernels()
+        if not pack.token_L.is_cuda:
+            return _arranged(pack, self.config.reads)
+        if not fused:
+            return pack, _attend_within(pack, self.config.reads), None
+        from charm.models.writer.kernels import tables
+
+        answers_N = pack.answers_N if self.config.reads == "whole" else pack.edges_N2[:-2]
+        return pack, Blocks(*tables(pack.edges_N2, answers_N, len(pack.token_L))), None
+
+    def uses_fused_kernels(self) -> bool:
+        """Whether this writer, where it is now, reads packs with the attention kernel of our own."""
+        config, at = self.config, self.tokens.device
+        possible = HAS_TRITON and at.type == "cuda" and config.head_width in FUSED_WIDTHS
+        if config.kernels == "fused" and not possible:
+            raise CharmError(
+                f"the fused kernels need Triton, an NVIDIA GPU and heads of 32, 64 or 128 columns; this writer has "
+                f'{config.head_width} and is on {at}. kernels "auto" uses them where they run'
+            )
+        by_default = config.kernels == "auto" and config.compute_dtype == "bfloat16"
+        return possible and (by_default or config.kernels == "fused")
+
+
+class Followed(NamedTuple):
+    """What a writer finds of a pack's answers: of W tokens, those that are wanted or all."""
+
+    logits: Tensor  # [W, V]
+    target: Tensor  # [W]: the tokens that come next
+    example: Tensor  # [W]: of which sequence
+    wanted: Tensor  # [W]: whether the next token belongs to the answer
+    nll: Tensor  # [W]: minus its log-probability; 0 where it is not wanted
 
 
 def _plain(x: Tensor) -> bool:
@@ -135,17 +218,15 @@ def _swiglu(x: Tensor) -> Tensor:
     return F.silu(gate) * up
 
 
-def _arranged(pack: Pack, reads: str) -> tuple[Pack, Attend]:
-    """The tokens of a pack as they are computed, and attention that does not cross from one sequence to the next.
+def _arranged(pack: Pack, reads: str) -> tuple[Pack, Attend, Last]:
+    """The tokens of a pack as they are computed without CUDA, attention that does not cross from one sequence to the
+    next, and the last layer's for answers alone.
 
-    Without CUDA's kernel, padding is left out and sequences of one shape are next to each other: each such group is one
-    batch of attention. `edges_N2` and `answers_N` keep the order in which the sequences came.
+    Padding is left out and sequences of one shape are next to each other: each such group is one batch of attention.
+    `edges_N2` and `answers_N` keep the order in which the sequences came.
     """
-    if pack.token_L.is_cuda:
-        return pack, _attend_within(pack, reads)
     edges = pack.edges_N2.long()
-    asked_N = pack.answers_N - edges[:-2] if reads == "whole" else torch.zeros_like(edges[:-2])
-    shape_N = edges[:-1].diff() * LONGEST + asked_N  # no question has LONGEST tokens
+    shape_N = edges[:-1].diff() * LONGEST + pack.answers_N - edges[:-2]  # no question has LONGEST tokens
     shape_L = shape_N[pack.example_L[: edges[-2]]]
     order_L = shape_L.argsort(stable=True)
     arranged = replace(
@@ -157,7 +238,9 @@ def _arranged(pack: Pack, reads: str) -> tuple[Pack, Attend]:
     )
     shapes, sizes = (part.tolist() for part in shape_L.unique(return_counts=True))
     groups = [(size, *divmod(shape, LONGEST)) for shape, size in zip(shapes, sizes, strict=True)]
-    return arranged, partial(_attend_plainly, groups=groups)
+    wanted_W = arranged.wanted_L.nonzero()[:, 0]
+    last = Last(partial(torch.index_select, dim=0, index=wanted_W), partial(_attend_answers, groups=groups))
+    return arranged, partial(_attend_plainly, groups=groups, whole=reads == "whole"), last
 
 
 def _attend_within(pack: Pack, reads: str) -> Attend:
@@ -187,25 +270,47 @@ def _attend_fast(q: Tensor, k: Tensor, v: Tensor, edges: Tensor, causal: bool) -
     return found.to(q.dtype)
 
 
-def _attend_plainly(
-    q: Tensor, k: Tensor, v: Tensor, index: int, groups: Sequence[tuple[int, int, int]]
-) -> Tensor:
-    """Groups of sequences of one shape: tokens in all, tokens of each, and how many of those see one another."""
+Groups = Sequence[
+    tuple[int, int, int]
+]  # of sequences of one shape: tokens in all, of each, and of each question
+
+
+def _attend_plainly(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups, whole: bool) -> Tensor:
+    """Attention within the sequences of each group; tokens of a question that is read whole see one another."""
     mixed = []
-    for (_, length, first), *parts in zip(
+    for (_, length, asked), *parts in zip(
         groups, *(x.split([size for size, *_ in groups]) for x in (q, k, v)), strict=True
     ):
         a, b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in parts)
+        first = asked if whole else 0
         found = []
         if first:
             found.append(F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c))))
-        if (rest := length - first) > 0:
-            sees = torch.ones(rest, length, dtype=torch.bool).tril_(first) if first else None
+        if first < length:
+            sees = torch.ones(length - first, length, dtype=torch.bool).tril_(first) if first else None
             found.append(
                 F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first)
             )
         mixed.append(torch.cat(found, dim=2).transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed)
+
+
+def _attend_answers(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups) -> Tensor:
+    """Attention of the tokens that predict answers: from the last of the question to the last but one of all."""
+    mixed = []
+    sizes = [size for size, *_ in groups]
+    wanted = [size // length * (length - asked) for size, length, asked in groups]
+    for (_, length, asked), a, b, c in zip(
+        groups, q.split(wanted), k.split(sizes), v.split(sizes), strict=True
+    ):
+        if length == asked:
+            continue
+        a = a.unflatten(0, (-1, length - asked)).transpose(1, 2)
+        b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in (b, c))
+        sees = torch.ones(length - asked, length, dtype=torch.bool).tril_(asked - 1)
+        found = F.scaled_dot_product_attention(a, b, c, attn_mask=sees)
+        mixed.append(found.transpose(1, 2).flatten(0, 1))
+    return torch.cat(mixed) if mixed else q
 
 
 def _frequencies(config: ReasonerConfig) -> Tensor:
@@ -237,9 +342,9 @@ def _(place: Tensor, frequency_3P: Tensor, dtype: torch.dtype) -> Tensor:
     return place.new_empty((2, *place.shape[:-1], frequency_3P.shape[1]), dtype=dtype)
 
 
-def _rotate(x: Tensor, turn: Rotation) -> Tensor:
+def _rotate(x: Tensor, turn: Tensor) -> Tensor:
     """Turns pair (i, i + K/2) of x [..., H, K] by its token's angle."""
-    cos, sin = (part.unsqueeze(-2).to(x.dtype) for part in turn)
+    cos, sin = turn.unsqueeze(-2).to(x.dtype)
     if _plain(x):
         return Rotate.apply(x, cos, sin)
     first, second = x.chunk(2, dim=-1)

@@ -119,7 +119,7 @@ def test_the_loss_of_a_pack_is_that_of_each_sequence_alone(reads: str, sequences
 @pytest.mark.parametrize("reads", READINGS)
 def test_no_token_of_an_answer_sees_what_comes_later(reads: str) -> None:
     writer, pack = trained_like(), make_pack(count=1, spare=0)
-    task, (pack, attend) = torch.zeros(32), _arranged(pack, reads)
+    task, (pack, attend, _) = torch.zeros(32), _arranged(pack, reads)
     before = writer(pack.token_L, pack.place_L3, task, attend)
     changed = pack.token_L.clone()
     changed[-3] = (changed[-3] + 1) % 12
