@@ -20,8 +20,6 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
 
     A memory without instance rows keeps one view of each puzzle in its index: the other views are not needed.
     """
-    if out.exists():
-        raise CharmError(f"{out} exists already; name a new folder")
     folder = newest_checkpoint(run)
     model = CharmModel.from_pretrained(folder)
     if folder != run:  # the model's own record of how it was trained: adaptation draws views alike
@@ -31,6 +29,13 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
         for puzzle in model.instances.puzzles:
             instances.add(puzzle, model.instances.codes(puzzle)[:1])
         model._bind(ArcKey(instances))
+    return write_model(model, out, dtype)
+
+
+def write_model(model: CharmModel, out: Path, dtype: torch.dtype) -> int:
+    """Write a model to the new folder `out`, its weights as `dtype`; returns its size in bytes."""
+    if out.exists():
+        raise CharmError(f"{out} exists already; name a new folder")
     with charm_errors(f"{out}: cannot be written", OSError, SafetensorError), whole_folder(out) as part:
         model.save(part, dtype=dtype)
     return sum(file.stat().st_size for file in out.iterdir())

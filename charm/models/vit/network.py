@@ -10,6 +10,7 @@ V tokens.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -25,7 +26,7 @@ from charm.tasks.canvas import LARGE_SIDE, PAD
 
 PATCH = 2
 PATCHES = LARGE_SIDE // PATCH  # along a side
-POSITION_STD = 0.02  # of positions and repeats at the start
+VECTOR_STD = 0.02  # of symbols, positions and repeats at the start
 
 
 class Affine(nn.Module):
@@ -105,12 +106,15 @@ def packs(x: Tensor) -> bool:
     return x.is_cuda and x.dtype == torch.bfloat16
 
 
-def attend(q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable) -> Tensor:
-    """Every position asks those that may be read, [B, L, N, H]."""
-    if not packs(q_BLNH):
+def attend(
+    q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable, dropout: float = 0.0
+) -> Tensor:
+    """Every position asks those that may be read, [B, L, N, H]; `dropout` is the share of attention weights dropped."""
+    if dropout or not packs(q_BLNH):  # the kernel of packed sequences cannot drop
         q, k, v = (part.transpose(1, 2) for part in (q_BLNH, k_BLNH, v_BLNH))
         seen_B11L = readable.seen_BL[:, None, None]
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=seen_B11L).transpose(1, 2)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=seen_B11L, dropout_p=dropout)
+        return mixed.transpose(1, 2)
     length, order = q_BLNH.shape[1], (readable.order_M, readable.place_M, readable.seen_BL.flatten())
     k_MNH, v_MNH = (_Gather.apply(part.flatten(0, 1), *order) for part in (k_BLNH, v_BLNH))
     q_MNH = q_BLNH.flatten(0, 1).contiguous()
@@ -120,7 +124,11 @@ def attend(q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable) -
 
 
 class VitLayer(nn.Module):
-    """Attention, then a GELU between two maps; each is added to what came in and normalised afterwards."""
+    """Attention, then a GELU between two maps; each is added to what came in and normalised afterwards.
+
+    Dropout is where VARC has it, at five places: the attention weights, what attention gives (twice), the inner
+    activations and what the maps give.
+    """
 
     def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
         super().__init__()
@@ -133,11 +141,12 @@ class VitLayer(nn.Module):
     def forward(self, x_BLD: Tensor, turn: Rotation, readable: Readable) -> Tensor:
         qkv_BL3NH = self.qkv(x_BLD).unflatten(-1, (3, self.heads, -1))
         q_BLNH, k_BLNH = rotate(qkv_BL3NH[:, :, :2], turn).unbind(2)
-        mixed_BLNH = attend(q_BLNH, k_BLNH, qkv_BL3NH[:, :, 2], readable)
-        mixed_BLD = self.out(mixed_BLNH.flatten(2))
-        x_BLD = self.norm_attention(x_BLD + dropped(mixed_BLD, self.dropout, self.training))
-        inner_BLF = dropped(F.gelu(self.up(x_BLD)), self.dropout, self.training)
-        return self.norm_feed_forward(x_BLD + dropped(self.down(inner_BLF), self.dropout, self.training))
+        drop = partial(dropped, share=self.dropout, training=self.training)
+        dropout = self.dropout if self.training and torch.is_grad_enabled() else 0.0
+        mixed_BLNH = attend(q_BLNH, k_BLNH, qkv_BL3NH[:, :, 2], readable, dropout)
+        x_BLD = self.norm_attention(x_BLD + drop(drop(self.out(mixed_BLNH.flatten(2)))))
+        inner_BLF = drop(F.gelu(self.up(x_BLD)))
+        return self.norm_feed_forward(x_BLD + drop(self.down(inner_BLF)))
 
 
 class Vit(nn.Module):
@@ -152,14 +161,14 @@ class Vit(nn.Module):
         self.config = config
         self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
         width = config.width
-        self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, width), 1.0, generator))
+        self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, width), VECTOR_STD, generator))
         self.patch = Affine(PATCH**2 * width, width, generator)
         places = torch.empty(PATCHES**2, width)
-        self.positions = nn.Parameter(truncated_normal_(places, POSITION_STD, generator))
+        self.positions = nn.Parameter(truncated_normal_(places, VECTOR_STD, generator))
         self.blocks = nn.ModuleList(VitLayer(config, generator) for _ in range(config.layers))
         self.repeats = None
         if config.recurrences > 1:
-            vectors = truncated_normal_(torch.empty(config.recurrences, width), POSITION_STD, generator)
+            vectors = truncated_normal_(torch.empty(config.recurrences, width), VECTOR_STD, generator)
             self.repeats = nn.Parameter(vectors)
         self.norm = Norm(width)
         self.head = Affine(width, PATCH**2 * config.vocab, generator)
@@ -179,7 +188,11 @@ class Vit(nn.Module):
                 f"a vit answers canvases of side {LARGE_SIDE}, got {side}; set data.canvas to large"
             )
         config = self.config
-        turn = rotation(PATCHES, 1, config.rope, config.rope_base, config.head_width, tokens_BT.device)
+        cos_PH, sin_PH = rotation(
+            PATCHES, 0, config.rope, config.rope_base, config.head_width, tokens_BT.device
+        )
+        # The task is not turned, and so stands where the first patch does: at (0, 0).
+        turn = F.pad(cos_PH, (0, 0, 1, 0), value=1.0), F.pad(sin_PH, (0, 0, 1, 0))
         patches_BPK = cut(tokens_BT)
         x_BLD = torch.cat([task_BD[:, None].to(self.compute_dtype), self.embed(patches_BPK)], dim=1)
         x_BLD = dropped(x_BLD, config.dropout, self.training)

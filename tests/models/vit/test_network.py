@@ -1,6 +1,7 @@
 """VARC's transformer against plain versions of its parts, and against a torch model of the same weights."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -42,6 +43,12 @@ def canvases(count: int = 2) -> torch.Tensor:
     return tokens.flatten(1)
 
 
+def seen_by_varc(symbols: torch.Tensor) -> torch.Tensor:
+    """The task, and patches with a symbol other than background (10), by torch's own pooling."""
+    image = (symbols != 10).view(-1, 1, LARGE_SIDE, LARGE_SIDE).float()
+    return F.pad(F.max_pool2d(image, 2).flatten(1) > 0, (1, 0), value=True)
+
+
 def answer(vit: Vit, tokens: torch.Tensor, task: torch.Tensor) -> torch.Tensor:
     return vit(vit.initial_state(len(tokens), tokens.shape[1]), tokens, task, LARGE_SIDE)[1]
 
@@ -68,6 +75,37 @@ def test_the_presets_count_one_vector_for_each_task() -> None:
 def test_maps_start_with_the_spread_of_torchs() -> None:
     ours = Affine(512, 1536, torch.Generator().manual_seed(0))
     assert ours.weight.std().item() == pytest.approx(nn.Linear(512, 1536).weight.std().item(), rel=0.02)
+
+
+def test_symbols_start_smaller_than_positions_as_varcs_do() -> None:
+    """A patch's content has 0.58 times the spread of its position: sqrt(1/3), with both vectors at a std of 0.02."""
+    vit = Vit(replace(varc(), **{**TINY, "width": 128, "layers": 1}))
+    assert vit.tokens.std().item() == pytest.approx(0.02, rel=0.05)
+    tokens = torch.randint(2, 12, (1, LARGE_SIDE**2), generator=torch.Generator().manual_seed(0))
+    content = vit.embed(cut(tokens))[0] - vit.positions
+    assert (content.std() / vit.positions.std()).item() == pytest.approx(0.58, rel=0.1)
+
+
+def test_varc_drops_at_51_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first vectors, and in each of ten layers attention weights, its output twice, inner activations, output."""
+    places: list[str] = []
+    drop, attention = F.dropout, F.scaled_dot_product_attention
+
+    def counted_drop(x: torch.Tensor, share: float) -> torch.Tensor:
+        places.append(f"{share}")
+        return drop(x, share)
+
+    def counted_attention(*parts: torch.Tensor, dropout_p: float = 0.0, **rest: Any) -> torch.Tensor:
+        places.append(f"weights {dropout_p}")
+        return attention(*parts, dropout_p=dropout_p, **rest)
+
+    monkeypatch.setattr(F, "dropout", counted_drop)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", counted_attention)
+    monkeypatch.setattr(vit_module, "packs", lambda x: True)  # also where nothing else would drop
+    vit = tiny(dropout=0.1, layers=10)
+    answer(vit, canvases(1), torch.ones(1, 16))
+    assert places == ["0.1", *10 * ["weights 0.1", "0.1", "0.1", "0.1", "0.1"]]
+    assert len(places) == 51
 
 
 def test_patches_are_cut_and_joined() -> None:
