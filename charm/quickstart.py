@@ -13,7 +13,7 @@ from charm.arc.presets import quickstart as preset
 from charm.arc.run import train
 from charm.devices import place
 from charm.errors import CharmError
-from charm.evaluation.protocols import Protocol
+from charm.evaluation.protocols import Protocol, settings_text
 from charm.evaluation.run import evaluate_run, evaluate_votes
 from charm.files import locked
 from charm.report.film import refinement_film
@@ -81,6 +81,7 @@ def run_quickstart(
         "tasks": tasks,
         "pass@1": scored["metrics"]["pass@1"],
         "pass@2": scored["metrics"]["pass@2"],
+        "protocol": settings_text(protocol),
         "pass@2 without memory": blank["metrics"]["pass@2"],
         "training_seconds": round(trained, 1),
         "seconds": round(time.monotonic() - began, 1),
@@ -113,6 +114,6 @@ def results_table(found: dict[str, Any]) -> Table:
         rows.append([one["task"], *passed, votes, one["outcome"], one["without_memory"]])
     caption = (
         f"pass@1 {found['pass@1']:.1%}, pass@2 {found['pass@2']:.1%}; with the memory zeroed "
-        f"{found['pass@2 without memory']:.1%}; {found['seconds']:.0f} s"
+        f"{found['pass@2 without memory']:.1%}; {found['protocol']}; {found['seconds']:.0f} s"
     )
     return Table(columns, rows, "Held-out test inputs, answered by voting over views", caption)

@@ -13,14 +13,13 @@ import torch
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.protocols import with_overrides
-from charm.evaluation.run import Voting, evaluate_run, score_checkpoint, scores_table
+from charm.evaluation.run import Voting, evaluate_run, own_protocol, score_checkpoint, scores_table
 from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
 from charm.models.model import CharmModel
 from charm.paths import model_at
 from charm.runs.checkpoint import newest_checkpoint, steps_of
-from charm.runs.settings import TrainConfig
+from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
@@ -107,11 +106,11 @@ class ArcEvaluation:
     window: int | Literal["current", "half", "all"] | None = None
     """Checkpoints that vote: how many, counted back from the newest, or current, half or all."""
     loops: tuple[int, ...] | None = None
-    """Refinement depths that vote; the protocol's if not given."""
+    """Refinement depths that vote; by default the run's own, the first or all as the protocol says."""
     half_life: float | None = None
     """Checkpoints after which a vote weighs half."""
     order: str | None = None
-    """What puts a candidate first: votes or likelihood (votes times confidence); by default likelihood for writers."""
+    """What puts a candidate first: votes, or likelihood (votes x likelihood), which is the default for writers."""
     tasks: tuple[str, ...] = ()
     """Only these tasks."""
     batch: int = 512
@@ -127,7 +126,8 @@ class ArcEvaluation:
 def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
     """`charm eval` of a run on ARC's tasks."""
     fields = ("views", "window", "loops", "half_life", "order")
-    chosen = with_overrides(options.protocol, **{field: getattr(options, field) for field in fields})
+    config = read_config(run, options.data)
+    chosen = own_protocol(config, options.protocol, **{field: getattr(options, field) for field in fields})
     found = evaluate_run(
         run,
         options.protocol,

@@ -194,16 +194,19 @@ def _budget(given: str | None, seconds: float, tasks: int, devices: list[str]) -
 def _draw(found: dict[str, Solution], path: Path) -> None:
     """Print how each task went; for a single one, its answers too."""
     from charm.drawing.terminal import grid_text, show
+    from charm.evaluation.protocols import SURE
 
     for task_id, solution in found.items():
         show(f"{task_id}: {solution}")
         for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
                 votes = f"{candidate.votes} of {solution.cast} votes"
-                title = f"\n{question}, attempt {number}: {votes}, confidence {candidate.confidence:.2f}"
+                title = f"\n{question}, attempt {number}: {votes}, {solution.sure} {candidate.confidence:.2f}"
                 show(title, grid_text(candidate.grid))
             if not candidates:
                 show(f"\n{question}: no answer")
+        if len(found) == 1:
+            show(f"\n{solution.sure}: {SURE[solution.sure]}")
         if solution.doubt and len(found) == 1:
             show(f"\n{solution.doubt}")
     doubted = sum(bool(solution.doubt) for solution in found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.runs.archive import Expected, damaged_passes, pass_folder, passes, read_pass, same_run
 from charm.runs.votes import Votes
 from charm.tasks.task import Question
@@ -22,10 +22,17 @@ BASE_LOOPS = 16  # refinement steps unless a protocol says otherwise
 Floats = npt.NDArray[np.float64]
 
 # Voting rules: what puts a candidate first, of the weighted votes and the mean confidence of all candidates. Equal ones
-# are ordered by weighted votes, then by confidence. A writer's confidence is the likelihood of its candidate.
+# are ordered by weighted votes, then by confidence, which is a model's likelihood or halting (`ReasonerConfig.sure`).
 ORDERS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "votes": lambda weight_K, confidence_K: weight_K,
     "likelihood": lambda weight_K, confidence_K: weight_K * confidence_K,
+}
+
+
+# What a model's confidence in an answer is called, and what it means.
+SURE = {
+    "likelihood": "how probable the model finds the whole grid, 1 at most; right answers are often below 0.5",
+    "halting": "how sure the halt head is that the answer is right, 1 at most; wrong answers are often above 0.9",
 }
 
 
@@ -97,6 +104,39 @@ def depths_text(loops: Sequence[int]) -> str:
     if len(loops) > 2 and [*loops] == [*range(first, last + 1)]:
         return f"steps {first} to {last}"
     return f"{' and '.join(map(str, loops))} refinement steps"
+
+
+def settings_text(protocol: Protocol) -> str:
+    """Who votes and how candidates are ranked, in words."""
+    windows = {
+        "current": "the newest checkpoint",
+        "half": "the newer half of the checkpoints",
+        "all": "all checkpoints",
+    }
+    window = windows.get(str(protocol.window), f"at most {protocol.window} checkpoints")
+    views = {"all": "all views", 1: "1 view"}.get(protocol.views, f"at most {protocol.views} views")
+    weight = f"half-life {protocol.half_life:g} checkpoints" if protocol.half_life else ""
+    orders = {None: "", "likelihood": "ranked by votes x likelihood"}
+    order = orders.get(protocol.order, f"ranked by {protocol.order}")
+    return ", ".join(filter(None, (views, window, weight, depths_text(protocol.loops), order)))
+
+
+def protocol_text(protocol: Protocol) -> str:
+    """A protocol's name in the paper, or "custom", and its settings in words."""
+    asked = [
+        (name, replace(one, loops=protocol.loops, order=protocol.order)) for name, one in PROTOCOLS.items()
+    ]
+    alike = (name for name, one in [*PROTOCOLS.items(), *asked] if one == protocol)
+    return f"{next(alike, 'custom')} ({settings_text(protocol)})"
+
+
+def stored_protocol(found: Mapping[str, Any], where: object) -> Protocol:
+    """The protocol of a stored evaluation."""
+    with charm_errors(
+        f"{where}: not the protocol of an evaluation", TypeError, ValueError, KeyError, AttributeError
+    ):
+        fields = {name: value for name, value in found["protocol"].items() if name != "name"}
+        return Protocol(**fields | {"loops": tuple(fields["loops"])})
 
 
 def with_overrides(name: str, **fields: Any) -> Protocol:

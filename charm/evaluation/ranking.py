@@ -30,7 +30,7 @@ class Candidate:
     place: int  # in the arrays of its ranking
     votes: int
     weight: float  # the votes, weighted
-    confidence: float
+    confidence: float  # likelihood or halting, as the model has it (`ReasonerConfig.sure`)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,13 @@ from typing import Any
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict_votes
-from charm.evaluation.protocols import Protocol, depths_text, load_ballots, protocol_named
+from charm.evaluation.protocols import (
+    Protocol,
+    load_ballots,
+    settings_text,
+    stored_protocol,
+    with_overrides,
+)
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
@@ -95,10 +101,21 @@ def as_asked(protocol: Protocol, reasoner: ReasonerConfig) -> Protocol:
     return replace(protocol, loops=(1,), order=protocol.order or "likelihood")
 
 
+def own_protocol(config: TrainConfig, name: str, **fields: Any) -> Protocol:
+    """A protocol of the paper at the depths that the run evaluates with: the first, or all where it has several.
+
+    Fields that are not None override it; `loops` are then other depths.
+    """
+    protocol = with_overrides(name, **fields)
+    if fields.get("loops") is None:
+        all_depths = config.reasoner.kind == "vit" or len(protocol.loops) > 1
+        protocol = replace(protocol, loops=config.evaluate_loops[: None if all_depths else 1])
+    return as_asked(protocol, config.reasoner)
+
+
 def standard(config: TrainConfig) -> Protocol:
-    """The protocol that scores a run during training: at its first depth, or at all placements of a vit."""
-    loops = config.evaluate_loops if config.reasoner.kind == "vit" else config.evaluate_loops[:1]
-    return replace(as_asked(protocol_named("standard"), config.reasoner), loops=loops)
+    """The protocol that scores a run during training."""
+    return own_protocol(config, "standard")
 
 
 def _lacking_votes(
@@ -146,19 +163,8 @@ def _lacking_votes(
 
 
 def scores_table(found: dict[str, Any]) -> Table:
-    protocol = found["protocol"]
-    window = protocol["window"]
-    checkpoints = {
-        "current": "newest checkpoint",
-        "half": "newer half of the checkpoints",
-        "all": "all checkpoints",
-    }
-    voters = checkpoints.get(window, f"newest {window} checkpoints")
-    most = protocol["views"]  # a puzzle may have fewer
-    views = {"all": "all views", 1: "1 view"}.get(most, f"up to {most} views")
-    described = f"{protocol['name']}: {views}, {voters}"
-    depths = depths_text(protocol["loops"])
-    title = f"step {found['step']}, {described}{depths and f', after {depths}'}"
+    settings = settings_text(stored_protocol(found, "scores"))
+    title = f"step {found['step']}, {found['protocol']['name']}: {settings}"
     metrics = found["metrics"]
     if not metrics:
         rows = [["puzzles without known test outputs", f"{found['blind_puzzles']}"]]
@@ -173,7 +179,10 @@ def scores_table(found: dict[str, Any]) -> Table:
         label = f"mean over {part['puzzles']} puzzles of {source}"
         rows.append([label, *(f"{part['metrics'][name]:.2%}" for name in names)])
     counts = ", ".join(f"{count} {outcome}" for outcome, count in found["outcomes"].items() if count)
-    return Table(["", *names], rows, title, counts)
+    defined = (
+        "; a near miss has the right answer in third place or lower" if found["outcomes"]["near miss"] else ""
+    )
+    return Table(["", *names], rows, title, counts + defined)
 
 
 def evaluate_votes(

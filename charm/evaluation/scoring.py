@@ -28,7 +28,7 @@ AnswerKey = Mapping[Question, Grid | None]  # every question of the split; None 
 # From best to worst. A task's outcome is the worst of its outputs'; only a task with nothing to score is blind.
 OUTCOMES = (
     "solved",  # among the first two candidates
-    "near miss",  # proposed, but ranked lower
+    "near miss",  # proposed, but ranked third or lower
     "wrong cells",  # the right size was proposed, the right grid never
     "wrong size",
     "no answer",  # no candidate, or only the empty one

@@ -157,6 +157,11 @@ class ReasonerConfig:
             raise CharmError(f"reasoner placements must be <= 255, got {self.placements}")
 
     @property
+    def sure(self) -> str:
+        """What the model's confidence in an answer is: a key of `charm.evaluation.protocols.SURE`."""
+        return "likelihood" if self.kind in ("writer", "vit") else "halting"
+
+    @property
     def voting_steps(self) -> tuple[int, ...]:
         """The steps after which votes are taken: the last one; for a vit, one for each placement."""
         return tuple(range(1, self.placements + 1)) if self.kind == "vit" else (self.refinement_steps,)

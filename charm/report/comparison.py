@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from charm.evaluation.protocols import Protocol
+from charm.evaluation.protocols import Protocol, protocol_text
 from charm.evaluation.scoring import KS
 from charm.report import folder, page
 from charm.report.answers import JsonObject, task_entries, voting_steps
@@ -19,7 +19,11 @@ ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 
 
 def write_comparison(
-    runs: Sequence[Path], out: Path, protocol: Protocol | None = None, data: Path | None = None, top: int = 2
+    runs: Sequence[Path],
+    out: Path,
+    protocol: Protocol | str | None = None,
+    data: Path | None = None,
+    top: int = 2,
 ) -> Path:
     """Write a page that compares runs on ARC's tasks, and return its path.
 
@@ -42,9 +46,9 @@ def write_comparison(
             solved = sum(task["outcome"] == "solved" for task in found)
             cells = [percent(evaluation.scores.metrics, metric) for metric in METRICS]
             cells += [f"{number:,}" for number in (evaluation.scores.puzzles, solved, steps[0], len(steps))]
-        protocols[page.protocol_text(used)] = None
+        protocols[protocol_text(used)] = None
         scores.append([name, *cells])
-        shown.append({"name": name, "steps": steps})
+        shown.append({"name": name, "steps": steps, "sure": config.reasoner.sure})
         entries.append({task["id"]: task for task in found})
     tasks = merge(entries)
     lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles, pass@k/outputs over test outputs."

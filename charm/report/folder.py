@@ -9,6 +9,7 @@ from typing import Any
 from charm.accounting import Accounting, account
 from charm.config import is_number
 from charm.errors import CharmError
+from charm.evaluation.protocols import protocol_text, stored_protocol
 from charm.files import read_sealed
 from charm.models.model import check_saved
 from charm.runs.archive import own_evaluation
@@ -66,12 +67,17 @@ def newest_evaluation(run: Path) -> JsonObject:
 
 
 def headline(run: Path) -> JsonObject | None:
-    """Step and pass@k of the newest evaluation of a run on ARC's tasks; None if there is none."""
+    """Step, pass@k and protocol of the newest evaluation of a run on ARC's tasks; None if there is none."""
     found = find_evaluation(run)
     if found is None:
         return None
     scores = {name: found["metrics"][name] for name in ("pass@1", "pass@2") if name in found["metrics"]}
-    return {"step": found["step"], "scores": scores}
+    return {"step": found["step"], "scores": scores, "protocol": protocol_of(found)}
+
+
+def protocol_of(found: JsonObject) -> str:
+    """The protocol of an evaluation in words; "" where the record has none."""
+    return protocol_text(stored_protocol(found, "an evaluation")) if "protocol" in found else ""
 
 
 def accounting(run: Path) -> Accounting | None:

@@ -14,8 +14,8 @@ import numpy as np
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
-from charm.evaluation.protocols import PROTOCOLS, Protocol, depths_text
-from charm.evaluation.run import Evaluation, as_asked, evaluate_votes, standard
+from charm.evaluation.protocols import SURE, Protocol, protocol_text
+from charm.evaluation.run import Evaluation, as_asked, evaluate_votes, own_protocol, standard
 from charm.evaluation.scoring import KS, OUTCOMES
 from charm.files import read_sealed
 from charm.report import folder
@@ -49,14 +49,14 @@ COLUMNS = {
     "outcome": ("outcome", ""),
     "rank": ("rank", ""),
     "share": ("top share", ""),
-    "confidence": ("confidence", ' class="extra"'),
+    "confidence": ("", ' class="extra"'),  # likelihood or halting, as the model has it
     "wrong": ("cells wrong", ' class="extra"'),
 }
 
 
 def write_report(
     run: Path,
-    protocol: Protocol | None = None,
+    protocol: Protocol | str | None = None,
     data: Path | None = None,
     films: Films | None = None,
     top: int | None = None,
@@ -78,12 +78,12 @@ def write_report(
     body = [
         *_headline(run, protocol, evaluation),
         *(_examples(run, config, protocol, tasks) if evaluation is not None else []),
-        *_task_list(tasks),
+        *_task_list(tasks, config.reasoner.sure),
         *learning([run], []),
         *_scores(run, evaluation),
         *_origins(run, config),
     ]
-    payload = {**drawing(), "steps": steps, "tasks": tasks}
+    payload = {**drawing(), "steps": steps, "tasks": tasks, "sure": config.reasoner.sure}
     path = write_page(out or run / "report.html", document(run.resolve().name, body, SCRIPT, payload))
     if films:
         write_films(run, films)
@@ -91,14 +91,19 @@ def write_report(
 
 
 def ranked(
-    run: Path, protocol: Protocol | None, data: Path | None
+    run: Path, protocol: Protocol | str | None, data: Path | None
 ) -> tuple[TrainConfig, Protocol, Evaluation | None]:
-    """Return a run's configuration, the protocol to rank with, and the ranking of its votes, if any."""
+    """Return a run's configuration, the protocol to rank with, and the ranking of its votes, if any.
+
+    A protocol's name means the run's own refinement depths.
+    """
     config = read_config(run, data)
     require_whole_votes(run / "votes")
     voted = passes(run / "votes")
     steps = list(voted)
-    if protocol is not None:
+    if isinstance(protocol, str):
+        protocol = own_protocol(config, protocol)
+    elif protocol is not None:
         protocol = as_asked(protocol, config.reasoner)
     else:
         protocol = standard(config)
@@ -147,26 +152,6 @@ def _score_card(title: str, metrics: Mapping[str, float]) -> str:
     one, both = percent(metrics, "pass@1"), [percent(metrics, f"pass@{k}/outputs") for k in (1, 2)]
     detail = f"pass@1 {one}; per test output: pass@2 {both[1]}, pass@1 {both[0]}"
     return card(title, percent(metrics, "pass@2"), detail)
-
-
-def protocol_text(protocol: Protocol) -> str:
-    """A protocol's name in the paper, or "custom", and its settings in words."""
-    asked = [
-        (name, replace(one, loops=protocol.loops, order=protocol.order)) for name, one in PROTOCOLS.items()
-    ]
-    alike = (name for name, one in [*PROTOCOLS.items(), *asked] if one == protocol)
-    name = next(alike, "custom")
-    windows = {
-        "current": "the newest checkpoint",
-        "half": "the newer half of the checkpoints",
-        "all": "all checkpoints",
-    }
-    window = windows.get(str(protocol.window), f"at most {protocol.window} checkpoints")
-    views = "all views" if protocol.views == "all" else f"at most {protocol.views:,} views"
-    weight = f", half-life {protocol.half_life:g} checkpoints" if protocol.half_life else ""
-    depths = depths_text(protocol.loops)
-    order = f", candidates by {protocol.order}" if protocol.order else ""
-    return f"{name} ({views}, {window}{weight}{depths and f', {depths}'}{order})"
 
 
 # Answers
@@ -279,8 +264,10 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
         rows = []
         for name, found in others.items():
             shown = [percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
-            rows.append([name, f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
-        heads = ["evaluation", "step", "pass@1", "pass@2", "puzzles"]
+            rows.append(
+                [name, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"]
+            )
+        heads = ["evaluation", "protocol", "step", "pass@1", "pass@2", "puzzles"]
         parts += ["<section><h2>Evaluations in this folder</h2>", table(heads, rows), "</section>"]
     return ['<div class="tables">', *parts, "</div>"]
 
@@ -317,8 +304,8 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
 # The tasks
 
 
-def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
-    """The list of tasks; the script fills in a task when it is opened."""
+def _task_list(tasks: Sequence[JsonObject], sure: str) -> list[str]:
+    """The list of tasks; the script fills in a task when it is opened. `sure` names the model's confidence."""
     if not tasks:
         return []
     found = Counter(task["outcome"] for task in tasks)
@@ -334,13 +321,16 @@ def _task_list(tasks: Sequence[JsonObject]) -> list[str]:
         filters.append(filter_button("|".join(never), f"never proposed {sum(found[one] for one in never)}"))
     filters += [filter_button(one, f"{outcome_label(one)} {found[one]}") for one in present]
     heads = "<span></span><span></span>" + "".join(
-        f'<button data-sort="{key}"{style}>{title}</button>' for key, (title, style) in COLUMNS.items()
+        f'<button data-sort="{key}"{style}>{title or sure}</button>'
+        for key, (title, style) in COLUMNS.items()
     )
     return [
         "<h2>Tasks</h2>",
         f'<div class="share-bar">{bar}</div>',
-        '<p class="soft">A task is solved when every test output is right within two attempts. Rank is the position '
-        "of the right answer among the candidates. Top share is the first candidate's share of the votes. "
+        '<p class="soft">A task is solved when every test output is right within two attempts, and a near miss when '
+        "a right answer was proposed but ranked third or lower. Rank is the position of the right answer among the "
+        "candidates. Top share is the first candidate's share of the votes. "
+        f"{sure.capitalize()} is {SURE[sure]}. "
         "A white square marks a cell that differs from the truth.</p>",
         *task_listing(f'<div class="columns">{heads}</div>', map(_task_row, count(), tasks), filters),
     ]

@@ -8,7 +8,6 @@ from pathlib import Path
 from charm.devices import place
 from charm.domains import PageOptions, domain_of
 from charm.errors import CharmError
-from charm.evaluation.protocols import protocol_named
 from charm.report.comparison import write_comparison
 from charm.report.film import make_films
 from charm.report.page import ranked, write_report
@@ -37,7 +36,7 @@ def write_pages(runs: Sequence[Path], out: Path | None = None, options: PageOpti
 
 def write_arc_page(runs: Sequence[Path], path: Path, options: PageOptions) -> Path:
     """Write the page of a run on ARC's tasks, or of several side by side."""
-    protocol = protocol_named(options.protocol) if options.protocol else None
+    protocol = options.protocol
     if len(runs) > 1:
         return write_comparison(runs, path, protocol, options.data)
     made = None

@@ -168,7 +168,7 @@ class Solver:
             answers = {question: found.get(question, []) for question in data.questions}
             voted = 0 if unasked else views
             how = (learned.updates, voted, learned.loss, learned.exact, clock.spent)
-            new = Solution(answers, *how, per_view=len(self.reasoner.voting_steps))
+            new = Solution(answers, *how, per_view=len(self.reasoner.voting_steps), sure=self.reasoner.sure)
             better = improved(solution, new)
             publish(better)
             say(clock.used, f"{task.id}: {views} views have voted")

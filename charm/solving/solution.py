@@ -41,6 +41,8 @@ class Solution:
     """Whether learning was given up because it diverged; the answers are those from before it."""
     per_view: int = 1
     """Votes of each view on a test input: one for each placement of a vit."""
+    sure: str = "likelihood"
+    """What a candidate's `confidence` is: "likelihood" or "halting" (`charm.evaluation.protocols.SURE`)."""
 
     @property
     def cast(self) -> int:

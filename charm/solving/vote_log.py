@@ -63,6 +63,7 @@ def round_json(solution: Solution, questions: Sequence[Question], shown: int = S
         "updates": solution.updates,
         "views": solution.views,
         "cast": solution.cast,
+        "sure": solution.sure,
         "loss": known(solution.loss),
         "exact": known(solution.exact_accuracy),
         "doubt": solution.doubt,

@@ -21,8 +21,8 @@ from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
 from charm.models.canvas.backbone import refine
 from charm.models.canvas.halting import halt_logit
 from charm.models.model import CharmModel
-from charm.report.folder import find_evaluation
-from charm.report.page import ranked
+from charm.report.folder import find_evaluation, headline
+from charm.report.page import ranked, write_report
 from charm.runs.archive import (
     forget_later_votes,
     is_finished,
@@ -268,13 +268,47 @@ def test_every_evaluated_source_has_its_own_scores(
     found = json.loads((run / "eval" / "mine.json").read_text())
     table = scores_table(found)
     assert table.rows[-1][0] == f"mean over 2 puzzles of {more}"
-    assert table.title == "step 6, mine: up to 2 views, newest checkpoint, after 2 refinement steps"
+    assert table.title == "step 6, mine: at most 2 views, the newest checkpoint, 2 refinement steps"
     parts = found["by_source"]
     assert {name: part["puzzles"] for name, part in parts.items()} == {few: 1, str(more): 2}
     for name, mean in found["metrics"].items():
         assert 3 * mean == pytest.approx(
             sum(part["puzzles"] * part["metrics"][name] for part in parts.values())
         )
+
+
+def test_a_run_is_evaluated_at_its_own_depths_and_every_number_names_its_protocol(tmp_path: Path) -> None:
+    """Unless other depths are given: the protocols' 16 and 24 steps are the paper's runs' own."""
+    config = toy_config(
+        write_toy_tasks(tmp_path / "tasks", 2), steps=6, evaluate_every=6, evaluate_loops=(2, 3)
+    )
+    run = tmp_path / "run"
+    train(config, run, HERE, say=lambda text: None)
+    in_training = json.loads((run / "eval" / "step_000000006.json").read_text())
+    for options, loops in (
+        (ArcEvaluation(), (2,)),
+        (ArcEvaluation("extra"), (2, 3)),
+        (ArcEvaluation("continual", loops=(1,)), (1,)),
+    ):
+        evaluated = evaluate(run, options, HERE)
+        assert evaluated is not None
+        found, table = evaluated
+        assert found["protocol"]["loops"] == loops
+        assert table.title.startswith(f"step 6, {options.protocol}: all views, ")
+        if options.protocol == "standard":
+            assert found["metrics"] == in_training["metrics"]
+    for name in ("standard", "extra"):
+        ranking = ranked(run, name, None)[2]
+        assert ranking is not None
+        assert ranking.scores.metrics == json.loads((run / "eval" / f"{name}.json").read_text())["metrics"]
+    text = write_report(run).read_text()
+    assert "Step 6, protocol standard (all views, at most 10 checkpoints, 2 refinement steps)" in text
+    assert "continual (all views, the newest checkpoint)" in text
+    half = "extra (all views, the newer half of the checkpoints, half-life 10 checkpoints, 2 and 3 refinement steps)"
+    assert half in text
+    shown = headline(run)
+    assert shown is not None
+    assert shown["protocol"] == "standard (all views, at most 10 checkpoints, 2 refinement steps)"
 
 
 def test_tasks_without_known_answers_are_counted_and_their_answers_named(tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ def test_a_task_shows_its_grids_and_marks_what_differs(report: Path, page: Page)
     told = first.inner_text()
     assert "1 cell differs" in told
     assert "2 votes, 40.0%" in told
-    assert "confidence 0.700" in told
+    assert "halting 0.700" in told
     assert drawn(figure(second, "candidate 2").locator("canvas")) == ("212", [(0, 1)])
     right = figure(second, "candidate 3")
     assert drawn(right.locator("canvas")) == ("222", [])

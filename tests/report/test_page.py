@@ -182,6 +182,8 @@ def test_the_headline_is_what_scoring_says(run: Path) -> None:
     # By hand: "near" passes one of two tests, first candidate; "solved" passes; 3 others fail; "blind" is out.
     assert "pass@2 30.00% pass@1 30.00%; per test output: pass@2 33.33%" in text
     assert "Step 200, protocol standard (all views, at most 10 checkpoints, 16 refinement steps)" in text
+    assert "a near miss when a right answer was proposed but ranked third or lower" in text
+    assert "Halting is how sure the halt head is that the answer is right" in text
     assert "2 checkpoints voted" in text
     assert "puzzles solved 1 of 5 6 test outputs, 1 more without a known answer" in text
 
@@ -359,7 +361,8 @@ def test_blank_memory_stands_beside(run: Path) -> None:
     assert "pass@2 30.00%" in text
     assert "pass@2, memory zeroed 20.00% pass@1 20.00%; per test output: pass@2 16.67%" in text
     assert "pass@5 to pass@1000 40.00% 50.00% 20.00% 16.67%" in text
-    assert "blank 200 20.00% 20.00% 5" in text
+    protocol = "continual (all views, the newest checkpoint, 16 refinement steps)"
+    assert f"blank {protocol} 200 20.00% 20.00% 5" in text
     path = run / "eval" / "blank.json"
     write_sealed(path, {**read_sealed(path), "step": 1500})
     assert "pass@2, memory zeroed at step 1,500 20.00%" in " ".join(read(write_report(run)).text)

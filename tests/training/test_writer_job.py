@@ -12,11 +12,11 @@ from charm.continual.run import StreamOptions, run_stream
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import protocol_named
+from charm.evaluation.protocols import protocol_named, protocol_text
 from charm.evaluation.run import evaluate_run
 from charm.models.config import ReasonerConfig
 from charm.models.model import CharmModel
-from charm.report.page import protocol_text, ranked
+from charm.report.page import ranked, write_report
 from charm.runs.checkpoint import folder_of
 from charm.runs.settings import OptimizerConfig, TrainConfig
 from charm.runs.votes import Votes, merge
@@ -102,8 +102,11 @@ def test_eval_asks_a_writer_once_and_adapt_refuses_it(tmp_path: Path) -> None:
             assert {"name": "standard", **asdict(used)} == found["protocol"]
             assert shown is not None
             assert shown.scores.to_json() == {name: found[name] for name in shown.scores.to_json()}
-        text = "standard (all views, at most 10 checkpoints, candidates by likelihood)"
+        text = "standard (all views, at most 10 checkpoints, ranked by votes x likelihood)"
         assert protocol_text(used) == text
+        page = write_report(run).read_text()
+        assert "Likelihood is how probable the model finds the whole grid" in page
+        assert text in page
         with pytest.raises(CharmError, match="writer"):
             run_stream(run, tmp_path / "adapted", StreamOptions(str(tmp_path / "tasks")), here)
 

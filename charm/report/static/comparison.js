@@ -12,7 +12,8 @@ function runOf(tests, number, truth, run) {
   heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")),
     test.rank ? ", the right answer ranks " + test.rank : "");
   const grids = element("div", "", "grids");
-  test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, truth, page.runs[run].steps, test.views)));
+  const { steps, sure } = page.runs[run];
+  test.candidates.forEach((candidate) => grids.append(candidateOf(candidate, truth, steps, sure, test.views)));
   if (!test.candidates.length) grids.append(element("p", "no candidates", "soft"));
   made.append(grids);
   return made;

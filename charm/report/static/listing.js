@@ -26,12 +26,12 @@ function viewsOf(candidate, views) {
     .concat(["—"], found.map((view) => page.turns[view[0]] + ", colours 0" + view.slice(1)));
 }
 
-// `steps` are the checkpoints that voted, newest first; `views` is undefined where views are only counted.
-function candidateOf(candidate, truth, steps, views) {
+// `steps` are the checkpoints that voted, newest first; `sure` names the confidence; `views` is undefined where views are only counted.
+function candidateOf(candidate, truth, steps, sure, views) {
   const verdict = difference(candidate.grid, truth);
   const lines = [verdict, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
-    "confidence " + candidate.confidence.toFixed(3)];
+    sure + " " + candidate.confidence.toFixed(3)];
   const made = figure(candidate.grid, "candidate " + candidate.rank.toLocaleString("en"), "", truth);
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);

@@ -60,7 +60,7 @@ function testOf(test, number, count) {
   const grids = element("div", "", "grids");
   grids.append(figure(test.input, "input", size(test.input.split("/"))));
   if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
-  const draw = (candidate) => candidateOf(candidate, test.truth, page.steps, test.views);
+  const draw = (candidate) => candidateOf(candidate, test.truth, page.steps, page.sure, test.views);
   const first = test.candidates.filter((one) => one.rank <= FIRST || one.rank === test.rank);
   const drawn = first.map(draw);
   grids.append(...drawn);

@@ -44,7 +44,8 @@ function cardsOf(found) {
   if (found.evaluation) {
     for (const [name, value] of Object.entries(found.evaluation.scores)) {
       const isShare = name.includes("pass@") || name.includes("cells");
-      add(name, isShare ? percent(value) : value.toPrecision(5), "at step " + whole(found.evaluation.step));
+      const protocol = found.evaluation.protocol ? ", " + found.evaluation.protocol : "";
+      add(name, isShare ? percent(value) : value.toPrecision(5), "at step " + whole(found.evaluation.step) + protocol);
     }
   } else add("evaluation", "none yet");
   return cards;

@@ -165,7 +165,7 @@ function voteOf(candidate, rank, status, truth) {
   const ended = status.state !== "working" && rank < 2;
   const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
     candidate.votes.toLocaleString("en") + " of " + plural(status.cast, "vote"), truth);
-  made.lastChild.append(element("br"), "confidence " + candidate.confidence.toFixed(2));
+  made.lastChild.append(element("br"), (status.sure || "likelihood") + " " + candidate.confidence.toFixed(2));
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
   const bar = element("div", "", "votes"), part = element("i");
   part.style.width = percent(share);
