@@ -11,6 +11,7 @@ Names are imported when they are first used, so that `import charm` loads no tor
 """
 
 import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +33,11 @@ if TYPE_CHECKING:
     from charm.tasks.view import View as View
 
 # Threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs next to
-# nothing on a free one. OpenMP reads this when torch is imported, which happens after this line or was done before.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+# nothing on a free one. OpenMP reads this when torch is imported: where that has been done, threads are told otherwise.
+if "OMP_WAIT_POLICY" not in os.environ:
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    if "torch" in sys.modules:
+        import_module("charm.devices").let_waiting_threads_sleep()
 
 _HOMES = {
     "CharmError": "charm.errors",

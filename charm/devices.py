@@ -5,9 +5,13 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
+import re
+import threading
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,6 +134,44 @@ def require_finite(tensors: Mapping[str, Tensor], where: object = "training dive
     for name, tensor in tensors.items():
         if not bool(torch.isfinite(tensor).all()):
             raise CharmError(f"{where}: {name} has values that are not finite")
+
+
+def let_waiting_threads_sleep() -> None:
+    """Make waiting CPU threads sleep, although torch was loaded before OMP_WAIT_POLICY was set to PASSIVE.
+
+    GNU's OpenMP has no call for this. But its threads hardly spin while there are more of them than processors, so
+    idle ones are started and kept. Other OpenMPs are left as they are, with a warning.
+    """
+    if torch.get_num_threads() == 1:
+        return  # no thread waits for another
+    libraries = _loaded_gnu_openmp()
+    for path in libraries:
+        ready = threading.Event()
+        threading.Thread(target=_keep_idle_threads, args=(path, ready), daemon=True).start()
+        ready.wait()
+    if not libraries:
+        warnings.warn(
+            "torch was imported before charm, so its CPU threads spin while they wait, which is slow when other "
+            "programs use the CPU too: import charm first, or set OMP_WAIT_POLICY=PASSIVE",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+
+
+def _loaded_gnu_openmp() -> set[str]:
+    """Return the paths of GNU's OpenMP in this process, of which there may be several; none outside Linux."""
+    maps = Path("/proc/self/maps")
+    return set(re.findall(r"/.*/libgomp[^/\n]*$", maps.read_text(), re.M)) if maps.is_file() else set()
+
+
+def _keep_idle_threads(path: str, ready: threading.Event) -> None:
+    openmp = ctypes.CDLL(path)
+    threads = len(os.sched_getaffinity(0)) + 1
+    openmp.GOMP_parallel(
+        openmp.omp_get_thread_num, None, threads, 0
+    )  # any C function without an effect will do
+    ready.set()
+    threading.Event().wait()  # the team would end with this thread
 
 
 def keep_freed_memory() -> None:

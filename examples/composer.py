@@ -6,10 +6,10 @@ python examples/composer.py eval runs/product                    # likewise repo
 
 from collections.abc import Sequence
 
-from torch import Tensor
-
 from charm.cli import main
 from charm.memory import COMPOSERS, Composer
+
+from torch import Tensor
 
 
 class Product(Composer):

@@ -4,9 +4,9 @@ The truth has structure (a taste, bent by item and hour) and an exception to eve
 Each memory learns 3,000 of the 3,840 combinations and is then asked about all of them.
 """
 
-import torch
-
 from charm.memory import CoSE, Film, Lookup, RowAdamW, RowTable, TableMemory
+
+import torch
 
 USERS, ITEMS, HOURS, SEEN, WIDTH, RANK = 40, 12, 8, 3000, 16, 4
 torch.manual_seed(0)

@@ -15,10 +15,6 @@ from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-import torch
-from torch import Tensor
-
 from charm.cli import main
 from charm.config import read_run_config
 from charm.devices import Place
@@ -31,6 +27,10 @@ from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.tables import Table
 from charm.training.engine import Exam, Job, LogEntry, train
+
+import numpy as np
+import torch
+from torch import Tensor
 
 Board = list[int]  # row by row; 0 is empty
 

@@ -3,10 +3,10 @@
 python examples/voting_rule.py eval runs/quickstart --protocol continual --loops 2 --order surest
 """
 
-import numpy as np
-
 from charm.cli import main
 from charm.evaluation.protocols import ORDERS, Floats
+
+import numpy as np
 
 
 def surest(weight_K: Floats, confidence_K: Floats) -> Floats:

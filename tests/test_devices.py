@@ -1,7 +1,12 @@
+import os
 import subprocess
 import sys
+import warnings
 
 import pytest
+import torch
+
+from charm import devices
 
 FAULTS = """
 import resource, torch
@@ -20,3 +25,49 @@ def test_freed_memory_is_used_again_without_asking_the_system() -> None:
     """Three tensors of 64 MB after others that were freed: without this, each of their pages is new."""
     ran = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True, check=True)
     assert int(ran.stdout) < 3 * 64 // 2  # not even pages of 2 MB
+
+
+SPINNING = """
+import time, torch
+
+def burned():
+    before = time.process_time()
+    for _ in range(40):
+        torch.ones(1 << 18).exp()  # on all threads
+        time.sleep(0.01)
+    return time.process_time() - before
+
+burned()
+before = burned()
+import charm
+burned()
+print(before, burned())
+"""
+
+
+@pytest.mark.skipif(
+    len(getattr(os, "sched_getaffinity", lambda _: ())(0)) < 2, reason="needs two CPUs of Linux"
+)
+def test_threads_wait_asleep_though_torch_was_imported_first() -> None:
+    """Seconds of CPU that 40 small operations and the waiting between them take, before and after `import charm`."""
+    others = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    ran = subprocess.run(
+        [sys.executable, "-W", "error", "-c", SPINNING],
+        env=others | {"OMP_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    before, after = map(float, ran.stdout.split())
+    assert after < before / 2
+
+
+def test_another_openmp_is_told_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(devices, "_loaded_gnu_openmp", set)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    with pytest.warns(RuntimeWarning, match="import charm first, or set OMP_WAIT_POLICY=PASSIVE"):
+        devices.let_waiting_threads_sleep()
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        devices.let_waiting_threads_sleep()

@@ -420,6 +420,14 @@ def test_python_runs(
             names |= runpy.run_path(str(snippet), init_globals=names)
 
 
+def test_charm_is_imported_before_torch() -> None:
+    """Its first import decides how torch's threads wait; `examples/ruff.toml` sees to examples and notebooks."""
+    for page in PAGES:
+        for block in blocks(read(page)):
+            names = re.findall(r"^(?:import|from) (charm|torch)\b", block.text, re.M)
+            assert "charm" not in names or names[0] == "charm", f"{page}, line {block.line}"
+
+
 def test_the_example_is_shown_as_it_is() -> None:
     example = (ROOT / "examples" / "own_keys.py").read_text()
     assert (
