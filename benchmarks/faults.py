@@ -1,12 +1,13 @@
 """Attacks on a run: damaged files, kills, hostile inputs; counts of how every command took them.
 
-    python benchmarks/faults.py [--damages 1200] [--kills 40] [--settings 300] [--seed 0]
+    python benchmarks/faults.py [--damages 1200] [--forged 1500] [--kills 40] [--settings 300] [--seed 0]
 
 A toy run with votes, evaluations and a learned stream is copied; one file of the copy is damaged (a flipped bit, cut,
 emptied, removed) and one command runs on it: eval, its ranking alone, eval without the memory, solve, adapt, report, a
-resumed training. Commands that write are killed at a random moment and started again. The outcome must be the right
-result to the bit, or one sentence and a non-zero exit; a traceback, or another result in silence, ends this with exit
-status 1. `tests/faults/test_attacks.py` runs a small selection.
+resumed training, the viewer. Commands that write are killed at a random moment and started again. The outcome must be
+the right result to the bit, or one sentence and a non-zero exit; a traceback, or another result in silence, ends this
+with exit status 1. In JSON, one value is replaced by a hostile one (a number of 400 digits, deep nesting, another type)
+under a seal that fits; there, only a traceback is a fault. `tests/faults/test_attacks.py` runs a small selection.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
-from tests.faults.attack import Target, call, hostile_settings, hostile_tasks, plan
+from tests.faults.attack import Target, call, forgeries, hostile_settings, hostile_tasks, plan
 
 KILL_SECONDS = 1.0  # after a command's first sign of work
 Case = tuple[str, str, str, str]  # kind of attack, command, outcome, what happened
@@ -41,6 +42,18 @@ def damages(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
             outcome, text = target.attack(file, damage, command, rng)
             yield damage, command, outcome, f"{file}: {text}"
         done += len(cases)
+
+
+def forged(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
+    """One value replaced in a JSON file of the run, or in a file of an interrupted solve."""
+    cases = forgeries(target)
+    for number in range(count):
+        if number % 4 == 0:
+            yield "forged value", "solve --resume", *target.forge_solve(rng)
+        else:
+            file, command = rng.choice(cases)
+            outcome, text = target.forge(file, command, rng)
+            yield "forged value", command, outcome, f"{file}: {text}"
 
 
 def kills(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
@@ -74,6 +87,7 @@ def _told(judged: tuple[str, str], name: str) -> tuple[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--damages", type=int, default=1200)
+    parser.add_argument("--forged", type=int, default=1500)
     parser.add_argument("--kills", type=int, default=40)
     parser.add_argument("--settings", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
@@ -84,6 +98,7 @@ def main() -> None:
         target = Target(Path(folder))
         for attacks in (
             damages(target, options.damages, rng),
+            forged(target, options.forged, rng),
             kills(target, options.kills, rng),
             hostile(target, options.settings, rng),
         ):

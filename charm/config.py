@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
+import os
 import sys
 import types
 import typing
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar, Union
 
 from charm.errors import CharmError
-from charm.files import unseal
+from charm.files import read_sealed
 
 T = TypeVar("T")
 MOST = 1e300  # larger numbers are taken for mistakes
@@ -61,28 +61,26 @@ def checked(kind: Any, value: Any, where: str) -> Any:
 
 def read_run_config(run: Path, kind: type[T]) -> T:
     """The configuration of a run folder; `kind` is the configuration type of its domain."""
+    data = read_settings(run)
+    if "steps" not in data:
+        raise CharmError(f"{run} is a saved model, not a run folder")
+    domain = data.pop("domain", None)  # missing in older folders
+    wanted = getattr(kind, "domain", None)
+    if domain is not None and wanted is not None and domain != wanted:
+        raise CharmError(f"{run}: expected a run of domain {wanted}, got {domain}")
+    return from_json(kind, data, str(run / "config.json"))
+
+
+def read_settings(run: Path) -> dict[str, Any]:
+    """config.json of a run folder, before its values are checked."""
     path = run / "config.json"
-    try:
-        data = unseal(json.loads(path.read_text()), path)
-        if isinstance(data, dict):
-            if "steps" not in data:
-                raise CharmError(f"{run} is a saved model, not a run folder")
-            domain = data.pop("domain", None)  # missing in older folders
-            wanted = getattr(kind, "domain", None)
-            if domain is not None and wanted is not None and domain != wanted:
-                raise CharmError(f"{run}: expected a run of domain {wanted}, got {domain}")
-        return from_json(kind, data, str(path))
-    except (OSError, ValueError, RecursionError) as error:
-        raise not_a_run(run, error) from error
-
-
-def not_a_run(run: Path, error: Exception) -> CharmError:
-    """The error for a folder whose config.json cannot be read."""
-    if isinstance(error, FileNotFoundError):
+    if not os.path.lexists(path):
         missing = "it has no config.json" if run.is_dir() else "no such folder"
-        return CharmError(f"{run} is not a run folder: {missing}")
-    reason = getattr(error, "strerror", None) or error
-    return CharmError(f"{run} is not a run folder: config.json is not readable ({reason})")
+        raise CharmError(f"{run} is not a run folder: {missing}")
+    try:
+        return read_sealed(path)
+    except CharmError as error:
+        raise CharmError(f"{run} is not a run folder: {error}") from error
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:

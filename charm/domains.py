@@ -7,13 +7,12 @@ ARC. A program that registers its own domain may give the functions themselves (
 from __future__ import annotations
 
 import importlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from charm.config import not_a_run
+from charm.config import read_settings
 from charm.errors import CharmError
 from charm.tables import Table
 
@@ -124,18 +123,13 @@ def domain_of_preset(name: str) -> Domain:
 
 def domain_of(run: Path) -> Domain:
     """The domain of a run folder, from its config.json."""
-    try:
-        settings = json.loads((run / "config.json").read_text())
-    except (OSError, ValueError, RecursionError) as error:
-        raise not_a_run(run, error) from error
-    if not isinstance(settings, dict):
-        raise CharmError(f"{run} is not a run folder: config.json is not an object")
+    settings = read_settings(run)
     name = settings.get("domain")
     if not name:  # a folder from before domains were recorded shows its own by its fields
         data = settings.get("data")
         name = "car" if isinstance(data, dict) and "benchmark" in data else "arc"
         name = "lm" if "gpt" in settings else name
-    if name not in DOMAINS:
+    if not isinstance(name, str) or name not in DOMAINS:
         raise CharmError(f"{run} is a run of an unknown domain {name!r}")
     return DOMAINS[name]
 

@@ -10,6 +10,10 @@ class CharmError(Exception):
     """Bad input or an impossible request, described in one sentence; the command line prints it and exits with 2."""
 
 
+# What code raises when a record that it reads has missing fields or values of other types.
+ODD_VALUES = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+
+
 @contextmanager
 def charm_errors(problem: str, *kinds: type[Exception]) -> Iterator[None]:
     """Re-raise errors of these kinds as a CharmError: the problem, and the reason in brackets."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from charm.commands.shared import Device, Json, Run, RunData, flag, output
+from charm.errors import ODD_VALUES, charm_errors
 
 
 def adapt(
@@ -107,6 +108,8 @@ def adapt(
         found = run_stream(run, folder, options, here, say)
     if not (folder / "result.json").is_file():
         return  # it was stopped, and has already reported it
-    groups = results.gather(compared)
-    written = results.write_results(groups, compared)
-    output(json, found, results.results_table(groups), *map(str, written))
+    with charm_errors(f"{compared}: the result.json of a run is damaged", *ODD_VALUES):
+        groups = results.gather(compared)
+        written = results.write_results(groups, compared)
+        table = results.results_table(groups)
+    output(json, found, table, *map(str, written))

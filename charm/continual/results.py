@@ -13,7 +13,7 @@ import numpy as np
 from charm.continual.measures import MEASURES, Matrix, Stages, measures
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
-from charm.errors import CharmError
+from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import read_sealed, write_atomically, write_sealed
 from charm.tables import Table, spread_text
 from charm.training.adaptation import Recipe
@@ -87,7 +87,8 @@ def _number(value: float | None) -> float:
 
 def write_matrices(folder: Path) -> None:
     """R.npz and R.json: R and `learned` of the stream and of the base's own tasks, and the measures."""
-    parts = dict(zip(("stream", "base"), matrices(read_records(folder)), strict=True))
+    with charm_errors(f"{folder}: a record of the stream is damaged", *ODD_VALUES):
+        parts = dict(zip(("stream", "base"), matrices(read_records(folder)), strict=True))
     arrays = {
         f"{name}_{field}": np.array(value)
         for name, asked in parts.items()
@@ -113,7 +114,11 @@ def write_matrices(folder: Path) -> None:
 
 def summarize(folder: Path) -> StreamSummary:
     """The state of a stream run as one record; measures that do not exist (yet) are None."""
-    records = read_records(folder)
+    with charm_errors(f"{folder}: a record of the stream is damaged", *ODD_VALUES):
+        return _summary(read_records(folder))
+
+
+def _summary(records: StreamRecords) -> StreamSummary:
     options, order, stages, rechecks = records.options, records.order, records.stages, records.rechecks
     scored = [one for one in stages if one.get("pass@2") is not None]
     finished = len(stages) == len(order)

@@ -31,7 +31,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from charm.config import at_least, to_json
+from charm.config import at_least, checked, to_json
 from charm.continual.drift import changed_values, distance, snapshot
 from charm.continual.methods import FISHER_BATCHES, METHODS, Base, method_named, reservoir
 from charm.continual.results import summarize, write_matrices
@@ -461,7 +461,7 @@ class StreamJob(Job):
         for number in range(1, stages + 1):
             path = _json(self.out / "stages", number)
             if path.is_file():
-                listed = read_sealed(path).get("files", {})
+                listed = checked(dict[str, Any], read_sealed(path).get("files", {}), f"{path}.files")
                 check_files(self.out, listed, listed)
             else:
                 missing.append(path)

@@ -6,7 +6,6 @@ torchrun --nproc-per-node 8 -m charm train lm-d12-cose-x5 --out runs/cose
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,8 +22,8 @@ from torch.distributed.tensor import DTensor
 
 from charm.config import read_run_config
 from charm.devices import Place, to_device
-from charm.errors import CharmError, charm_errors
-from charm.files import unseal, write_atomically, write_sealed
+from charm.errors import CharmError
+from charm.files import read_sealed, write_atomically, write_sealed
 from charm.language.config import LMConfig
 from charm.language.data import Integers, Piece, Prepared, TokenIds, training_rows, validation_rows
 from charm.language.gpt import GPT
@@ -269,10 +268,7 @@ def sample_tokens(
 
 
 def read_manifest(run: Path) -> dict[str, Any]:
-    path = run / "data.json"
-    with charm_errors(f"{run} is not a run folder: data.json is not readable", OSError, ValueError):
-        manifest: dict[str, Any] = unseal(json.loads(path.read_text()), path)
-    return manifest
+    return read_sealed(run / "data.json")
 
 
 def read_part(folder: Path, part: str) -> dict[str, Tensor]:

@@ -22,7 +22,15 @@ from charm import hub
 from charm.config import from_json, to_json
 from charm.devices import require_finite
 from charm.errors import CharmError, charm_errors
-from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, write_sealed
+from charm.files import (
+    RECORD,
+    check_files,
+    fingerprint,
+    read_json,
+    read_sealed,
+    readable_like_its_folder,
+    write_sealed,
+)
 from charm.memory import RowTable
 from charm.memory.cose import CoSEConfig
 from charm.memory.sharding import prefetched
@@ -253,11 +261,7 @@ def read_training(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     check_saved(folder, TRAINING)
-    with charm_errors(f"{path}: not the configuration of a run", OSError, ValueError, RecursionError):
-        found = json.loads(path.read_text())
-    if not isinstance(found, dict):
-        raise CharmError(f"{path}: not the configuration of a run")
-    return found
+    return read_sealed(path)
 
 
 def check_saved(folder: Path, *names: str) -> None:
@@ -265,7 +269,7 @@ def check_saved(folder: Path, *names: str) -> None:
     if not (folder / RECORD).is_file():
         return
     record = read_sealed(folder / RECORD)
-    listed = record.get("files") if isinstance(record, dict) else None
+    listed = record.get("files")
     if not isinstance(listed, dict):
         raise CharmError(f"{folder / RECORD}: not the record of a saved model (it lists no files)")
     check_files(folder, listed, names)
@@ -273,7 +277,7 @@ def check_saved(folder: Path, *names: str) -> None:
 
 def read_model_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
     """The configuration of a saved model, and the schema that its memory's key names."""
-    data = json.loads(path.read_text())
+    data = read_json(path)
     if not isinstance(data, dict) or not isinstance(memory := data.get("memory", {}), dict):
         raise CharmError(f"{path}: expected an object with the fields of {ModelConfig.__name__}")
     if unknown := sorted(set(data) - {"reasoner", "memory"}):

@@ -14,7 +14,7 @@ import torch
 from charm.errors import CharmError, charm_errors
 from charm.evaluation.placing import AskedBatch, canvas_answers
 from charm.evaluation.scoring import OUTCOMES, Scores
-from charm.files import write_atomically
+from charm.files import read_json, write_atomically
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.settings import read_config
@@ -79,10 +79,10 @@ def read_films(run: Path) -> dict[Question, list[Grid]]:
     path = run / "films.json"
     if not path.is_file():
         return {}
-    with charm_errors(f"{path}: not a record of films", OSError, ValueError, KeyError, TypeError):
+    with charm_errors(f"{path}: not a record of films", ValueError, KeyError, TypeError, OverflowError):
         return {
             Question(str(one["task"]), int(one["test"])): [_frame(frame) for frame in one["frames"]]
-            for one in json.loads(path.read_text())
+            for one in read_json(path)
         }
 
 

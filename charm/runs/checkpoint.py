@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import torch
 from safetensors import SafetensorError
@@ -26,6 +26,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
+from charm.config import checked
 from charm.devices import require_finite
 from charm.errors import CharmError, charm_errors
 from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, seal
@@ -65,7 +66,7 @@ def run_of(run: Path) -> str:
     for step in reversed(steps_of(run)):
         with suppress(CharmError):
             record = read_sealed(folder_of(run, step) / RECORD)
-            return str(record.get("run", "")) if isinstance(record, dict) else ""
+            return str(record.get("run", ""))
     return ""
 
 
@@ -87,6 +88,13 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     require_finite(tensors)
     save_file(storable(tensors), path)
     readable_like_its_folder(path)
+
+
+class CheckpointRecord(TypedDict):
+    """What is read of every checkpoint.json."""
+
+    step: int
+    files: dict[str, dict[str, Any]]
 
 
 class CheckpointWriter:
@@ -139,11 +147,9 @@ def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any
 def verify(folder: Path) -> dict[str, Any]:
     """Read the record of a checkpoint after checking every file it lists."""
     _whole.discard(folder.resolve())
-    unreadable = f"checkpoint {folder} has no readable {RECORD}"
-    with charm_errors(unreadable, CharmError, ValueError, KeyError, TypeError):
-        record: dict[str, Any] = read_sealed(folder / RECORD)
-        listed = dict(record["files"])
-        step = record["step"]
+    with charm_errors(f"checkpoint {folder} has no readable {RECORD}", CharmError):
+        record: dict[str, Any] = checked(CheckpointRecord, read_sealed(folder / RECORD), RECORD)
+    step, listed = record["step"], record["files"]
     if folder_of(folder.parents[1], step) != folder:
         raise CharmError(f"checkpoint {folder} is of step {step}, which does not match its name")
     try:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from charm.config import is_number
 from charm.errors import CharmError, charm_errors
-from charm.files import write_atomically
+from charm.files import parse_json, write_atomically
 
 METRICS = "metrics.jsonl"
 
@@ -77,11 +77,11 @@ def read_metrics(run: Path) -> list[dict[str, Any]]:
     lines = []
     for number, entry in enumerate(entries, start=1):
         try:
-            line = json.loads(entry)
-        except ValueError as error:
+            line = parse_json(entry, f"{path}: line {number}")
+        except CharmError:
             if number == len(entries):
                 break
-            raise CharmError(f"{path}: line {number} is not JSON") from error
+            raise
         if not isinstance(line, dict) or not is_number(line.get("step")):
             raise CharmError(f"{path}: line {number} has no step")
         lines.append(line)
@@ -126,6 +126,6 @@ def newest_scores(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
 
 def _step_of(line: str) -> float:
     try:
-        return float(json.loads(line)["step"])
-    except (ValueError, KeyError, TypeError):
+        return float(parse_json(line, METRICS)["step"])
+    except (CharmError, ValueError, KeyError, TypeError):
         return float("inf")  # a line truncated by a kill

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
-from charm.config import to_json
+from charm.config import checked, to_json
 from charm.errors import CharmError, charm_errors
 from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, attempts, write_submission
-from charm.files import fingerprint, lock_file, seal, sweep, unseal, write_atomically
+from charm.files import fingerprint, lock_file, read_json, seal, sweep, unseal, write_atomically
 from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving.options import SolveOptions
@@ -38,6 +38,15 @@ def only_solve(path: Path) -> Iterator[None]:
             lock = path.with_name(f".{path.stem}.lock")
             held.enter_context(lock_file(lock, f"{path} is in use by another charm solve"))
         yield
+
+
+class TaskProgress(TypedDict, total=False):
+    """How far a task is, in OUT.progress.json."""
+
+    task: str
+    updates: int
+    views: int
+    finished: bool
 
 
 class SubmissionInProgress:
@@ -161,9 +170,9 @@ class SubmissionInProgress:
         before, about = _read(self.path), about_in(self.path)
         if self.record_path.exists():
             record = unseal(_read(self.record_path), self.record_path)
-            if not isinstance(record.get("tasks"), dict):
-                raise CharmError(f"{self.record_path} is damaged; solve again without --resume")
-            settings, known_before = record.get("settings"), record["tasks"]
+            with charm_errors(f"{self.record_path} is damaged; solve again without --resume", CharmError):
+                known_before = checked(dict[str, TaskProgress], record.get("tasks"), "tasks")
+            settings = record.get("settings")
         else:
             settings = about.get("settings")
             known_before = {task_id: {"finished": True} for task_id in before}
@@ -260,11 +269,9 @@ def _fits(entry: Any, task: Task) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        with charm_errors(f"{path} cannot be read", OSError):
-            content = json.loads(path.read_text())
-        if not isinstance(content, dict):
-            raise ValueError("not an object")
-    except (ValueError, RecursionError) as error:
-        raise CharmError(f"{path} is damaged ({error}); solve again without --resume") from error
+    content = None
+    with suppress(CharmError):
+        content = read_json(path)
+    if not isinstance(content, dict):
+        raise CharmError(f"{path} cannot be read or is damaged; solve again without --resume")
     return content

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
+from charm.config import checked
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import parse_json, write_atomically
 from charm.progress import say
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
@@ -26,6 +27,40 @@ from charm.tasks.task import Question, Task, digits, questions_of, task_to_json
 SHOWN = 20  # candidates of a test input in each round, at most
 
 VoteLine = dict[str, Any]
+
+
+class About(TypedDict):
+    """What is read of the first line."""
+
+    model: str
+    mode: str
+    budget: float
+    tasks: dict[str, list[str]]
+
+
+class Ended(TypedDict):
+    """A line that says that a task has ended, and why if it failed."""
+
+    time: float
+    ended: str
+
+
+class VotedGrid(TypedDict):
+    grid: str
+    votes: int
+
+
+class Round(TypedDict):
+    """A line with the candidates of a task."""
+
+    time: float
+    seconds: float
+    updates: int
+    views: int
+    loss: float | None
+    exact: float | None
+    doubt: str | None
+    tests: list[list[VotedGrid]]
 
 
 def votes_file(submission: Path) -> Path:
@@ -105,7 +140,9 @@ class Course:
             "tasks": _dict(about_before.get("tasks")) | inputs,
             "contents": before | contents,
         }
-        kept = [line for line in lines[1:] if line.get("task") not in changed]
+        kept = [
+            line for line in lines[1:] if isinstance(line.get("task"), str) and line["task"] not in changed
+        ]
         write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in (about, *kept)))
 
     def found(self, answers: Mapping[str, Solution]) -> None:
@@ -149,19 +186,22 @@ def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
     path = votes_file(submission)
     try:
         about, *lines = _lines(path)
-        tasks = {name: TaskCourse(list(inputs)) for name, inputs in about["tasks"].items()}
+        tasks = {name: TaskCourse(inputs) for name, inputs in checked(About, about, "tasks")["tasks"].items()}
         for line in lines:
             if (task := tasks.get(line["task"])) is None:
                 continue  # files of earlier versions list only the tasks of the last solve
+            line = checked(Ended if "ended" in line else Round, line, line["task"])
             task.changed = line["time"]
             if "ended" in line:
                 task.problem = line["ended"]
-            else:
-                task.problem = None
-                line.setdefault("cast", line["views"])  # files of earlier versions do not have it
-                task.rounds.append(line)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise CharmError(f"{path} is not the votes of a solve") from error
+                continue
+            if len(line["tests"]) != len(task.inputs):
+                raise CharmError(f"a round has {len(line['tests'])} of {len(task.inputs)} tests")
+            task.problem = None
+            line.setdefault("cast", line["views"])  # files of earlier versions do not have it
+            task.rounds.append(line)
+    except (CharmError, ValueError, KeyError, TypeError) as error:
+        raise CharmError(f"{path} is not the votes of a solve ({error})") from error
     return about, tasks
 
 
@@ -180,6 +220,6 @@ def _lines(path: Path) -> list[VoteLine]:
     except OSError as error:
         raise CharmError(f"{path} cannot be read ({error.strerror or error})") from error
     for line in text.splitlines():
-        with suppress(ValueError, RecursionError):
-            found.append(json.loads(line))
+        with suppress(CharmError):
+            found.append(parse_json(line, path))
     return [line for line in found if isinstance(line, dict)]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from charm.devices import Place
-from charm.errors import CharmError
+from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.runs.folder import check_run, occupied, require_checkpoint, run_name
@@ -156,9 +156,10 @@ class Engine(Generic[J]):
             return False
         step, record = found
         self.job.restore(checkpoint.folder_of(self.out, step), step)
-        self.logs.restore(record["metrics"])
+        with charm_errors(f"{self.out}: the record of step {step} is damaged", *ODD_VALUES):
+            self.logs.restore(record["metrics"])
         self.step = step
-        self.name = record.get("run") or self.name
+        self.name = str(record.get("run") or self.name)
         return True
 
     def forget_later(self) -> None:

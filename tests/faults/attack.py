@@ -14,17 +14,22 @@ import shutil
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import patch
 
 from charm.arc.run import train
 from charm.cli import main
 from charm.config import to_json
 from charm.errors import CharmError
+from charm.files import SEAL, seal
 from charm.runs.checkpoint import folder_of
 from charm.runs.settings import TrainConfig
+from charm.solving.submission import SubmissionInProgress
+from charm.web.api import models_json, open_library, run_json
+from charm.web.watching import watched_json, watched_task_json
 from tests.faults.toy_run import HERE, quiet, toy
 from tests.forks import Program
 from tests.toy import write_toy_tasks
@@ -45,6 +50,51 @@ def flip(content: bytes, rng: random.Random) -> bytes:
 
 def cut(content: bytes, rng: random.Random) -> bytes:
     return content[: rng.randrange(len(content))] if content else content
+
+
+HOSTILE: list[Any] = [
+    *(
+        None,
+        True,
+        -1,
+        0,
+        3,
+        2**70,
+        10**400,
+        0.5,
+        1e308,
+        float("nan"),
+        float("inf"),
+        "",
+        "x",
+        "\0",
+        "\x1b[31m",
+    ),
+    *([], [[]], ["x"], {}, {"x": 1}, json.loads("[" * 300 + "]" * 300)),
+]
+
+
+def forged(content: bytes, rng: random.Random) -> bytes:
+    """JSON, or lines of it, with one value replaced or removed at random, under a seal that fits."""
+    lines = content.splitlines(keepends=True)
+    if len(lines) > 1 and lines[0].rstrip().endswith(b"}"):  # .jsonl
+        at = rng.randrange(len(lines))
+        return b"".join([*lines[:at], forged(lines[at], rng) + b"\n", *lines[at + 1 :]])
+    record = json.loads(content)
+    sealed = isinstance(record, dict) and record.pop(SEAL, None)
+    inside, found = record, []
+    while isinstance(inside, dict | list) and inside:
+        name = rng.choice([*inside]) if isinstance(inside, dict) else rng.randrange(len(inside))
+        found.append((inside, name))
+        inside = inside[name]
+    place, name = rng.choice(found)
+    if rng.random() < 0.1:
+        del place[name]
+    else:
+        place[name] = rng.choice(HOSTILE)
+    with suppress(RecursionError):
+        record = seal(record) if sealed else record
+    return json.dumps(record).encode()
 
 
 def none(content: bytes, rng: random.Random) -> bytes:
@@ -92,6 +142,7 @@ class Target:
         self.unseen = write_toy_tasks(folder / "unseen", 2, seed=9)
         for number in range(2):
             (self.unseen / f"toy{number}.json").rename(self.unseen / f"new{number}.json")
+        self.solved = folder / "interrupted"
         self.settings = folder / "config.json"
         self.settings.write_text(json.dumps(to_json(self.config)))
         train(self.config, self.run, HERE, say=quiet)
@@ -106,10 +157,26 @@ class Target:
             "adapt": self.adapt,
             "report": self.report,
             "resume": self.resume,
+            "view": self.view,
         }
+        self._interrupt_a_solve()
         self.expected = {name: self.on_copy(command) for name, command in self.commands.items()}
         for name, answer in self.expected.items():
             assert answer.code == 0, (name, answer.error)
+
+    def _interrupt_a_solve(self) -> None:
+        """Keep the files of a solve as a kill before its end would leave them."""
+        out = self.folder / "solving" / "submission.json"
+        finish = SubmissionInProgress.finish
+
+        def kept(begun: SubmissionInProgress, *rest: Any) -> None:
+            if not self.solved.exists():
+                shutil.copytree(out.parent, self.solved)
+            finish(begun, *rest)
+
+        with patch.object(SubmissionInProgress, "finish", kept):
+            answer = call(["solve", self.unseen, "--checkpoint", self.run, "--out", out, *SOLVE])
+        assert answer.code == 0, answer.error
 
     def files(self) -> list[Path]:
         """Every file of the run that something reads."""
@@ -194,6 +261,48 @@ class Target:
             return Answer(-1, None, traceback.format_exc())
         return Answer(0, (folder_of(run, 18) / "model.safetensors").read_bytes())
 
+    def view(self, run: Path) -> Answer:
+        """What the pages of `charm view` ask about a run."""
+        try:
+            library = open_library([run], [], [], self.folder, quiet)
+            state = run_json(library, {"run": run.name}, now=0.0)
+            models_json(library)
+            json.dumps(state)
+        except CharmError as error:
+            return Answer(2, None, f"charm: {error}")
+        except Exception:
+            return Answer(-1, None, traceback.format_exc())
+        return Answer(0, (state["step"], state["evaluation"]))
+
+    def forge(self, file: Path, command: str, rng: random.Random) -> tuple[Outcome, str]:
+        """Replace one value of a file of a copy, as a hostile hand would; any result is right but a traceback."""
+        run = self.copy()
+        (run / file).write_bytes(forged((run / file).read_bytes(), rng))
+        outcome, text = self.judge(command, self.commands[command](run), file)
+        return ("right" if outcome == "wrong" else outcome), text
+
+    def forge_solve(self, rng: random.Random) -> tuple[Outcome, str]:
+        """Replace a value in a file of an interrupted solve, then look at it and resume it."""
+        folder = self.folder / "solved"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.solved, folder)
+        files = sorted(path for path in folder.iterdir() if path.suffix in (".json", ".jsonl"))
+        file = rng.choice(files)
+        change = forged if rng.random() < 0.7 else flip
+        file.write_bytes(change(file.read_bytes(), rng))
+        submission = folder / "submission.json"
+        try:
+            with suppress(CharmError):
+                for task in watched_json(submission, "solve")["tasks"]:
+                    watched_task_json(submission, task["id"], {}, 3)
+        except Exception:
+            return "traceback", f"{file.name}: {traceback.format_exc()}"
+        answer = call(
+            ["solve", self.unseen, "--checkpoint", self.run, "--out", submission, *SOLVE, "--resume"]
+        )
+        outcome, text = self.judge("solve", answer)
+        return ("right" if outcome == "wrong" else outcome), f"{file.name}: {text}"
+
     # Kills
 
     def processes(self, run: Path) -> dict[str, tuple[list[object], Path]]:
@@ -272,6 +381,12 @@ def plan(target: Target) -> Iterator[tuple[Path, str, str]]:
         for damage in DAMAGES:
             for command in target.commands:
                 yield file, damage, command
+
+
+def forgeries(target: Target) -> list[tuple[Path, str]]:
+    """Every JSON file of the run under every command."""
+    files = [file for file in target.files() if file.suffix in (".json", ".jsonl")]
+    return [(file, command) for file in files for command in target.commands]
 
 
 def hostile_tasks() -> dict[str, bytes]:

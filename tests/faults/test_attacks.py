@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.attack import DAMAGES, Target, call, hostile_settings, hostile_tasks, plan
+from tests.faults.attack import DAMAGES, Target, call, forgeries, hostile_settings, hostile_tasks, plan
 
 SEED = int(os.environ.get("CHARM_FAULTS_SEED", "0"))
 
@@ -52,6 +52,21 @@ def test_what_a_command_reads_it_checks(file: str, command: str, target: Target)
 def test_a_killed_command_started_again_gives_the_same(command: str, target: Target) -> None:
     outcome, text = target.kill(command, random.Random(f"{SEED} {command}"), 0.3)
     assert outcome == "right", text
+
+
+def test_a_forged_value_gives_a_result_or_a_sentence(target: Target) -> None:
+    """In every JSON file of a run: a number of 400 digits, deep nesting, another type; under a seal that fits."""
+    rng = random.Random(f"{SEED} forged")
+    for file, command in rng.sample(forgeries(target), 20):
+        outcome, text = target.forge(file, command, rng)
+        assert outcome != "traceback", f"{file}, {command}\n{text}"
+
+
+def test_a_forged_value_or_bit_in_the_files_of_a_solve(target: Target) -> None:
+    rng = random.Random(f"{SEED} solve")
+    for _ in range(8):
+        outcome, text = target.forge_solve(rng)
+        assert outcome != "traceback", text
 
 
 def test_hostile_tasks_are_refused(target: Target, tmp_path: Path) -> None:

@@ -194,17 +194,17 @@ def test_the_lock_of_another_user_is_named(
     base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where permissions do not bind the user of the tests."""
-    out, lock, opened = tmp_path / "out.json", tmp_path / ".out.lock", Path.open
+    out, lock, opened = tmp_path / "out.json", tmp_path / ".out.lock", os.open
 
-    def refusing(path: Path, mode: str = "r", *rest: Any, **named: Any) -> Any:
-        if path == lock and "w" in mode:
+    def refusing(path: Any, *rest: Any, **named: Any) -> int:
+        if path == lock:
             raise PermissionError(13, "Permission denied", str(path))
-        return opened(path, mode, *rest, **named)
+        return opened(path, *rest, **named)
 
-    monkeypatch.setattr(Path, "open", refusing)
+    monkeypatch.setattr(os, "open", refusing)
     with pytest.raises(CharmError, match=rf"^{out} cannot be written \(Permission denied\)$"):  # the folder
         solve((unseen,), checkpoint=base, out=out, **SMALL)
-    lock.touch()
+    lock.write_text("")
     monkeypatch.setattr(Path, "owner", lambda path: "someone")
     with pytest.raises(CharmError) as refused:
         solve((unseen,), checkpoint=base, out=out, **SMALL)

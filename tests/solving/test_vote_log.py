@@ -73,7 +73,8 @@ def test_shares_are_of_all_votes(tmp_path: Path) -> None:
     """A vit has several votes for each view; files of earlier versions only say how many views there were."""
     new = round_json(replace(solution("a", 3, 60, 20), per_view=10), [Question("a", 0)])
     old = {name: value for name, value in new.items() if name != "cast"}
-    lines = ({"tasks": {"a": ["0"]}}, *({"task": "a", "time": 1.0, **one} for one in (new, old)))
+    about = {"model": "base", "mode": "auto", "budget": 60.0, "tasks": {"a": ["0"]}}
+    lines = (about, *({"task": "a", "time": 1.0, **one} for one in (new, old)))
     (tmp_path / "out.votes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     rounds = read_course(tmp_path / "out.json")[1]["a"].rounds
     assert [(one["views"], one["cast"]) for one in rounds] == [(8, 80), (8, 8)]
