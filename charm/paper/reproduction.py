@@ -20,9 +20,9 @@ from charm.paper.costs import ARC1, Speed, hours
 from charm.paper.drawn import FIGURES, tables_of
 from charm.paper.plans import Reproduction, record_name
 from charm.paper.records import ResultRecord, read_records
-from charm.paper.sizes import GROUPS, SIZE_NAMES, SizeName
+from charm.paper.sizes import CPU_WIDTH, FULL_WIDTH, GROUPS, SIZE_NAMES, SMALL_WIDTH, SizeName
 from charm.paper.tables import EMERGED, TABLES, Ours, PaperTable, sections
-from charm.paper.verdicts import paired, verdict
+from charm.paper.verdicts import by_counts, paired, verdict
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -67,9 +67,8 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     for title, rows in shown.items():
         lines += [f"### {title}", "", *_table(columns, [_cells(row, records) for row in rows])]
     every = [row for rows in shown.values() for row in rows]
-    run = sum(bool(row.ours or row.check or reproduced(row, records)) for row in every)
     lines += [
-        f"{run} of {len(every)} rows have a run or a check of ours; none of the training runs is at full size.",
+        coverage(every, records),
         "",
         "### The smaller sizes",
         "",
@@ -93,6 +92,22 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     return "\n".join(lines)
 
 
+def coverage(rows: Sequence[PaperTable], records: Mapping[str, ResultRecord]) -> str:
+    """Say how many rows have runs of ours in their own setting, and how many comparisons were made."""
+    made = [row for row in rows if row.ours or row.check or reproduced(row, records)]
+    figures = sum(row.label.startswith("fig:") for row in made)
+    tables = [row for row in made if row.lines and row.label.startswith("tab:")]
+    elsewhere = sum(bool(row.elsewhere) for row in tables)
+    tests = sum(len(claims) for row in rows for claims in _claims(row, records).values())
+    return (
+        f"Of {len(rows)} rows, {len(tables) - elsewhere} are tables with runs in their own setting and {elsewhere} "
+        f"tables with runs in another one, as they say; {figures} are figures, most with the numbers of tables; "
+        f"{len(made) - figures - len(tables)} are checks; {len(rows) - len(made)} have nothing of ours. None of the "
+        f"training runs is at full size. {tests} differences are compared at 5 %, many of them twice: about "
+        f"{0.05 * tests:.0f} would be outside their intervals by chance alone."
+    )
+
+
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     """The lines of a Markdown table, and an empty one."""
     head, *lines = (f"| {' | '.join(cells)} |" for cells in (columns, *rows))
@@ -104,6 +119,8 @@ def _cells(row: PaperTable, records: Mapping[str, ResultRecord]) -> list[str]:
     made |= {f"{text} ({_link(name)})": name for name, text in reproduced(row, records).items()}
     seeds = "; ".join(dict.fromkeys(_seeds(records[name]) for name in made.values()))
     ours = "; ".join(made) or row.check or row.instead
+    if made and row.elsewhere:
+        ours = f"**{row.elsewhere}**: {ours}"
     return [row.label, command_of(row), cost_of(row), paper_of(row), ours, verdict_of(row, records), seeds]
 
 
@@ -116,14 +133,29 @@ def reproduced(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str
     for name, (table, size) in _recorded(row, records).items():
         parts: list[str] = []
         for measure in (_headline(table), *(one for one in table.measures if one == "unseen pass@2")):
+            form = FORMS.get(measure, ".1f")
             scores = [
-                f"{line.title} {records[name].text(f'{line.key} {measure}', FORMS.get(measure, '.1f'))}"
+                f"{_our_label(line.title, size)} {records[name].text(f'{line.key} {measure}', form)}"
                 for line in table.runs
                 if f"{line.key} {measure}" in records[name].numbers
             ]
             parts.append(f"unseen: {'; '.join(scores)}" if parts else "; ".join(scores))
         found[name] = f"size {size}: {_cell('; '.join(parts))}"
     return found
+
+
+def _our_label(title: str, size: SizeName) -> str:
+    """Return a line's title with the ranks and loops that it has at a smaller size."""
+    shrunk = {"small": (2, SMALL_WIDTH, "4/6"), "cpu": (4, CPU_WIDTH, "16/24")}
+    if size not in shrunk:
+        return title
+    factor, width, loops = shrunk[size]
+
+    def rank(found: re.Match[str]) -> str:
+        full = int(found[2])
+        return f"{found[1]}{width if full == FULL_WIDTH else full // factor}"
+
+    return re.sub(r"(\b[rt]=|\b[Rr]ank-)(\d+)", rank, title).replace("loops 16/24", f"loops {loops}")
 
 
 def _recorded(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, tuple[PaperTable, SizeName]]:
@@ -152,7 +184,15 @@ def verdict_of(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
             digits = 4 if losses else 1  # percent
             spread = f" ± {difference.half_width:.{digits}f}" if math.isfinite(difference.half_width) else ""
             text = f"{names}{measure} {difference.mean:+.{digits}f}{spread}"
-            found.setdefault(verdict(claimed, difference), []).append(text)
+            judged: str = verdict(claimed, difference)
+            asked = record.numbers.get(f"asked for{measure}", (0,))
+            if (
+                judged == "undecided"
+                and claimed
+                and (counts := by_counts(sides[0], sides[1], int(asked[0]), claimed > 0))
+            ):
+                judged, text = "same order, by counts", f"{text}: {counts}"
+            found.setdefault(judged, []).append(text)
     return _cell(
         "; ".join(f"**{judged}**: {', '.join(dict.fromkeys(some))}" for judged, some in found.items())
     )

@@ -116,6 +116,8 @@ class PaperTable:
     reading: str = ""
     """How we count parameters if the paper leaves it open."""
     ours: tuple[Ours, ...] = ()
+    elsewhere: str = ""
+    """How the setting of our runs differs from the table's: another split or stream."""
     instead: str = "no run"
     """Text of the cell for our numbers if there is no record."""
     check: str = ""

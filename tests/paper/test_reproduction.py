@@ -28,6 +28,7 @@ from charm.paper.reproduction import (
     END,
     command_of,
     cost_of,
+    coverage,
     measured_speed,
     paper_of,
     render,
@@ -38,6 +39,7 @@ from charm.paper.reproduction import (
 )
 from charm.paper.tables import TABLES, Ours, PaperTable, sections
 from charm.paper.variants import VARIANTS
+from charm.paper.verdicts import by_counts
 from charm.report.measurements import FIGURES
 
 ROOT = Path(__file__).parents[2]
@@ -112,6 +114,34 @@ def test_verdicts_by_hand() -> None:
     assert verdict_of(TABLES["tab:full-cose-ablation-no-rearc"], {name: made}) == (
         "**same order**: cose - table pass@2 +9.9 ± 0.6"
     )
+
+
+def test_counts_decide_where_every_seed_does() -> None:
+    """5 % and 20 % of 1,000 answers are far apart in each seed, though the seeds differ too much for a t-test."""
+    many, few = {0: 5.0, 1: 20.0}, {0: 0.0, 1: 0.5}
+    assert by_counts(many, few, 1000) == "50 to 200 of 1,000 against 0 to 5 in every seed"
+    assert by_counts(few, many, 1000, more=False) == "0 to 5 of 1,000 against 50 to 200 in every seed"
+    assert by_counts(few, many, 1000) == ""
+    assert by_counts(many, few, 0) == ""
+    assert by_counts({0: 5.0, 1: 0.5}, few, 1000) == ""  # the second seed decides nothing
+
+
+def test_labels_have_our_ranks_and_loops(records: dict[str, ResultRecord]) -> None:
+    text = reproduced(TABLES["tab:full-cose-ablation"], records)["full-cose-ablation_small"]
+    assert "CoSE (gated r=16)" in text
+    assert "32" not in text
+    assert "loops 4/6" in reproduced(TABLES["tab:ttc"], records)["ttc_small"]
+    stream = reproduced(TABLES["tab:cose-cl-halt-train-frozen"], records)
+    assert "CoSE (r=8)" in stream["cose-cl-halt-train-frozen_cpu"]
+
+
+def test_the_page_says_what_it_covers(records: dict[str, ResultRecord]) -> None:
+    text = coverage(ALL, records)
+    assert text.startswith(
+        "Of 58 rows, 28 are tables with runs in their own setting and 5 tables with runs in another one"
+    )
+    unseen = verdict_of(TABLES["tab:car-single-horizon"], records)
+    assert "139 to 567 of 2,000 against 0 to 9 in every seed" in unseen
 
 
 @pytest.mark.parametrize("row", [row for row in ALL if row.command], ids=lambda row: row.label)
