@@ -44,7 +44,6 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
-from charm.models.config import ReasonerConfig
 from charm.runs.settings import TrainConfig
 from charm.solving.canvas import Solver
 from charm.solving.options import SolveOptions
@@ -143,17 +142,16 @@ def configuration(name: str, plan: Plan) -> TrainConfig:
         return config
     small = {"width": 32, "heads": 2, "layers": 1, "inner_multiple": 32, "compute_dtype": "float32"}
     rank = 32 if config.memory.rank == config.reasoner.width else min(8, config.memory.rank)
-    return replace(
+    tiny = replace(
         config,
         reasoner=_cut(config.reasoner, small),
         memory=replace(config.memory, rank=rank),
         data=replace(data, views=4),
-        batch=4,
-        tokens=LONGEST,
     )
+    return tiny.sized(batch=4, tokens=LONGEST)
 
 
-def _cut(reasoner: ReasonerConfig, small: dict[str, Any]) -> ReasonerConfig:
+def _cut(reasoner: Any, small: dict[str, Any]) -> Any:
     few = {"vit": {"placements": 2}, "writer": {}}.get(reasoner.kind, {"refinement_steps": 2})
     return replace(reasoner, **small, **few)
 

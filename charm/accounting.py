@@ -20,7 +20,7 @@ from charm.domains import Counted
 from charm.errors import CharmError
 from charm.memory import CoSE, TableMemory
 from charm.models.canvas.backbone import count_parameters
-from charm.models.model import CharmModel, ModelConfig, build_reasoner
+from charm.models.model import CharmModel, ModelConfig
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.tables import Table, spread_text
 from charm.tasks.dataset import DataConfig, load_dataset
@@ -121,7 +121,7 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
     assert isinstance(model_config.memory, MemoryConfig)
     with torch.device("meta"):
         memory = build_memory(model_config.memory, model_config.reasoner.width, puzzles, rows)
-        return _tally(build_reasoner(model_config.reasoner), memory, Size(puzzles, rows))
+        return _tally(model_config.reasoner.build(), memory, Size(puzzles, rows))
 
 
 def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
@@ -129,7 +129,7 @@ def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
     assert isinstance(model_config.memory, CarMemory)
     with torch.device("meta"):
         memory = build_car_memory(model_config.memory, reasoner.width, sizes)
-        return _tally(build_reasoner(reasoner), memory, Size(sizes.combinations, sizes.rows))
+        return _tally(reasoner.build(), memory, Size(sizes.combinations, sizes.rows))
 
 
 def account_car_run(run: Path) -> Accounting:

@@ -22,7 +22,12 @@ MOST = 1e300  # larger numbers are taken for mistakes
 def to_json(config: Any) -> Any:
     """Plain JSON values of a dataclass, including nested ones."""
     if dataclasses.is_dataclass(config) and not isinstance(config, type):
-        return {field.name: to_json(getattr(config, field.name)) for field in dataclasses.fields(config)}
+        found = {field.name: to_json(getattr(config, field.name)) for field in dataclasses.fields(config)}
+        for name in getattr(config, "unused", ()):  # fields that mean nothing here, by dotted name
+            head, _, rest = name.partition(".")
+            inside = found if not rest else found.get(head, {})
+            inside.pop(rest or head, None)
+        return found
     if isinstance(config, tuple | list):
         return [to_json(item) for item in config]
     return str(config) if isinstance(config, Path) else config
@@ -32,6 +37,10 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
     """The dataclass `kind` from JSON values; its own checks run as always."""
     if not isinstance(data, dict):
         raise CharmError(f"{where}: expected an object with the fields of {kind.__name__}")
+    if choose := getattr(
+        kind, "choose", None
+    ):  # a base class whose values say which of its classes they belong to
+        kind, data = choose(data, where)
     hints = typing.get_type_hints(kind)
     # Files may still contain fields of earlier releases that only had one value.
     retired = getattr(kind, "retired", {})

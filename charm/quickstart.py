@@ -51,9 +51,7 @@ def run_quickstart(
         solved = [task["task_id"] for task in scored["tasks"] if task["outcome"] == "solved"]
         with job.average.applied():
             films = {
-                question: refinement_film(
-                    job.model, job.data, question, config.reasoner.refinement_steps, here.device
-                )
+                question: refinement_film(job.model, job.data, question, config.reasoner.depth, here.device)
                 for question in job.data.questions
                 if question.task_id in solved[:FILMS] and question.test_index == 0
             }

@@ -21,8 +21,8 @@ from charm.devices import Place
 from charm.domains import Counted, Domain, register
 from charm.errors import CharmError
 from charm.models.canvas.backbone import Reasoner, count_parameters, refine
+from charm.models.canvas.config import CanvasConfig
 from charm.models.canvas.losses import refinement_loss
-from charm.models.config import ReasonerConfig
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.tables import Table
@@ -71,7 +71,7 @@ def make_puzzle(box: int, rng: random.Random, givens: int = 0) -> tuple[Board, B
 @dataclass(frozen=True, kw_only=True)
 class SudokuConfig(EngineConfig):
     domain: ClassVar[str] = "sudoku"
-    reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
+    reasoner: CanvasConfig = field(default_factory=CanvasConfig)
     box: int = 2
     """Rows and columns of a box; a board has its square."""
     givens: int = 0
@@ -172,12 +172,12 @@ def count(name: str, config: SudokuConfig, data_rows: bool, data: Path | None) -
     return Counted({"preset": name, "total": total}, table, 0, total)
 
 
-SMALL = ReasonerConfig(
+SMALL = CanvasConfig(
     width=64, heads=4, layers=1, recurrences=4, horizon=4, prefix=1, inner_multiple=32, rope="2d", rope_base=100.0,
     vocab=5, refinement_steps=2, compute_dtype="float32",
 )  # fmt: skip
 # For a GPU; to make its puzzles takes ten minutes.
-LARGE = ReasonerConfig(width=256, layers=2, recurrences=8, prefix=1, rope="2d", vocab=10, refinement_steps=4)
+LARGE = CanvasConfig(width=256, layers=2, recurrences=8, prefix=1, rope="2d", vocab=10, refinement_steps=4)
 EASY = SudokuConfig(reasoner=SMALL, steps=800, evaluate_every=200, checkpoint_every=200)
 HARD = SudokuConfig(
     reasoner=LARGE, steps=20_000, evaluate_every=1000, box=3, givens=30, puzzles=5000, batch=512, lr=1e-3

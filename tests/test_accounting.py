@@ -16,7 +16,7 @@ from charm.devices import place
 from charm.errors import CharmError
 from charm.memory import CoSE
 from charm.models.canvas.backbone import count_parameters
-from charm.models.config import ReasonerConfig, hrm, trm
+from charm.models.canvas.config import CanvasConfig, hrm, trm
 from charm.models.model import CharmModel, ModelConfig
 from charm.paper.counts import ARC1_REARC
 from charm.tasks.augment import draw_views
@@ -44,9 +44,9 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize("reasoner", [ReasonerConfig(), trm(), hrm()], ids=lambda config: config.kind)
+@pytest.mark.parametrize("reasoner", [CanvasConfig(), trm(), hrm()], ids=lambda config: config.kind)
 @pytest.mark.parametrize("memory", DESIGNS.values(), ids=DESIGNS.keys())
-def test_the_components_sum_to_the_model(memory: MemoryConfig, reasoner: ReasonerConfig) -> None:
+def test_the_components_sum_to_the_model(memory: MemoryConfig, reasoner: CanvasConfig) -> None:
     config = ModelConfig(replace(reasoner, width=64, heads=4, layers=1), memory)
     instances = Instances()
     for number, task in enumerate(("a", "b", "c")):
@@ -66,7 +66,7 @@ def test_the_components_sum_to_the_model(memory: MemoryConfig, reasoner: Reasone
 @pytest.mark.parametrize("rank", [32, 512])
 def test_the_components_follow_the_paper_formulas(rank: int, gate: bool) -> None:
     puzzles, rows, width = 960, 876_705, 512
-    found = account(ModelConfig(ReasonerConfig(), MemoryConfig(rank=rank, gate=gate)), puzzles, rows)
+    found = account(ModelConfig(CanvasConfig(), MemoryConfig(rank=rank, gate=gate)), puzzles, rows)
     assert found.factors + found.composer == (puzzles + 9) * width + 2 * (2 * width**2 + width)
     assert found.table == rows * rank
     assert found.up_projection == (rank * width if rank < width else 0)
@@ -74,9 +74,9 @@ def test_the_components_follow_the_paper_formulas(rank: int, gate: bool) -> None
 
 
 def test_a_narrow_puzzle_vector_and_a_keyed_table_fall_into_their_components() -> None:
-    narrow = account(ModelConfig(ReasonerConfig(), MemoryConfig(rank=32, task_width=16)), 960, 1000)
+    narrow = account(ModelConfig(CanvasConfig(), MemoryConfig(rank=32, task_width=16)), 960, 1000)
     assert (narrow.puzzles, narrow.up_projection) == (960 * 16, 16 * 512 + 32 * 512)
-    keyed = account(ModelConfig(ReasonerConfig(), MemoryConfig(residual="keyed", rank=6)), 960, 1000)
+    keyed = account(ModelConfig(CanvasConfig(), MemoryConfig(residual="keyed", rank=6)), 960, 1000)
     assert keyed.table == sum((1009, 1013, 1019, 1021, 1031, 1033))  # the primes from 1000 up, a column each
     assert (keyed.up_projection, keyed.gate) == (6 * 512, 6 * 512)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel
 from charm.runs.settings import OptimizerConfig, Refinement, TrainConfig
 from charm.synthesis.rearc import package_folder, package_sha256
@@ -58,7 +58,7 @@ def toy_config(folder: Path, **changes: object) -> TrainConfig:
         data=DataConfig(
             train=(), evaluate=(str(folder),), auxiliary=(), views=6, evaluate_repeats=1, canvas="fit"
         ),
-        reasoner=ReasonerConfig(
+        reasoner=CanvasConfig(
             width=32,
             heads=2,
             layers=1,

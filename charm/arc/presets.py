@@ -13,7 +13,9 @@ from typing import Any
 
 from charm.domains import DOMAINS
 from charm.errors import CharmError
-from charm.models.config import ReasonerConfig, hrm, loopvit, loopvit_small, trm, varc
+from charm.models.canvas.config import CanvasConfig, hrm, trm
+from charm.models.vit.config import loopvit, loopvit_small, varc
+from charm.models.writer.config import WriterConfig
 from charm.runs.settings import SHORT_RUN, OptimizerConfig, TrainConfig
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
@@ -62,7 +64,7 @@ def arc1_train() -> TrainConfig:
 def urm_arc1() -> TrainConfig:
     """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; its own optimizer."""
     return TrainConfig(
-        reasoner=ReasonerConfig(prefix=1, halt_outputs=2),
+        reasoner=CanvasConfig(prefix=1, halt_outputs=2),
         memory=FULL_TABLE,
         optimizer=ADAM_ATAN2,
         steps=600_000,
@@ -117,7 +119,6 @@ def varc_arc1() -> TrainConfig:
         ),
         steps=157_000,
         batch=256,
-        halt_weight=0.0,
         evaluate_every=0,
         evaluate_loops=varc().voting_steps,
     )
@@ -156,7 +157,7 @@ def scaling(unique: int, recurrences: int, learning: int, steps: int) -> TrainCo
     whole, rest = divmod(learning, unique)
     return replace(
         arc1_train(),
-        reasoner=ReasonerConfig(
+        reasoner=CanvasConfig(
             layers=unique,
             recurrences=recurrences,
             horizon=whole,
@@ -189,23 +190,27 @@ HORIZONS = {
 }
 
 
+# Few recurrences and refinement steps: at this length the number of examples counts most.
+SMALL_CANVAS = CanvasConfig(
+    width=256,
+    heads=4,
+    layers=2,
+    recurrences=4,
+    horizon=2,
+    prefix=4,
+    inner_multiple=128,
+    rope="2d",
+    rope_base=100.0,
+    refinement_steps=4,
+)
+LARGE_WRITER = WriterConfig(heads=4, layers=8, dropout=0.1, rope_base=100.0)
+
+
 def speedrun() -> TrainConfig:
     """Eleven minutes on one H200: learn the training tasks from their demonstrations; see docs/speedrun.md."""
     return TrainConfig(
         data=replace(TRAINING_TASKS, views=256, canvas="fit"),
-        # Few recurrences and refinement steps: at this length the number of examples counts most.
-        reasoner=ReasonerConfig(
-            width=256,
-            heads=4,
-            layers=2,
-            recurrences=4,
-            horizon=2,
-            prefix=4,
-            inner_multiple=128,
-            rope="2d",
-            rope_base=100.0,
-            refinement_steps=4,
-        ),
+        reasoner=SMALL_CANVAS,
         memory=MemoryConfig(rank=16),
         optimizer=SHORT_RUN,
         steps=17_000,
@@ -224,7 +229,7 @@ def quickstart() -> TrainConfig:
         data=replace(base.data, tasks=QUICKSTART_TASKS, views=16),
         # All recurrences with gradients. An axis has four frequencies: a `rope_base` of 10000 would leave two idle.
         reasoner=replace(
-            base.reasoner,
+            SMALL_CANVAS,
             width=64,
             layers=1,
             recurrences=2,
@@ -275,16 +280,7 @@ def writer() -> TrainConfig:
             balanced=True,
             fixed_colors="output-only",
         ),
-        reasoner=ReasonerConfig(
-            kind="writer",
-            heads=4,
-            layers=8,
-            recurrences=1,
-            horizon=1,
-            refinement_steps=1,
-            dropout=0.1,
-            rope_base=100.0,
-        ),
+        reasoner=LARGE_WRITER,
         # The rule does not change when colours do, so a puzzle and a symmetry are all that needs a name.
         memory=MemoryConfig(rank=0, colors="free", composer="add"),
         optimizer=replace(base.optimizer, lr=1e-3, factor_weight_decay=0.01, cooldown=0.4),
@@ -317,7 +313,7 @@ def base() -> TrainConfig:
             views=512,
             synthetic_view_count=2,  # about half of all examples are generated then
         ),
-        reasoner=replace(larger.reasoner, width=256, inner_multiple=64, reads="whole"),
+        reasoner=replace(LARGE_WRITER, width=256, inner_multiple=64, reads="whole"),
         steps=9_000,
         tokens=65_536,
     )

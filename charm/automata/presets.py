@@ -11,7 +11,7 @@ from charm.automata.dataset import CarData
 from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
 from charm.errors import CharmError
-from charm.models.config import car as reasoner
+from charm.models.canvas.config import car as reasoner
 from charm.runs.settings import SHORT_RUN, OptimizerConfig
 
 CAR_MEMORIES = {

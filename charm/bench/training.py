@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
 
 from charm.arc.presets import preset
 from charm.arc.run import arc_job
@@ -24,12 +23,9 @@ from charm.automata.presets import car_preset
 from charm.automata.run import car_job
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.models.config import ReasonerConfig
-from charm.models.vit.network import PATCH, PATCHES
 from charm.progress import status
 from charm.runs.settings import RunConfig
 from charm.tables import Table
-from charm.tasks.sequences import SEQUENCE_VOCABULARY
 from charm.training import graphs
 from charm.training.job import ReasonerJob
 from charm.training.slots import Slots
@@ -70,59 +66,18 @@ class TrainingSpeed:
     sides: tuple[SideSpeed, ...]
 
 
-def flops(config: ReasonerConfig, side: int) -> tuple[int, int]:
-    """Operations of the reasoner for one sample: without gradients, and in training."""
-    if config.kind == "vit":
-        return _vit_flops(config)
-    length, cells, width = config.prefix + side * side, side * side, config.width
-    weights = 4 * width * width + 3 * width * config.inner_width
-    layer = 2 * length * weights + 4 * length * length * width
-    cycle = 1 if config.kind == "urm" else config.inner + 1
-    applied = config.recurrences * cycle
-    learning = 2 * config.layers if config.kind == "hrm" else config.learning_layers * cycle
-    heads = 2 * width * (cells * config.vocab + config.halt_outputs)
-    forward = applied * config.layers * layer + heads
-    training = (applied * config.layers + 2 * learning) * layer + 3 * heads
-    if config.kind == "hrm" and config.halt_outputs == 2:
-        training += forward  # its loss looks one step ahead
-    return forward, training
-
-
-def writer_flops(config: ReasonerConfig, lengths_N: Tensor, asked_N: Tensor) -> int:
-    """Operations of a writer for sequences of these lengths, without gradients; training takes three times as many.
-
-    The first `asked_N` tokens of each are its question.
-    """
-    width, tokens = config.width, int(lengths_N.sum())
-    weights = 4 * width * width + 3 * width * config.inner_width
-    # A token reads itself and those before it, and in a question perhaps also those after it.
-    pairs = int((lengths_N * (lengths_N + 1)).sum()) // 2
-    if config.reads == "whole":
-        pairs += int((asked_N * (asked_N - 1)).sum()) // 2
-    layer = 2 * tokens * weights + 4 * pairs * width
-    return config.recurrences * config.layers * layer + 2 * tokens * width * SEQUENCE_VOCABULARY
-
-
-def _vit_flops(config: ReasonerConfig) -> tuple[int, int]:
-    """All pairs of positions count, also those that the attention mask hides."""
-    patches, width = PATCHES**2, config.width
-    length = 1 + patches
-    layer = 2 * length * (4 * width**2 + 2 * width * config.inner_width) + 4 * length**2 * width
-    ends = 2 * patches * PATCH**2 * config.vocab * width  # into patches, and as much out of them
-    forward = config.recurrences * config.layers * layer + 2 * ends
-    return forward, 3 * forward - ends  # what symbols there are has no gradient
-
-
 def measure_training(
     name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0
 ) -> TrainingSpeed:
     """Times a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
     config = preset(name)
     views = min(VIEWS, config.data.views)
-    data = replace(config.data, auxiliary=(), synthetic=(), views=views, canvas=canvas)
-    config = replace(config, data=data, batch=batch, accumulate=1)
+    data = replace(config.data, auxiliary=(), synthetic=(), views=views)
+    if "data.canvas" not in config.unused:
+        data = replace(data, canvas=canvas)
+    config = replace(config, data=data).sized(batch=batch, accumulate=1)
     if place.device.type == "cpu":
-        config = replace(config, tokens=min(config.tokens, CPU_TOKENS))
+        config = config.sized(tokens=min(config.tokens, CPU_TOKENS))
     make = partial(arc_job, config, place, lambda text: None)
     return measure_job(name, canvas, config, make, place, seconds)
 
@@ -182,7 +137,7 @@ def _measure_writer(job: WriterJob, seconds: float) -> tuple[SideSpeed, ...]:
     lengths_N, asked_N = edges_N1.diff(), answers_N - edges_N1[:-1]
     samples = int((lengths_N > 0).sum())
     rates = samples / update_seconds, samples / forward_seconds
-    operations = writer_flops(job.config.reasoner, lengths_N, asked_N) / 1e12
+    operations = job.writer.config.flops(lengths_N, asked_N)[0] / 1e12
     return (SideSpeed(0, 1.0, *rates, 3 * operations / update_seconds, operations / forward_seconds),)
 
 
@@ -204,7 +159,7 @@ def _measure_side(job: ReasonerJob, slots: Slots, share: float, seconds: float) 
 
     training = len(slots) / seconds_each(update, seconds, RECORDED)
     forward = len(slots) / seconds_each(answer, seconds)
-    forward_flops, training_flops = flops(job.config.reasoner, slots.side)
+    forward_flops, training_flops = job.config.reasoner.flops(slots.side)
     tflops = (training * training_flops / 1e12, forward * forward_flops / 1e12)
     return SideSpeed(slots.side, share, training, forward, *tflops)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, is_dataclass, replace
 from inspect import cleandoc
 from pathlib import Path
@@ -52,6 +53,8 @@ class Wanted(Generic[Chosen]):
 
 
 READABLE = ConstructorRegistry()
+_UNUSED: ContextVar[frozenset[tuple[type, str]]] = ContextVar("unused", default=frozenset())
+"""Configurations and their fields that a preset's network does not read: they are no flags."""
 
 
 @READABLE.struct_rule
@@ -62,7 +65,8 @@ def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
     spec = ConstructorRegistry.get_struct_spec(replace(info, markers=(*info.markers, _readable)))
     if not isinstance(spec, StructConstructorSpec):
         return None
-    return replace(spec, fields=tuple(_readable_field(field) for field in spec.fields))
+    shown = (field for field in spec.fields if (info.type, field.name) not in _UNUSED.get())
+    return replace(spec, fields=tuple(_readable_field(field) for field in shown))
 
 
 def _readable_field(field: StructFieldSpec) -> StructFieldSpec:
@@ -98,9 +102,18 @@ def parse_preset(
     command: str, name: str, config: Config, flags: Sequence[str], out: Path | None = None
 ) -> Options[Config]:
     """Parse `command name flags`, as in `charm train arc1 --batch 96`; `out` is a run to resume."""
+    _UNUSED.set(frozenset(_holder(config, name) for name in getattr(config, "unused", ())))
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
     default = Options(config, out or Path("runs") / name, resume=out is not None)
     return _parse(kind, f"{command} {name}", flags, default=default)
+
+
+def _holder(config: Any, name: str) -> tuple[type, str]:
+    """The type of the configuration that has a field, given by its dotted name, and the field's own name."""
+    *path, last = name.split(".")
+    for part in path:
+        config = getattr(config, part)
+    return type(config), last
 
 
 def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted[Chosen]:

@@ -22,7 +22,7 @@ BASE_LOOPS = 16  # refinement steps unless a protocol says otherwise
 Floats = npt.NDArray[np.float64]
 
 # Voting rules: what puts a candidate first, of the weighted votes and the mean confidence of all candidates. Equal ones
-# are ordered by weighted votes, then by confidence, which is a model's likelihood or halting (`ReasonerConfig.sure`).
+# are ordered by weighted votes, then by confidence, which is a model's likelihood or halting (`NetworkConfig.sure`).
 ORDERS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "votes": lambda weight_K, confidence_K: weight_K,
     "likelihood": lambda weight_K, confidence_K: weight_K * confidence_K,

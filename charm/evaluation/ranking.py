@@ -30,7 +30,7 @@ class Candidate:
     place: int  # in the arrays of its ranking
     votes: int
     weight: float  # the votes, weighted
-    confidence: float  # likelihood or halting, as the model has it (`ReasonerConfig.sure`)
+    confidence: float  # likelihood or halting, as the model has it (`NetworkConfig.sure`)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import Scores, score
 from charm.evaluation.submission import make_submission, write_submission
 from charm.files import sweep, write_sealed
-from charm.models.config import ReasonerConfig
+from charm.models.config import NetworkConfig
 from charm.models.model import CharmModel
 from charm.progress import bar, say
 from charm.runs.archive import Expected, damaged_passes, forget_later_votes, is_finished, passes
@@ -92,13 +92,11 @@ def evaluate_run(
     return write_evaluation(run, name, found, tasks)
 
 
-def as_asked(protocol: Protocol, reasoner: ReasonerConfig) -> Protocol:
+def as_asked(protocol: Protocol, reasoner: NetworkConfig) -> Protocol:
     """The protocol for this reasoner: a writer answers in one step, and judges what it wrote; a vit has placements."""
-    if reasoner.kind == "vit":
-        return replace(protocol, loops=reasoner.voting_steps)
-    if reasoner.kind != "writer":
-        return protocol
-    return replace(protocol, loops=(1,), order=protocol.order or "likelihood")
+    if reasoner.fixed_depths:
+        protocol = replace(protocol, loops=reasoner.voting_steps)
+    return replace(protocol, order=protocol.order or "likelihood") if reasoner.judges else protocol
 
 
 def own_protocol(config: TrainConfig, name: str, **fields: Any) -> Protocol:
@@ -108,7 +106,7 @@ def own_protocol(config: TrainConfig, name: str, **fields: Any) -> Protocol:
     """
     protocol = with_overrides(name, **fields)
     if fields.get("loops") is None:
-        all_depths = config.reasoner.kind == "vit" or len(protocol.loops) > 1
+        all_depths = config.reasoner.fixed_depths or len(protocol.loops) > 1
         protocol = replace(protocol, loops=config.evaluate_loops[: None if all_depths else 1])
     return as_asked(protocol, config.reasoner)
 

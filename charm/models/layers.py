@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.tasks.canvas import FULL_SIDE, LARGE_SIDE, is_large
 
 NORM_EPS = 1e-5
@@ -94,7 +94,7 @@ def dropped(x: Tensor, share: float, training: bool) -> Tensor:
 class Attention(nn.Module):
     """Every position looks at every other; one fused map gives queries, keys and values, in that order."""
 
-    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+    def __init__(self, config: CanvasConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.heads = config.heads
         self.qkv = Linear(config.width, 3 * config.width, generator)
@@ -112,7 +112,7 @@ class Attention(nn.Module):
 class SwiGLU(nn.Module):
     """down(silu(gate) * up), gate and up from one fused map, the gate first."""
 
-    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+    def __init__(self, config: CanvasConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.gate_up = Linear(config.width, 2 * config.inner_width, generator)
         self.down = Linear(config.inner_width, config.width, generator)
@@ -128,7 +128,7 @@ class ConvSwiGLU(SwiGLU):
     The earlier position is the one before in the sequence: across row ends, and across the prefix.
     """
 
-    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+    def __init__(self, config: CanvasConfig, generator: torch.Generator) -> None:
         super().__init__(config, generator)
         # torch's shapes and start for a depthwise Conv1d; 3-D also shows optimizers that this is not a matrix.
         bound = 2**-0.5
@@ -155,7 +155,7 @@ FEED_FORWARD = {"swiglu": SwiGLU, "conv_swiglu": ConvSwiGLU}
 class Layer(nn.Module):
     """Attention, then feed-forward, each added to what came in and normalised afterwards."""
 
-    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+    def __init__(self, config: CanvasConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.attention = Attention(config, generator)
         self.feed_forward = FEED_FORWARD[config.ffn](config, generator)
@@ -171,7 +171,7 @@ class Block(nn.Module):
     With a `cut`, no gradient goes back beyond the input of that layer.
     """
 
-    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+    def __init__(self, config: CanvasConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.layers = nn.ModuleList(Layer(config, generator) for _ in range(config.layers))
 

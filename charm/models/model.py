@@ -35,7 +35,7 @@ from charm.memory import RowTable
 from charm.memory.cose import CoSEConfig
 from charm.memory.sharding import prefetched
 from charm.models.canvas.backbone import Reasoner
-from charm.models.config import ReasonerConfig
+from charm.models.config import NetworkConfig
 from charm.models.vit.network import Vit
 from charm.models.writer.network import Writer
 from charm.tasks.instances import Instances
@@ -79,26 +79,19 @@ result = charm.solve("task.json", model=model, budget=60)
 
 @dataclass(frozen=True)
 class ModelConfig:
-    reasoner: ReasonerConfig
+    reasoner: NetworkConfig
     memory: CoSEConfig
-
-
-def build_reasoner(config: ReasonerConfig, seed: int = 0) -> Reasoner | Vit | Writer:
-    kinds: dict[str, type[Vit] | type[Writer]] = {"vit": Vit, "writer": Writer}
-    return kinds.get(config.kind, Reasoner)(config, seed)
 
 
 class CharmModel(nn.Module):
     """Reasoner and task memory, with the key schema that defines what each memory row means."""
 
-    def __init__(
-        self, reasoner: ReasonerConfig, memory: CoSEConfig, schema: KeySchema, seed: int = 0
-    ) -> None:
+    def __init__(self, reasoner: NetworkConfig, memory: CoSEConfig, schema: KeySchema, seed: int = 0) -> None:
         super().__init__()
         if memory.key not in schema.names:
             raise CharmError(f"memory.key must be one of {', '.join(schema.names)}; got {memory.key!r}")
         self.config = ModelConfig(reasoner, memory)
-        self.reasoner = build_reasoner(reasoner, seed)
+        self.reasoner: Any = reasoner.build(seed)
         with torch.random.fork_rng(devices=[]):  # the memory's initial weights depend only on the seed
             torch.manual_seed(seed)
             self.memory = schema.build(memory, reasoner.width)
@@ -233,7 +226,7 @@ class CharmModel(nn.Module):
         keys = schema.load(folder)
         with torch.device("meta"):  # allocates nothing: sizes are checked before anything is built from them
             parts = {
-                "reasoner": build_reasoner(config.reasoner),
+                "reasoner": config.reasoner.build(),
                 "memory": keys.build(config.memory, config.reasoner.width),
             }
         shapes = {f"{part}.{n}": t.shape for part, one in parts.items() for n, t in one.state_dict().items()}
@@ -287,6 +280,6 @@ def read_model_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
     except CharmError as error:
         raise CharmError(f"{path}: {error}") from error
     return ModelConfig(
-        from_json(ReasonerConfig, data.get("reasoner", {}), f"{path}.reasoner"),
+        from_json(NetworkConfig, data.get("reasoner", {}), f"{path}.reasoner"),
         from_json(schema.config_type, memory, f"{path}.memory"),
     ), schema

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
-from charm.bench.training import flops
 from charm.continual.run import StreamOptions
 from charm.language.config import LMConfig
 from charm.language.gpt import components
@@ -31,8 +30,8 @@ class Speed:
 
     def hours(self, config: RunConfig, steps: int, predictions: int) -> tuple[float, float]:
         """Hours of all updates and of all evaluations during training."""
-        forward, training = flops(config.reasoner, MAX_SIDE)
-        base_forward, base_training = flops(arc1().reasoner, MAX_SIDE)
+        forward, training = config.reasoner.flops(MAX_SIDE)
+        base_forward, base_training = arc1().reasoner.flops(MAX_SIDE)
         updates = steps * config.batch / self.training * training / base_training
         evaluations = math.ceil(steps / config.evaluate_every) if config.evaluate_every else 0
         depth = max(config.evaluate_loops)  # one pass serves all depths

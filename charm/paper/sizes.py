@@ -25,7 +25,7 @@ from charm.automata.run import CarConfig
 from charm.continual.run import StreamOptions
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig
 from charm.language.presets import tiny
-from charm.models.config import trm
+from charm.models.canvas.config import trm
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
@@ -145,8 +145,8 @@ def sweep_small(full: TrainConfig) -> TrainConfig:
 
 def sweep_smoke(full: TrainConfig) -> TrainConfig:
     small = sweep_small(full)
-    shape = replace(small.reasoner, width=16, heads=2, inner_multiple=32, refinement_steps=2)
-    shape = replace(shape, compute_dtype="float32")
+    tiny: Any = small.reasoner
+    shape = replace(tiny, width=16, heads=2, inner_multiple=32, refinement_steps=2, compute_dtype="float32")
     return smoke(replace(small, reasoner=shape, memory=MemoryConfig(design="table", rank=16)))
 
 
@@ -373,11 +373,12 @@ def base_cpu(full: TrainConfig) -> TrainConfig:
 def base_small(full: TrainConfig) -> TrainConfig:
     """Width 128, two layers. Learns all small tasks of the training set except those of the stream."""
     small = quickstart()
+    shape: Any = small.reasoner
     return replace(
         small,
         data=replace(small.data, tasks=small_tasks()[SMALL_STREAM:], views=256),
         reasoner=replace(
-            small.reasoner, width=128, layers=2, recurrences=4, refinement_steps=4, compute_dtype="bfloat16"
+            shape, width=128, layers=2, recurrences=4, refinement_steps=4, compute_dtype="bfloat16"
         ),
         memory=_stream_memory(full.memory, 128, 256, 0.5),
         optimizer=replace(small.optimizer, lr=2e-3, factor_lr=1e-2, row_lr=1e-2, warmup=100, ema=0.99),

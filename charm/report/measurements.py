@@ -20,7 +20,6 @@ from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.files import read_json, read_sealed, unseal
 from charm.memory.cose import CoSEConfig
-from charm.models.config import ReasonerConfig
 from charm.paper.tables import published
 from charm.report import folder
 from charm.report.html import names_of
@@ -153,7 +152,7 @@ def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
     return series
 
 
-Shape = Callable[[ReasonerConfig], Any]
+Shape = Callable[[Any], Any]
 
 
 def read_horizon(runs: Sequence[Path]) -> Series:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from charm.config import at_least, from_json, read_run_config
 from charm.errors import CharmError
 from charm.memory.cose import CoSEConfig
-from charm.models.config import ReasonerConfig, Recurrence
+from charm.models.canvas.config import CanvasConfig
+from charm.models.config import NetworkConfig
 from charm.models.model import ModelConfig
 from charm.runs.config import EngineConfig
 from charm.tasks.dataset import DataConfig
@@ -78,7 +79,7 @@ SHORT_RUN = OptimizerConfig(
 class Refinement:
     """Settings of a refinement step in training."""
 
-    kind: Recurrence
+    kind: str
     limit: int
     """Maximum number of refinement steps per example."""
     exploration: float
@@ -91,8 +92,8 @@ class Refinement:
     """Number of micro-batches per update."""
 
     @staticmethod
-    def of(reasoner: ReasonerConfig, batch: int, halt_weight: float, accumulate: int = 1) -> Refinement:
-        limits = (reasoner.kind, reasoner.refinement_steps, reasoner.exploration)
+    def of(reasoner: NetworkConfig, batch: int, halt_weight: float, accumulate: int = 1) -> Refinement:
+        limits = (reasoner.kind, reasoner.depth, reasoner.explored)
         return Refinement(*limits, batch, halt_weight, accumulate)
 
 
@@ -107,7 +108,7 @@ class RunConfig(EngineConfig):
     }
     retired: ClassVar[dict[str, Any]] = {"focus": 0.0}  # a last phase of writers, which gave no gain
 
-    reasoner: ReasonerConfig = field(default_factory=ReasonerConfig)
+    reasoner: NetworkConfig = field(default_factory=CanvasConfig)
     memory: CoSEConfig = field(default_factory=CoSEConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     steps: int = 600_000
@@ -145,6 +146,27 @@ class RunConfig(EngineConfig):
         if (self.optimizer.factors == "rows") != self.memory.sparse_base and self.memory.design != "table":
             raise CharmError("optimizer.factors 'rows' and memory.sparse_puzzles must be set together")
 
+        for name in self.unused:
+            holder: Any = self
+            *path, last = name.split(".")
+            for part in path:
+                holder = getattr(holder, part)
+            default = next((one.default for one in fields(holder) if one.name == last), None)
+            if default is not None and (value := getattr(holder, last)) != default:
+                raise CharmError(
+                    f"reasoner kind {self.reasoner.kind} does not use {name}: it must stay {default}, got {value}"
+                )
+
+    def sized(self, **changes: Any) -> Self:
+        """Return the configuration with these fields changed, as far as the network uses them."""
+        used = {name: value for name, value in changes.items() if name not in self.unused}
+        return replace(self, **used)
+
+    @property
+    def unused(self) -> frozenset[str]:
+        """Fields that the network does not read: they keep their defaults, and files do not state them."""
+        return self.reasoner.unused
+
     @property
     def model(self) -> ModelConfig:
         return ModelConfig(self.reasoner, self.memory)
@@ -170,15 +192,10 @@ class TrainConfig(RunConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.shard_tables and self.reasoner.kind == "writer":
-            raise CharmError("shard_tables needs slots: a writer's processes read unequally many rows")
-        if self.reasoner.kind == "writer" and (self.data.scales != 1 or self.data.canvas == "large"):
+        if self.reasoner.canvas not in ("", self.data.canvas):
             raise CharmError(
-                "a writer has no canvas: data.scales must be 1 and data.canvas full or fit; "
-                f"got {self.data.scales} and {self.data.canvas}"
+                f"reasoner kind {self.reasoner.kind} needs data.canvas {self.reasoner.canvas}, got {self.data.canvas}"
             )
-        if self.reasoner.kind == "vit" and self.data.canvas != "large":
-            raise CharmError(f"reasoner kind vit needs data.canvas large, got {self.data.canvas}")
 
 
 def read_config(run: Path, data: Path | None = None) -> TrainConfig:

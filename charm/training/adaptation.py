@@ -19,7 +19,7 @@ from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, RowAdamW, Rows, RowTable, dense_parameters
-from charm.models.config import ReasonerConfig
+from charm.models.config import NetworkConfig
 from charm.models.model import CharmModel
 from charm.progress import say
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
@@ -80,7 +80,7 @@ class Recipe:
             )
 
 
-def recipe_for(reasoner: ReasonerConfig, recipe: Recipe, scope: Scope) -> Recipe:
+def recipe_for(reasoner: NetworkConfig, recipe: Recipe, scope: Scope) -> Recipe:
     """Return the recipe with the settings that the kind of reasoner was published with: a vit's are VARC's, which
     moves all weights. Rows that learn alone keep their own rate."""
     if reasoner.kind != "vit":
@@ -199,7 +199,7 @@ class Adaptation:
         slots = pick_slots(self.rehearsal if rehearse else self.slots, self.seed, self.updates)
         slots.prepare(self.updates, self.seed)
         scale = self._rate()
-        if self.model.config.reasoner.dropout:
+        if self.model.config.reasoner.dropped:
             torch.manual_seed(keyed.key_of("dropout", self.seed, self.updates) >> 1)
         self.optimizers.scale(scale)
         update = self._update_prepared

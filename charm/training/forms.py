@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -179,7 +179,7 @@ def _activations(model: CharmModel) -> Iterator[dict[str, Tensor]]:
         down.register_forward_pre_hook(lambda _, inputs, layer=name: add(layer, inputs[0]))
         for name, down in layers.items()
     ]
-    config = model.canvas.config
+    config: Any = model.canvas.config
     model.canvas.config = replace(config, kernels="plain")  # fused ones have no place to look
     try:
         yield sums

@@ -133,7 +133,7 @@ class ReasonerJob(Job):
 
     def seed_dropout(self, step: int) -> None:
         """Let this update drop the same activations when it is made again after a resume."""
-        if self.config.reasoner.dropout:
+        if self.config.reasoner.dropped:
             torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)
 
     def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
@@ -146,7 +146,7 @@ class ReasonerJob(Job):
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
         # Of the examples that halted; where none did they are all still being refined.
         steps, halted = means.pop("halted_steps"), means["halted"]
-        means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.refinement_steps)
+        means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.depth)
         if step >= RUNAWAY_STEPS and means["early"] > 0.5 and means["exact_accuracy"] < 0.05:
             raise CharmError(
                 f"step {step}: the halt head has diverged: it stops {means['early']:.0%} of the examples "

@@ -21,7 +21,7 @@ from charm.automata.presets import CAR_MEMORIES
 from charm.automata.rules import FAMILIES, evolve, parse_rule
 from charm.errors import CharmError
 from charm.models.canvas.backbone import count_parameters
-from charm.models.config import car
+from charm.models.canvas.config import car
 from charm.models.model import CharmModel, ModelConfig
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import place

@@ -7,7 +7,7 @@ from charm.automata.benchmark import BenchmarkConfig, build, write_benchmark
 from charm.automata.dataset import CarData
 from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.runs.settings import OptimizerConfig
 
 TOY = BenchmarkConfig(rules=2, examples=8, side=8, horizons=(1, 2))
@@ -31,7 +31,7 @@ def write_toy_benchmark(folder: Path) -> Path:
 def toy_config(home: Path, **changes: object) -> CarConfig:
     config = CarConfig(
         data=CarData(TOY, canvas=8, data=home),
-        reasoner=ReasonerConfig(
+        reasoner=CanvasConfig(
             width=32,
             heads=2,
             layers=1,

@@ -9,10 +9,11 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from charm.arc.presets import preset
 from charm.bench import training
-from charm.bench.training import flops, measure_training, seconds_each, training_table, writer_flops
+from charm.bench.training import measure_training, seconds_each, training_table
 from charm.devices import Place
 from charm.models.canvas.backbone import Reasoner
-from charm.models.config import ReasonerConfig, hrm, loopvit, trm, varc
+from charm.models.canvas.config import CanvasConfig, hrm, trm
+from charm.models.vit.config import loopvit, varc
 from charm.models.vit.network import Vit
 from charm.models.writer.network import Writer
 from charm.tasks.dataset import load_dataset
@@ -22,9 +23,9 @@ SMALL = {"width": 32, "heads": 2, "layers": 2, "prefix": 3, "inner_multiple": 16
 
 
 @pytest.mark.parametrize(
-    "base", [ReasonerConfig(recurrences=5, horizon=2), trm(), replace(hrm(), halt_outputs=1)]
+    "base", [CanvasConfig(recurrences=5, horizon=2), trm(), replace(hrm(), halt_outputs=1)]
 )
-def test_flops_are_those_that_torch_counts(base: ReasonerConfig) -> None:
+def test_flops_are_those_that_torch_counts(base: CanvasConfig) -> None:
     config, side, batch = replace(base, **SMALL), 4, 3
     reasoner = Reasoner(config)
     tokens, task = torch.zeros(batch, side * side, dtype=torch.long), torch.randn(batch, config.width)
@@ -37,13 +38,13 @@ def test_flops_are_those_that_torch_counts(base: ReasonerConfig) -> None:
                 (logits.sum() + halt.sum()).backward()
         return counter.get_total_flops()
 
-    forward, training = flops(config, side)
+    forward, training = config.flops(side)
     assert count(training=False) == batch * forward
     assert count(training=True) == batch * training
 
 
 @pytest.mark.parametrize("base", [varc(), loopvit()])
-def test_flops_of_a_vit_are_those_that_torch_counts(base: ReasonerConfig) -> None:
+def test_flops_of_a_vit_are_those_that_torch_counts(base: CanvasConfig) -> None:
     """Beside a part that does not depend on the batch: the vectors of all symbols at all places of a patch."""
     small = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}
     vit = Vit(replace(base, **small, dropout=0.0))
@@ -58,12 +59,12 @@ def test_flops_of_a_vit_are_those_that_torch_counts(base: ReasonerConfig) -> Non
         return counter.get_total_flops()
 
     counted = [count(2, training) - count(1, training) for training in (False, True)]
-    assert counted == list(flops(vit.config, 64))
+    assert counted == list(vit.config.flops(64))
 
 
 def test_the_paper_size() -> None:
     """8.69 MFLOP for each of 916 positions in each of 48 layer applications; half of them with a backward pass."""
-    forward, training = flops(ReasonerConfig(), 30)
+    forward, training = CanvasConfig().flops(30)
     assert round(forward / 1e9) == 382
     assert round(training / 1e9) == 764
 
@@ -87,7 +88,7 @@ def test_operations_of_a_writer(reads: str) -> None:
     counted = lengths**2 - (asked * (lengths - asked) if reads == "whole" else 0)
     needed = lengths * (lengths + 1) // 2 + (asked * (asked - 1) // 2 if reads == "whole" else 0)
     spared = 4 * 32 * 2 * int((counted - needed).sum())
-    assert counter.get_total_flops() - spared == writer_flops(config, lengths, asked)
+    assert counter.get_total_flops() - spared == config.flops(lengths, asked)[0]
 
 
 def test_seconds_each_counts_calls() -> None:

@@ -4,9 +4,13 @@ import sys
 import pytest
 import torch
 
+from charm.config import from_json, to_json
 from charm.errors import CharmError
 from charm.models.canvas.backbone import Reasoner, count_parameters
-from charm.models.config import ReasonerConfig, car, hrm, trm
+from charm.models.canvas.config import CanvasConfig, car, hrm, trm
+from charm.models.config import NetworkConfig
+from charm.models.vit.config import VitConfig
+from charm.models.writer.config import WriterConfig
 
 
 @pytest.mark.parametrize(
@@ -40,17 +44,17 @@ from charm.models.config import ReasonerConfig, car, hrm, trm
 )
 def test_impossible_shapes_are_refused(change: dict, complaint: str) -> None:
     with pytest.raises(CharmError, match=complaint):
-        ReasonerConfig(**change)
+        CanvasConfig(**change)
 
 
 def test_inner_width_follows_the_family() -> None:
-    assert ReasonerConfig(width=512).inner_width == 1536
-    assert ReasonerConfig(width=256).inner_width == 768
-    assert ReasonerConfig(width=384, heads=6).inner_width == 1024  # 2/3 * 4 * 384 exactly: nothing to round
-    assert ReasonerConfig(width=64, expansion=0.001).inner_width == 256
+    assert CanvasConfig(width=512).inner_width == 1536
+    assert CanvasConfig(width=256).inner_width == 768
+    assert CanvasConfig(width=384, heads=6).inner_width == 1024  # 2/3 * 4 * 384 exactly: nothing to round
+    assert CanvasConfig(width=64, expansion=0.001).inner_width == 256
 
 
-def counts(config: ReasonerConfig) -> tuple[int, int]:
+def counts(config: CanvasConfig) -> tuple[int, int]:
     with torch.device("meta"):
         reasoner = Reasoner(config)
     return count_parameters(reasoner, initial_state=False), count_parameters(reasoner)
@@ -59,16 +63,14 @@ def counts(config: ReasonerConfig) -> tuple[int, int]:
 @pytest.mark.parametrize(
     ("config", "trained", "with_initial_state"),
     [
-        (ReasonerConfig(prefix=1, halt_outputs=2), 13_663_234, 13_663_746),  # URM
-        (ReasonerConfig(), 13_662_721, 13_663_233),
+        (CanvasConfig(prefix=1, halt_outputs=2), 13_663_234, 13_663_746),  # URM
+        (CanvasConfig(), 13_662_721, 13_663_233),
         (trm(), 6_829_058, 6_830_082),
         (hrm(), 27_276_290, 27_277_314),
         (car(), 1_710_337, 1_710_593),
     ],
 )
-def test_parameter_counts_of_the_family(
-    config: ReasonerConfig, trained: int, with_initial_state: int
-) -> None:
+def test_parameter_counts_of_the_family(config: CanvasConfig, trained: int, with_initial_state: int) -> None:
     assert counts(config) == (trained, with_initial_state)
 
 
@@ -76,9 +78,24 @@ def test_parameter_counts_of_the_family(
     ("layers", "millions"), [(2, 6.8), (3, 10.2), (4, 13.6), (6, 20.5), (8, 27.3), (12, 40.9), (24, 81.8)]
 )
 def test_parameter_counts_of_the_scaling_table(layers: int, millions: float) -> None:
-    assert round(counts(ReasonerConfig(layers=layers, ffn="swiglu"))[1] / 1e6, 1) == millions
+    assert round(counts(CanvasConfig(layers=layers, ffn="swiglu"))[1] / 1e6, 1) == millions
 
 
 def test_config_does_not_load_torch() -> None:
-    code = "import sys, charm.models.config; sys.exit('torch' in sys.modules)"
+    code = "import sys, charm.models.networks; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_configuration_states_what_its_network_uses_and_old_files_load() -> None:
+    writer = WriterConfig(width=64, heads=4, reads="whole")
+    stated = to_json(writer)
+    assert not {"ffn", "rope", "vocab", "prefix", "kernels", "horizon"} & set(stated)
+    assert from_json(NetworkConfig, stated) == writer
+    before = {**stated, "ffn": "conv_swiglu", "rope": "1d", "vocab": 12, "prefix": 16, "halt_outputs": 1}
+    assert from_json(NetworkConfig, before) == writer
+    with pytest.raises(CharmError, match="WriterConfig has no field 'redas'"):
+        from_json(NetworkConfig, {**stated, "redas": 1})
+    with pytest.raises(CharmError, match="kind must be one of urm, trm, hrm, writer, vit; got 'gru'"):
+        from_json(NetworkConfig, {"kind": "gru"})
+    assert isinstance(from_json(NetworkConfig, {"kind": "trm"}), CanvasConfig)
+    assert isinstance(from_json(NetworkConfig, to_json(VitConfig())), VitConfig)

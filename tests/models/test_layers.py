@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from charm.errors import CharmError
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.models.layers import (
     Attention,
     Block,
@@ -24,7 +24,7 @@ from charm.models.layers import (
 
 CPU = torch.device("cpu")
 SIDE = 3
-CONFIG = ReasonerConfig(width=16, heads=2, layers=2, prefix=2, compute_dtype="float32")
+CONFIG = CanvasConfig(width=16, heads=2, layers=2, prefix=2, compute_dtype="float32")
 LENGTH = CONFIG.prefix + SIDE * SIDE
 
 
@@ -36,7 +36,7 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def turn(config: ReasonerConfig, side: int = SIDE) -> tuple[Tensor, Tensor]:
+def turn(config: CanvasConfig, side: int = SIDE) -> tuple[Tensor, Tensor]:
     return rotation(side, config.prefix, config.rope, config.rope_base, config.head_width, CPU)
 
 
@@ -52,7 +52,7 @@ def slow_norm(x: Tensor) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def slow_angles(config: ReasonerConfig, side: int) -> list[list[float]]:
+def slow_angles(config: CanvasConfig, side: int) -> list[list[float]]:
     """The angle of each pair at each position, written down from the definition."""
     p, angles = config.prefix, []
     if config.rope == "1d":
@@ -120,7 +120,7 @@ def test_norm() -> None:
 
 @pytest.mark.parametrize("rope", ["1d", "2d"])
 def test_rotation(rope: str) -> None:
-    config = ReasonerConfig(width=32, heads=2, prefix=3, rope=rope)
+    config = CanvasConfig(width=32, heads=2, prefix=3, rope=rope)
     x = random(2, 3 + 25, 4, config.head_width)
     ours = rotate(x, turn(config, side=5))
     angles = slow_angles(config, 5)
@@ -131,7 +131,7 @@ def test_rotation(rope: str) -> None:
 
 @pytest.mark.parametrize("rope", ["1d", "2d"])
 def test_a_cell_has_the_same_position_on_every_canvas(rope: str) -> None:
-    config = ReasonerConfig(rope=rope)
+    config = CanvasConfig(rope=rope)
     for side in (1, 10, 17, 30):
         cells = [30 * r + c for r in range(side) for c in range(side)]
         chosen = torch.tensor([*range(config.prefix), *(config.prefix + cell for cell in cells)])
@@ -153,7 +153,7 @@ def test_a_canvas_too_large_is_refused() -> None:
 
 @pytest.mark.parametrize("rope", ["1d", "2d"])
 def test_attention(rope: str) -> None:
-    config = ReasonerConfig(width=16, heads=2, prefix=2, rope=rope)
+    config = CanvasConfig(width=16, heads=2, prefix=2, rope=rope)
     layer, x = Attention(config, generator()), 2 * random(2, LENGTH, 16)
     ours = layer(x, turn(config))
     for b in range(2):
@@ -180,7 +180,7 @@ def test_convolution_is_conv1d_with_its_last_output_trimmed() -> None:
 
 @pytest.mark.parametrize("ffn", ["swiglu", "conv_swiglu"])
 def test_block(ffn: str) -> None:
-    config = ReasonerConfig(width=16, heads=2, layers=2, prefix=2, ffn=ffn)
+    config = CanvasConfig(width=16, heads=2, layers=2, prefix=2, ffn=ffn)
     block = Block(config, generator())
     state, injected = random(2, LENGTH, 16), random(2, LENGTH, 16, seed=1)
     ours = block(state, injected, turn(config))
@@ -195,7 +195,7 @@ def test_block(ffn: str) -> None:
 def test_starting_weights() -> None:
     weight = Linear(400, 1000, generator()).weight.detach()
     assert abs(float(weight.std()) * 20 - 1) < 0.005
-    layer = ConvSwiGLU(ReasonerConfig(), generator())
+    layer = ConvSwiGLU(CanvasConfig(), generator())
     for tensor in (layer.kernel, layer.bias):  # uniform within 1/sqrt(2)
         assert 0.70 < float(tensor.detach().abs().max()) <= 2**-0.5
         assert abs(float(tensor.detach().std()) - 2**-0.5 / math.sqrt(3)) < 0.02

@@ -8,14 +8,14 @@ import torch
 from charm.errors import CharmError
 from charm.memory import COMPOSERS
 from charm.memory.cose import CoSE
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel
 from charm.tasks.augment import color_pool
 from charm.tasks.instances import Instances
 from charm.tasks.keys import CORNERS, ArcKey, MemoryConfig
 from charm.tasks.view import View, encode
 
-REASONER = ReasonerConfig(
+REASONER = CanvasConfig(
     width=64,
     heads=4,
     layers=1,

@@ -16,7 +16,7 @@ from charm.accounting import Size, account
 from charm.arc.presets import PRESETS, preset
 from charm.commands.params import params
 from charm.drawing.terminal import show
-from charm.models.config import ReasonerConfig, hrm
+from charm.models.canvas.config import CanvasConfig, hrm
 from charm.models.model import ModelConfig
 from charm.paper import counts as paper_counts
 from charm.paper.counts import (
@@ -95,7 +95,7 @@ def test_only_what_is_checked_is_counted_as_agreeing() -> None:
 
 def test_the_numbers_in_notes_and_readings() -> None:
     """What the paper's tables would print under the readings that are not taken."""
-    charm = ReasonerConfig()
+    charm = CanvasConfig()
     gated = account(ModelConfig(charm, MemoryConfig(gate=True)), *PAPER_SIZES[ARC1])
     assert gated.total == 43_507_745
     assert as_printed(gated.total, "43M") == "44M"

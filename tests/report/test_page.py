@@ -29,8 +29,8 @@ from charm.evaluation.protocols import Protocol, protocol_named
 from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.files import read_sealed, write_sealed
-from charm.models.config import ReasonerConfig
-from charm.models.model import CharmModel, build_reasoner
+from charm.models.canvas.config import CanvasConfig
+from charm.models.model import CharmModel
 from charm.report.answers import affordable
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curves_svg, ticks
 from charm.report.film import choose, refinement_film
@@ -397,7 +397,7 @@ def test_parameters_come_from_the_newest_checkpoint(run: Path) -> None:
         instances.save(folder / "instances.npz")
     config = read_config(run)
     with torch.device("meta"):
-        reasoner, memory = build_reasoner(config.reasoner), build_memory(config.memory, 512, 1, 1001)
+        reasoner, memory = config.reasoner.build(), build_memory(config.memory, 512, 1, 1001)
     dense, inside = (sum(one.numel() for one in part.state_dict().values()) for part in (reasoner, memory))
     rows = memory.get_parameter("residual.rows.weight").numel()
     text = " ".join(read(write_report(run)).text)
@@ -526,7 +526,7 @@ def test_a_film_is_what_the_model_votes_at_each_depth(tmp_path: Path) -> None:
     """The archive's own path of prediction, asked at depths 1, 2 and 3, is the film frame by frame."""
     write_tasks(tmp_path / "tasks.json", {"a": [("12/34", "21/43")], "b": [("1", "111"), ("2", "222")]})
     data = load_dataset(DataConfig((), (str(tmp_path / "tasks.json"),), (), views=3, canvas="fit"))
-    shape = ReasonerConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
+    shape = CanvasConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
     model = CharmModel(shape, MemoryConfig(rank=4), ArcKey(data.instances))
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():  # an untrained model predicts one colour everywhere
@@ -548,7 +548,7 @@ def test_a_film_is_what_the_model_votes_at_each_depth(tmp_path: Path) -> None:
 
 def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) -> None:
     write_tasks(tmp_path / "tasks.json", {"a": [("12/34", "21/43")], "b": [("1", "111"), ("2", "222")]})
-    shape = ReasonerConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
+    shape = CanvasConfig(width=16, heads=2, layers=1, recurrences=1, horizon=1, compute_dtype="float32")
     config = TrainConfig(
         reasoner=shape,
         memory=MemoryConfig(rank=4),

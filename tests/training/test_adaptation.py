@@ -10,7 +10,7 @@ from charm.accounting import account
 from charm.continual.drift import changed_values, distance, snapshot
 from charm.continual.methods import diagonal_fisher, method_named
 from charm.errors import CharmError
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel, ModelConfig
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import read_config
@@ -112,8 +112,8 @@ def test_updated_parameters_are_the_papers() -> None:
     instances = Instances()
     instances.add("old", torch.arange(3).numpy())
     instances.add("new", torch.arange(7).numpy())
-    assert account(ModelConfig(ReasonerConfig(), MemoryConfig()), 1, 1).reasoner == BACKBONE
-    small = ReasonerConfig(layers=1)  # the count of a memory does not depend on the depth of the backbone
+    assert account(ModelConfig(CanvasConfig(), MemoryConfig()), 1, 1).reasoner == BACKBONE
+    small = CanvasConfig(layers=1)  # the count of a memory does not depend on the depth of the backbone
     backbone = account(ModelConfig(small, MemoryConfig()), 1, 1).reasoner
     for memory, private, shared in PAPER:
         model = CharmModel(small, memory, ArcKey(instances))

@@ -14,7 +14,7 @@ import torch
 from charm.arc.presets import quickstart
 from charm.arc.run import arc_job
 from charm.devices import place
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import graphs
@@ -75,7 +75,7 @@ def test_recorded_updates_are_the_launched_ones(
 @needs_gpu
 def test_the_plain_path_can_be_recorded_too() -> None:
     config = small()
-    config = replace(config, reasoner=ReasonerConfig(**{**vars(config.reasoner), "kernels": "plain"}))
+    config = replace(config, reasoner=CanvasConfig(**{**vars(config.reasoner), "kernels": "plain"}))
     losses, _, recorded = weights_after(40, config)
     assert recorded == 2
     assert losses[-1] < losses[0]

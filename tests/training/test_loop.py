@@ -18,7 +18,7 @@ from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.runs import checkpoint
 from charm.runs.archive import read_pass
 from charm.runs.settings import TrainConfig, read_config
@@ -404,20 +404,18 @@ def test_every_preset_takes_a_step_at_reduced_size(name: str, tmp_path: Path) ->
     rank = 32 if config.memory.rank == 512 else min(config.memory.rank, 8)
     small = replace(
         config,
-        data=replace(toy.data, canvas="large" if config.reasoner.kind == "vit" else "fit"),
+        data=replace(toy.data, canvas={"vit": "large", "writer": "full"}.get(config.reasoner.kind, "fit")),
         reasoner=replace(
             config.reasoner, width=32, heads=2, inner_multiple=32, layers=min(config.reasoner.layers, 2)
         ),
         memory=replace(config.memory, rank=rank),
         steps=2,
-        batch=4,
-        tokens=2048,
         device="cpu",
         log_every=1,
         checkpoint_every=2,
         evaluate_every=0,
     )
-    trainer = train(small, tmp_path / "run", HERE, say=quiet)
+    trainer = train(small.sized(batch=4, tokens=2048), tmp_path / "run", HERE, say=quiet)
     assert trainer.step == 2
     assert all(np.isfinite(line["loss"]) for line in metrics(tmp_path / "run"))
 
@@ -428,6 +426,6 @@ def test_impossible_settings_are_refused() -> None:
     with pytest.raises(CharmError, match="multiple of checkpoint_every"):
         TrainConfig(checkpoint_every=100, evaluate_every=150)
     with pytest.raises(CharmError, match="horizon must be <= its 6 recurrences, got 7"):
-        TrainConfig(reasoner=ReasonerConfig(recurrences=6, horizon=7))
+        TrainConfig(reasoner=CanvasConfig(recurrences=6, horizon=7))
     with pytest.raises(CharmError, match="must be set together"):
         TrainConfig(memory=MemoryConfig(sparse_puzzles=True))

@@ -5,8 +5,10 @@ import pytest
 import torch
 from torch.optim import AdamW
 
-from charm.models.config import ReasonerConfig, loopvit
+from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel
+from charm.models.vit.config import loopvit
+from charm.models.writer.config import WriterConfig
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.runs.settings import OptimizerConfig, RowChoice
 from charm.tasks.keys import ArcKey, MemoryConfig
@@ -18,7 +20,7 @@ from tests.models.test_model import REASONER, some_instances
 
 
 def groups(
-    memory: MemoryConfig, config: OptimizerConfig, reasoner: ReasonerConfig = REASONER
+    memory: MemoryConfig, config: OptimizerConfig, reasoner: CanvasConfig = REASONER
 ) -> dict[str, dict[str, float]]:
     """Optimizer name -> parameter name -> learning rate."""
     model = CharmModel(reasoner, memory, ArcKey(some_instances()))
@@ -67,8 +69,11 @@ def test_adam_atan2_takes_every_dense_weight() -> None:
 
 
 def test_a_writers_token_vectors_are_left_to_adamw() -> None:
-    writer = ReasonerConfig(
-        kind="writer", width=64, heads=4, layers=1, recurrences=1, horizon=1, refinement_steps=1
+    writer = WriterConfig(
+        width=64,
+        heads=4,
+        layers=1,
+        recurrences=1,
     )
     found = groups(MemoryConfig(rank=0, colors="free"), OptimizerConfig(), writer)
     assert {"reasoner.tokens", "reasoner.head.weight"} <= set(found["AdamW"])
@@ -279,7 +284,7 @@ def test_rows_can_be_moved_by_adamw(choice: RowChoice, kind: str) -> None:
 
 
 def test_single_vectors_of_a_vit_are_not_matrices_to_muon() -> None:
-    shape = {"width": 64, "heads": 4, "layers": 1, "recurrences": 2, "horizon": 2}
+    shape = {"width": 64, "heads": 4, "layers": 1, "recurrences": 2}
     found = groups(MemoryConfig(rank=8), OptimizerConfig(), replace(loopvit(), **shape))
     single = {"reasoner.tokens", "reasoner.positions", "reasoner.repeats", "reasoner.head.weight"}
     assert single <= set(found["AdamW"])

@@ -11,15 +11,15 @@ import torch
 
 from charm.arc.presets import preset
 from charm.arc.run import arc_job, train
-from charm.bench.training import flops, measure_job
+from charm.bench.training import measure_job
 from charm.devices import place
 from charm.domains import PageOptions
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.evaluation.run import evaluate_run
-from charm.models.config import ReasonerConfig, loopvit, varc
 from charm.models.model import CharmModel
+from charm.models.vit.config import VitConfig, loopvit, varc
 from charm.models.vit.network import Vit
 from charm.report.film import refinement_film
 from charm.report.page import ranked
@@ -41,7 +41,7 @@ def quiet(text: str) -> None:
     pass
 
 
-def vit_config(folder: Path, base_reasoner: ReasonerConfig | None = None, **changes: object) -> TrainConfig:
+def vit_config(folder: Path, base_reasoner: VitConfig | None = None, **changes: object) -> TrainConfig:
     """`varc-arc1` on toy tasks, trained on their demonstrations, with a tiny model."""
     base, published = toy_config(write_toy_tasks(folder / "tasks", 2)), preset("varc-arc1")
     data = replace(base.data, augment="pseudo-tasks", views=51, canvas="large", scales=0)
@@ -56,7 +56,7 @@ def vit_config(folder: Path, base_reasoner: ReasonerConfig | None = None, **chan
 
 
 def test_a_resumed_vit_ends_with_the_same_bits(tmp_path: Path) -> None:
-    config = vit_config(tmp_path, replace(loopvit(), recurrences=2, horizon=2))
+    config = vit_config(tmp_path, replace(loopvit(), recurrences=2))
     with place("cpu") as here:
         train(config, tmp_path / "whole", here, say=quiet)
         train(config, tmp_path / "parts", here, say=quiet)
@@ -265,7 +265,7 @@ def test_speed_is_measured_in_flops_of_its_shape(tmp_path: Path) -> None:
         found = measure_job("tiny", "large", config, lambda: arc_job(config, here, quiet), here, 0.01)
     assert [side.side for side in found.sides] == [64]
     assert found.training > 0
-    forward, training = flops(varc(), 64)
+    forward, training = varc().flops(64)
     # Ten layers, 1,025 positions: maps of 4 x 512 x 512 and 2 x 512 x 512, and attention; symbols in and out.
     assert forward == 10 * (2 * 1025 * 6 * 512**2 + 4 * 1025**2 * 512) + 4 * 1024 * 48 * 512
     assert training == 3 * forward - 2 * 1024 * 48 * 512

@@ -8,14 +8,15 @@ import torch
 
 from charm.arc.run import arc_job, train
 from charm.commands.presets import train_preset
+from charm.config import from_json, to_json
 from charm.continual.run import StreamOptions, run_stream
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named, protocol_text
 from charm.evaluation.run import evaluate_run
-from charm.models.config import ReasonerConfig
 from charm.models.model import CharmModel
+from charm.models.writer.config import WriterConfig
 from charm.report.page import ranked, write_report
 from charm.runs.checkpoint import folder_of
 from charm.runs.settings import OptimizerConfig, TrainConfig
@@ -30,14 +31,13 @@ def writer_config(folder: Path, **changes: object) -> TrainConfig:
     base = toy_config(write_toy_tasks(folder / "tasks", 2))
     return replace(
         base,
-        reasoner=ReasonerConfig(
-            kind="writer",
+        data=replace(base.data, canvas="full"),
+        batch=TrainConfig.batch,  # which a writer does not use
+        reasoner=WriterConfig(
             width=32,
             heads=2,
             layers=1,
             recurrences=1,
-            horizon=1,
-            refinement_steps=1,
             inner_multiple=16,
             rope_base=100.0,
             dropout=0.1,
@@ -125,13 +125,16 @@ def test_a_base_without_evaluated_tasks_names_what_comes_next(
 def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
     config = writer_config(tmp_path / "c")
     enlarged = replace(config.data, scales=2)
-    with pytest.raises(CharmError, match=r"data\.scales must be 1 .*got 2 and fit"):
+    with pytest.raises(CharmError, match=r"does not use data\.scales: it must stay 1, got 2"):
         replace(config, data=enlarged)
-    with place("cpu") as here:
-        with pytest.raises(CharmError, match="accumulate must be 1"):
-            arc_job(writer_config(tmp_path / "a", accumulate=2), here)
-        with pytest.raises(CharmError, match="longest pair"):
-            arc_job(writer_config(tmp_path / "b", tokens=20), here)
+    for name, value in {"accumulate": 2, "batch": 4, "halt_weight": 0.1, "shard_tables": True}.items():
+        with pytest.raises(CharmError, match=f"kind writer does not use {name}: it must stay"):
+            replace(config, **{name: value})
+    assert not {"batch", "halt_weight", "accumulate", "shard_tables"} & set(to_json(config))
+    assert not {"canvas", "scales"} & set(to_json(config)["data"])
+    assert from_json(TrainConfig, to_json(config)) == config
+    with place("cpu") as here, pytest.raises(CharmError, match="longest pair"):
+        arc_job(writer_config(tmp_path / "b", tokens=20), here)
 
 
 def test_the_loss_can_be_traced_for_compilation(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.models.layers import Block, Linear, Rotation, rotation
 from charm.models.vit.network import Vit
 
@@ -31,7 +31,7 @@ Apply = Callable[..., Tensor]
 # embedded input x, and the blocks; each returns new states, with a graph behind the last part only.
 
 
-def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
+def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
     """One state; the input is injected before each of the R applications, the last layers carry gradients."""
     (h,), (f,) = states, apply
     frozen, cut = divmod(config.layers * config.recurrences - config.learning_layers, config.layers)
@@ -40,7 +40,7 @@ def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Reaso
     return [f(h, x, config.recurrences - frozen, cut)]
 
 
-def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
+def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
     """A low state thinks `inner` times, then updates the high one; the last H of R cycles carry gradients."""
     (high, low), (f,) = states, apply
 
@@ -56,7 +56,7 @@ def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Reaso
     return [high, low]
 
 
-def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: ReasonerConfig) -> list[Tensor]:
+def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
     """As TRM with a block for each state; only the very last application of each block carries gradients."""
     (high, low), (f_high, f_low) = states, apply
     with torch.no_grad():
@@ -91,7 +91,7 @@ class Reasoner(nn.Module):
 
     initial: Tensor
 
-    def __init__(self, config: ReasonerConfig, seed: int = 0) -> None:
+    def __init__(self, config: CanvasConfig, seed: int = 0) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.config = config

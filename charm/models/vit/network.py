@@ -20,11 +20,10 @@ from torch.nn.attention.varlen import varlen_attn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.config import ReasonerConfig
 from charm.models.layers import NORM_EPS, Rotation, dropped, rotate, rotation
-from charm.tasks.canvas import LARGE_SIDE, PAD
+from charm.models.vit.config import PATCH, VitConfig
+from charm.tasks.canvas import LARGE_SIDE, PAD, VOCABULARY
 
-PATCH = 2
 PATCHES = LARGE_SIDE // PATCH  # along a side
 VECTOR_STD = 0.02  # of symbols, positions and repeats at the start
 
@@ -130,7 +129,7 @@ class VitLayer(nn.Module):
     activations and what the maps give.
     """
 
-    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+    def __init__(self, config: VitConfig, generator: torch.Generator) -> None:
         super().__init__()
         width, inner = config.width, config.inner_width
         self.heads, self.dropout = config.heads, config.dropout
@@ -155,13 +154,13 @@ class Vit(nn.Module):
 
     initial: Tensor
 
-    def __init__(self, config: ReasonerConfig, seed: int = 0) -> None:
+    def __init__(self, config: VitConfig, seed: int = 0) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.config = config
         self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
         width = config.width
-        self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, width), VECTOR_STD, generator))
+        self.tokens = nn.Parameter(truncated_normal_(torch.empty(VOCABULARY, width), VECTOR_STD, generator))
         self.patch = Affine(PATCH**2 * width, width, generator)
         places = torch.empty(PATCHES**2, width)
         self.positions = nn.Parameter(truncated_normal_(places, VECTOR_STD, generator))
@@ -171,7 +170,7 @@ class Vit(nn.Module):
             vectors = truncated_normal_(torch.empty(config.recurrences, width), VECTOR_STD, generator)
             self.repeats = nn.Parameter(vectors)
         self.norm = Norm(width)
-        self.head = Affine(width, PATCH**2 * config.vocab, generator)
+        self.head = Affine(width, PATCH**2 * VOCABULARY, generator)
         self.register_buffer("initial", torch.empty(0, width), persistent=False)
 
     def elementwise_parameters(self) -> list[nn.Parameter]:
@@ -188,9 +187,7 @@ class Vit(nn.Module):
                 f"a vit answers canvases of side {LARGE_SIDE}, got {side}; set data.canvas to large"
             )
         config = self.config
-        cos_PH, sin_PH = rotation(
-            PATCHES, 0, config.rope, config.rope_base, config.head_width, tokens_BT.device
-        )
+        cos_PH, sin_PH = rotation(PATCHES, 0, "2d", config.rope_base, config.head_width, tokens_BT.device)
         # The task is not turned, and so stands where the first patch does: at (0, 0).
         turn = F.pad(cos_PH, (0, 0, 1, 0), value=1.0), F.pad(sin_PH, (0, 0, 1, 0))
         patches_BPK = cut(tokens_BT)
@@ -202,7 +199,7 @@ class Vit(nn.Module):
                 x_BLD = x_BLD + self.repeats[repeat].to(x_BLD.dtype)
             for block in self.blocks:
                 x_BLD = block(x_BLD, turn, readable)
-        logits_BPKV = self.head(self.norm(x_BLD[:, 1:])).unflatten(-1, (PATCH**2, config.vocab))
+        logits_BPKV = self.head(self.norm(x_BLD[:, 1:])).unflatten(-1, (PATCH**2, VOCABULARY))
         return state_SBLD, joined(logits_BPKV).float(), logits_BPKV.new_zeros(len(tokens_BT)).float()
 
     def embed(self, patches_BPK: Tensor) -> Tensor:
@@ -212,7 +209,7 @@ class Vit(nn.Module):
         """
         weight_DKD = self.patch.weight.unflatten(1, (PATCH**2, -1))
         terms_KVD = torch.einsum("vi,oki->kvo", self.tokens, weight_DKD)
-        symbols_V = torch.arange(self.config.vocab, device=patches_BPK.device)
+        symbols_V = torch.arange(VOCABULARY, device=patches_BPK.device)
         which_BPKV = (patches_BPK[..., None] == symbols_V).to(self.compute_dtype)
         x_BPD = which_BPKV.flatten(2) @ terms_KVD.flatten(0, 1).to(self.compute_dtype)
         return x_BPD + (self.patch.bias + self.positions).to(self.compute_dtype)

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError, charm_errors
-from charm.models.config import ReasonerConfig
+from charm.models.vit.config import VitConfig
 from charm.models.vit.network import PATCH, Vit
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, VOCABULARY
 
@@ -35,7 +35,7 @@ BLOCK = re.compile(r"^blocks\.(\d+)\.")
 WRAPPERS = re.compile(r"^(module\.|_orig_mod\.)+")  # of distributed and compiled models
 
 
-def read_published(path: Path, names: Path | None, config: ReasonerConfig) -> dict[str, Tensor]:
+def read_published(path: Path, names: Path | None, config: VitConfig) -> dict[str, Tensor]:
     """Read a state dict, which may be one entry of a checkpoint, and return the weights of `Vit(config)`."""
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
@@ -61,7 +61,7 @@ def read_published(path: Path, names: Path | None, config: ReasonerConfig) -> di
         raise CharmError(f"{path} with the names of {names}: {error}") from error
 
 
-def converted(state: Mapping[str, Tensor], names: Any, config: ReasonerConfig) -> dict[str, Tensor]:
+def converted(state: Mapping[str, Tensor], names: Any, config: VitConfig) -> dict[str, Tensor]:
     """Return the weights of `Vit(config)`. Every tensor must be named, and every name must have its tensor."""
     parts = parts_of(config)
     named = dict(names) if isinstance(names, dict) else {}
@@ -94,14 +94,14 @@ def converted(state: Mapping[str, Tensor], names: Any, config: ReasonerConfig) -
     return weights
 
 
-def parts_of(config: ReasonerConfig) -> list[str]:
+def parts_of(config: VitConfig) -> list[str]:
     """Return the parts of a vit that need a name."""
     with torch.device("meta"):
         weights = Vit(config).state_dict()
     return list(dict.fromkeys(BLOCK.sub("", name).partition(".")[0] for name in weights))
 
 
-def _arranged(part: str, theirs: Tensor, config: ReasonerConfig) -> Tensor:
+def _arranged(part: str, theirs: Tensor, config: VitConfig) -> Tensor:
     if part == "tokens":
         return theirs[SYMBOLS]
     if part == "head":

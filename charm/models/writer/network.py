@@ -23,8 +23,8 @@ from torch.nn.attention.varlen import varlen_attn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.config import ReasonerConfig
 from charm.models.layers import Linear, dropped, rms_norm
+from charm.models.writer.config import WriterConfig
 from charm.models.writer.passes import GatedSilu, RmsNorm, Rotate, add_dropped
 from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
 
@@ -59,7 +59,7 @@ class Last(NamedTuple):
 class WriterLayer(nn.Module):
     """Attention, then SwiGLU, each reading normalised activations and adding to the stream."""
 
-    def __init__(self, config: ReasonerConfig, generator: torch.Generator) -> None:
+    def __init__(self, config: WriterConfig, generator: torch.Generator) -> None:
         super().__init__()
         width, inner = config.width, config.inner_width
         self.heads, self.dropout = config.heads, config.dropout
@@ -102,7 +102,7 @@ class Writer(nn.Module):
 
     frequency_3P: Tensor
 
-    def __init__(self, config: ReasonerConfig, seed: int = 0) -> None:
+    def __init__(self, config: WriterConfig, seed: int = 0) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.config = config
@@ -313,7 +313,7 @@ def _attend_answers(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups)
     return torch.cat(mixed) if mixed else q
 
 
-def _frequencies(config: ReasonerConfig) -> Tensor:
+def _frequencies(config: WriterConfig) -> Tensor:
     """How fast each pair of a head's columns turns with the row, the column and the part, [3, P].
 
     Three eighths of the pairs turn with the row, three eighths with the column, the rest with the part.

@@ -11,22 +11,22 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError
-from charm.models import config as reasoner_config
 from charm.models.canvas import backbone
+from charm.models.canvas import config as reasoner_config
 from charm.models.canvas.backbone import Reasoner, count_parameters, refine
+from charm.models.canvas.config import CanvasConfig
 from charm.models.canvas.losses import refinement_loss
-from charm.models.config import ReasonerConfig
 from charm.models.layers import rotation
 
 SIDE, BATCH = 3, 2
 TINY = {"width": 16, "heads": 2, "prefix": 2, "compute_dtype": "float32"}
-URM = ReasonerConfig(kind="urm", layers=2, recurrences=5, horizon=2, **TINY)
-TRM = ReasonerConfig(kind="trm", layers=1, recurrences=3, inner=4, horizon=1, halt_outputs=2, **TINY)
-HRM = ReasonerConfig(kind="hrm", layers=1, recurrences=2, inner=2, horizon=1, halt_outputs=2, **TINY)
+URM = CanvasConfig(kind="urm", layers=2, recurrences=5, horizon=2, **TINY)
+TRM = CanvasConfig(kind="trm", layers=1, recurrences=3, inner=4, horizon=1, halt_outputs=2, **TINY)
+HRM = CanvasConfig(kind="hrm", layers=1, recurrences=2, inner=2, horizon=1, halt_outputs=2, **TINY)
 ALL = pytest.mark.parametrize("config", [URM, TRM, HRM], ids=["urm", "trm", "hrm"])
 
 
-def inputs(config: ReasonerConfig, side: int = SIDE, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
+def inputs(config: CanvasConfig, side: int = SIDE, seed: int = 0) -> tuple[Tensor, Tensor, Tensor]:
     """Tokens [B, T], task [B, D], and a state that has left the initial one."""
     generator = torch.Generator().manual_seed(seed)
     tokens = torch.randint(0, config.vocab, (BATCH, side * side), generator=generator)
@@ -35,7 +35,7 @@ def inputs(config: ReasonerConfig, side: int = SIDE, seed: int = 0) -> tuple[Ten
     return tokens, task, state
 
 
-def lively(config: ReasonerConfig, seed: int = 0) -> Reasoner:
+def lively(config: CanvasConfig, seed: int = 0) -> Reasoner:
     """A reasoner whose halt head is not silent, so that its gradients can be compared too."""
     reasoner = Reasoner(config, seed)
     torch.nn.init.normal_(reasoner.halt_weight, generator=torch.Generator().manual_seed(seed))
@@ -73,7 +73,7 @@ def unrolled(reasoner: Reasoner, state: Tensor, tokens: Tensor, task: Tensor) ->
 
 
 @ALL
-def test_a_step_and_its_gradients_equal_the_unrolled_tail(config: ReasonerConfig) -> None:
+def test_a_step_and_its_gradients_equal_the_unrolled_tail(config: CanvasConfig) -> None:
     reasoner = lively(config)
     tokens, task, state = inputs(config)
     task.requires_grad_()
@@ -112,7 +112,7 @@ def exact_layer(layer: torch.nn.Module, x: Tensor, heads: int, angle: Tensor) ->
 @pytest.mark.parametrize("learning", [3, 4, 5, 6, 8, 12])
 def test_a_horizon_in_layers_cuts_where_a_layer_by_layer_unrolling_does(learning: int) -> None:
     """Three layers four times; 3 and 6 layers are whole blocks, 4, 5 and 8 cut through one."""
-    config = ReasonerConfig(layers=3, recurrences=4, horizon=1, horizon_layers=learning, ffn="swiglu", **TINY)
+    config = CanvasConfig(layers=3, recurrences=4, horizon=1, horizon_layers=learning, ffn="swiglu", **TINY)
     reasoner = lively(config)
     tokens, task, state = inputs(config)
     task.requires_grad_()
@@ -157,7 +157,7 @@ def test_a_compiled_block_can_be_cut() -> None:
 
 
 @ALL
-def test_which_applications_run_with_gradients(config: ReasonerConfig) -> None:
+def test_which_applications_run_with_gradients(config: CanvasConfig) -> None:
     reasoner = Reasoner(config)
     calls: list[tuple[int, bool]] = []
     for number, block in enumerate(reasoner.blocks):
@@ -176,7 +176,7 @@ def test_which_applications_run_with_gradients(config: ReasonerConfig) -> None:
 
 
 @pytest.mark.parametrize("config", [URM, TRM], ids=["urm", "trm"])
-def test_the_horizon_changes_gradients_and_nothing_else(config: ReasonerConfig) -> None:
+def test_the_horizon_changes_gradients_and_nothing_else(config: CanvasConfig) -> None:
     tokens, task, state = inputs(config)
     outcomes = []
     for horizon in (1, config.recurrences):
@@ -191,7 +191,7 @@ def test_the_horizon_changes_gradients_and_nothing_else(config: ReasonerConfig) 
 
 
 @ALL
-def test_no_gradient_crosses_a_step(config: ReasonerConfig) -> None:
+def test_no_gradient_crosses_a_step(config: CanvasConfig) -> None:
     reasoner = Reasoner(config)
     tokens, task, state = inputs(config)
     state.requires_grad_()
@@ -203,7 +203,7 @@ def test_no_gradient_crosses_a_step(config: ReasonerConfig) -> None:
 
 
 @ALL
-def test_the_states_are_one_fixed_vector_at_first(config: ReasonerConfig) -> None:
+def test_the_states_are_one_fixed_vector_at_first(config: CanvasConfig) -> None:
     reasoner = Reasoner(config)
     state = reasoner.initial_state(BATCH, SIDE * SIDE)
     assert state.shape == (config.states, BATCH, config.prefix + SIDE * SIDE, config.width)
@@ -215,7 +215,7 @@ def test_the_states_are_one_fixed_vector_at_first(config: ReasonerConfig) -> Non
 
 
 @ALL
-def test_halted_slots_restart(config: ReasonerConfig) -> None:
+def test_halted_slots_restart(config: CanvasConfig) -> None:
     reasoner = Reasoner(config)
     _, _, state = inputs(config)
     mixed = reasoner.restart(state, torch.tensor([True, False]))
@@ -309,7 +309,7 @@ def test_a_wrong_side_is_refused() -> None:
 
 
 @ALL
-def test_blocks_compile_once_for_all_recurrences_and_for_many_sizes(config: ReasonerConfig) -> None:
+def test_blocks_compile_once_for_all_recurrences_and_for_many_sizes(config: CanvasConfig) -> None:
     torch._dynamo.reset()
     graphs = 0
 
@@ -360,7 +360,7 @@ def test_training_works_after_evaluation() -> None:
 
 
 @ALL
-def test_it_learns_two_tasks_told_apart_by_their_embedding(config: ReasonerConfig) -> None:
+def test_it_learns_two_tasks_told_apart_by_their_embedding(config: CanvasConfig) -> None:
     """The whole loop in small: the same input must become all 3 for one task and all 7 for the other."""
     reasoner = Reasoner(config)
     task = torch.randn(2, config.width, generator=torch.Generator().manual_seed(0))
@@ -383,11 +383,11 @@ def test_it_learns_two_tasks_told_apart_by_their_embedding(config: ReasonerConfi
 def test_a_recurrence_needs_its_function_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     """As docs/extend.md says: an entry of RECUR and one of Recurrence, and the reasoner refines with it."""
 
-    def recur_once(states: list[Tensor], x: Tensor, apply: list[Any], config: ReasonerConfig) -> list[Tensor]:
+    def recur_once(states: list[Tensor], x: Tensor, apply: list[Any], config: CanvasConfig) -> list[Tensor]:
         return [apply[0](states[0], x, 1), states[1]]
 
     monkeypatch.setitem(backbone.RECUR, "once", recur_once)
-    monkeypatch.setattr(reasoner_config, "Recurrence", Literal["urm", "trm", "hrm", "writer", "once"])
+    monkeypatch.setattr(reasoner_config, "Recurrence", Literal["urm", "trm", "hrm", "once"])
     shape = {
         "width": 16,
         "heads": 2,
@@ -396,7 +396,7 @@ def test_a_recurrence_needs_its_function_and_its_name(monkeypatch: pytest.Monkey
         "inner_multiple": 8,
         "compute_dtype": "float32",
     }
-    config = ReasonerConfig(kind="once", **shape)  # type: ignore[arg-type]
+    config = CanvasConfig(kind="once", **shape)  # type: ignore[arg-type]
     reasoner = backbone.Reasoner(config)
     tokens, task = torch.ones(2, 9, dtype=torch.long), torch.zeros(2, 16)
     before = reasoner.initial_state(2, 9)

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.models.canvas.backbone import Reasoner, plain
-from charm.models.config import ReasonerConfig
+from charm.models.canvas.config import CanvasConfig
 from charm.models.layers import Block, rotate, rotation
 
 CUDA = torch.cuda.is_available()
@@ -29,9 +29,9 @@ gpu = [
 BATCH, SIDE = 2, 6
 
 
-def config(**change: object) -> ReasonerConfig:
+def config(**change: object) -> CanvasConfig:
     small = {"width": 48, "heads": 3, "layers": 2, "prefix": 2, "expansion": 2.0, "inner_multiple": 24}
-    return ReasonerConfig(**{**small, **change})  # type: ignore[arg-type]
+    return CanvasConfig(**{**small, **change})  # type: ignore[arg-type]
 
 
 def random(*shape: int, seed: int = 0) -> Tensor:
@@ -42,7 +42,7 @@ def error(ours: Tensor, exact: Tensor) -> float:
     return float((ours.detach().double() - exact.detach()).norm() / exact.detach().norm())
 
 
-def turn_of(shape: ReasonerConfig, side: int = SIDE) -> tuple[Tensor, Tensor]:
+def turn_of(shape: CanvasConfig, side: int = SIDE) -> tuple[Tensor, Tensor]:
     return rotation(side, shape.prefix, shape.rope, shape.rope_base, shape.head_width, DEVICE)
 
 
@@ -65,7 +65,7 @@ def results(
     ]
 
 
-def compare(shape: ReasonerConfig, side: int, dtype: torch.dtype, cut: int = 0) -> list[tuple[float, float]]:
+def compare(shape: CanvasConfig, side: int, dtype: torch.dtype, cut: int = 0) -> list[tuple[float, float]]:
     """(error of the fused path, error of the plain one) against float64, for the output and every gradient."""
     from charm.models.canvas.kernels import fused
 
@@ -98,7 +98,7 @@ class TestFused:
     @pytest.mark.skipif(not CUDA, reason="the interpreter rounds bfloat16 downwards")
     @pytest.mark.parametrize("ffn", ["conv_swiglu", "swiglu"])
     def test_bfloat16_is_as_exact_as_the_plain_path(self, ffn: str) -> None:
-        for ours, eager in compare(ReasonerConfig(ffn=ffn, layers=1), 30, torch.bfloat16):
+        for ours, eager in compare(CanvasConfig(ffn=ffn, layers=1), 30, torch.bfloat16):
             assert ours < 1.5 * eager
             assert ours < 0.05
 
@@ -136,9 +136,7 @@ class TestFused:
         tokens = torch.randint(12, (4, 121), generator=torch.Generator().manual_seed(0)).to(DEVICE)
         found = []
         for kernels in ("plain", "fused"):
-            shape = ReasonerConfig(
-                layers=2, recurrences=3, horizon=2, compute_dtype="float32", kernels=kernels
-            )
+            shape = CanvasConfig(layers=2, recurrences=3, horizon=2, compute_dtype="float32", kernels=kernels)
             reasoner = Reasoner(shape).to(DEVICE)
             assert reasoner.uses_fused_kernels() == (kernels == "fused")
             state, logits, _ = reasoner(reasoner.initial_state(4, 121), tokens, random(4, 512), 11)

@@ -13,17 +13,16 @@ from charm.arc.presets import preset
 from charm.errors import CharmError
 from charm.models.canvas.backbone import count_parameters
 from charm.models.canvas.losses import canvas_loss
-from charm.models.config import ReasonerConfig, loopvit, loopvit_small, varc
 from charm.models.layers import rotate, rotation
-from charm.models.model import build_reasoner
 from charm.models.vit import network as vit_module
+from charm.models.vit.config import VitConfig, loopvit, loopvit_small, varc
 from charm.models.vit.network import PATCHES, Affine, Readable, Vit, cut, joined, seen
 from charm.tasks.canvas import LARGE_SIDE, PAD
 
 TINY = {"width": 16, "heads": 2, "inner_multiple": 8, "layers": 2, "compute_dtype": "float32"}
 
 
-def tiny(base: ReasonerConfig | None = None, **changes: object) -> Vit:
+def tiny(base: VitConfig | None = None, **changes: object) -> Vit:
     vit = Vit(replace(base or varc(), **{**TINY, "dropout": 0.0, **changes}))
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():  # biases and gains that matter
@@ -56,7 +55,7 @@ def answer(vit: Vit, tokens: torch.Tensor, task: torch.Tensor) -> torch.Tensor:
 def test_the_published_sizes() -> None:
     """VARC's to the unit; LoopViT's to the digits that are printed, with the vectors of 400 tasks."""
     with torch.device("meta"):
-        sizes = [count_parameters(build_reasoner(config)) for config in (varc(), loopvit(), loopvit_small())]
+        sizes = [count_parameters(config.build()) for config in (varc(), loopvit(), loopvit_small())]
     assert sizes == [17_385_008, 17_373_744, 3_704_624]
     assert round((sizes[1] + 400 * 512) / 1e6) == 18
     assert round((sizes[2] + 400 * 256) / 1e6, 1) == 3.8
@@ -69,7 +68,7 @@ def test_the_presets_count_one_vector_for_each_task() -> None:
         assert found.memory == found.table == 401 * width
         assert found.initial_state == 0
         with torch.device("meta"):
-            assert found.reasoner == count_parameters(build_reasoner(config.reasoner))
+            assert found.reasoner == count_parameters(config.reasoner.build())
 
 
 def test_maps_start_with_the_spread_of_torchs() -> None:
@@ -139,10 +138,10 @@ def test_attention_may_read_the_task_and_the_patches_of_the_input() -> None:
 
 
 @pytest.mark.parametrize("base", [varc(), loopvit()], ids=["varc", "loopvit"])
-def test_it_is_torchs_post_norm_transformer_with_masked_keys(base: ReasonerConfig) -> None:
+def test_it_is_torchs_post_norm_transformer_with_masked_keys(base: VitConfig) -> None:
     """Rotary positions aside, which torch does not have: here they turn by nothing."""
     recurrences = 3 if base.recurrences > 1 else 1
-    vit = tiny(base, recurrences=recurrences, horizon=recurrences)
+    vit = tiny(base, recurrences=recurrences)
     tokens, task = canvases(), torch.randn(2, 16, generator=torch.Generator().manual_seed(3))
     still = (torch.ones(1 + PATCHES**2, 4), torch.zeros(1 + PATCHES**2, 4))
     layers = []
@@ -219,7 +218,7 @@ def test_dropout_drops_only_where_gradients_are_asked_for() -> None:
 
 
 def test_every_weight_learns_through_all_repeats() -> None:
-    vit = tiny(loopvit(), recurrences=3, horizon=3)
+    vit = tiny(loopvit(), recurrences=3)
     task = torch.ones(2, 16, requires_grad=True)
     loss, metrics = canvas_loss(answer(vit, canvases(), task), canvases(), 2)
     loss.backward()
@@ -255,13 +254,9 @@ def test_the_loss_is_torchs_cross_entropy_without_background() -> None:
 
 
 def test_settings_that_a_vit_cannot_have() -> None:
-    for name, value in (("prefix", 4), ("rope", "1d"), ("refinement_steps", 2), ("halt_outputs", 2)):
-        with pytest.raises(CharmError, match=f"reasoner {name} must be"):
+    for name, value in (("placements", 256), ("placements", 0), ("dropout", 1.0), ("heads", 256)):
+        with pytest.raises(CharmError, match=f"reasoner {name if name != 'heads' else 'head width'}"):
             replace(varc(), **{name: value})
-    with pytest.raises(CharmError, match="belong together"):
-        replace(varc(), ffn="swiglu")
-    with pytest.raises(CharmError, match="placements is for kind vit"):
-        ReasonerConfig(placements=2)
     config = preset("varc-arc1")
     full = replace(config.data, canvas="full")
     with pytest.raises(CharmError, match=r"needs data\.canvas large, got full"):
@@ -288,9 +283,9 @@ def slow_attention(
     return torch.cat(found)
 
 
-@pytest.mark.parametrize("base", [varc(), replace(loopvit(), recurrences=2, horizon=2)])
+@pytest.mark.parametrize("base", [varc(), replace(loopvit(), recurrences=2)])
 def test_attention_to_packed_positions_is_that_under_a_mask(
-    base: ReasonerConfig, monkeypatch: pytest.MonkeyPatch
+    base: VitConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Answers and all gradients; of inputs with many cells, with few and with none."""
     tokens = torch.cat([canvases(3), torch.zeros(1, LARGE_SIDE**2, dtype=torch.uint8)])

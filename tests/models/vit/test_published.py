@@ -13,8 +13,8 @@ from charm.arc import published as arc_published
 from charm.arc.presets import preset
 from charm.cli import main
 from charm.errors import CharmError
-from charm.models.config import ReasonerConfig, loopvit, varc
 from charm.models.model import CharmModel
+from charm.models.vit.config import VitConfig, loopvit, varc
 from charm.models.vit.network import Vit
 from charm.models.vit.published import converted, read_published
 from charm.tasks.canvas import LARGE_SIDE
@@ -48,7 +48,7 @@ def neighbours_turned(x: Tensor, angles: Tensor) -> Tensor:
 class Theirs(nn.Module):
     """VARC by its description: the task token is not turned, and the first patch stands at (0, 0)."""
 
-    def __init__(self, config: ReasonerConfig) -> None:
+    def __init__(self, config: VitConfig) -> None:
         super().__init__()
         width, inner = config.width, config.inner_width
         self.heads, self.repeats = config.heads, config.recurrences
@@ -100,7 +100,7 @@ class Theirs(nn.Module):
 
 
 @pytest.mark.parametrize("config", [CONFIG, LOOPS], ids=["varc", "loopvit"])
-def test_converted_weights_answer_as_the_published_model_does(config: ReasonerConfig) -> None:
+def test_converted_weights_answer_as_the_published_model_does(config: VitConfig) -> None:
     torch.manual_seed(0)
     theirs, ours = Theirs(config), Vit(config).eval()
     names = {**NAMES, "repeats": "steps.weight"} if config.recurrences > 1 else NAMES

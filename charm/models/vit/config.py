@@ -1,0 +1,72 @@
+"""The shape of a vision transformer, and those of VARC and LoopViT by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from charm.errors import CharmError
+from charm.models.config import NetworkConfig
+from charm.tasks.canvas import LARGE_SIDE, VOCABULARY
+
+if TYPE_CHECKING:
+    from charm.models.vit.network import Vit
+
+
+PATCH = 2  # cells along the side of a patch
+
+
+@dataclass(frozen=True)
+class VitConfig(NetworkConfig):
+    """Post-norm layers over a 64 x 64 canvas in patches of 2 x 2, in one pass; the defaults are VARC's."""
+
+    kind: Literal["vit"] = "vit"
+    layers: int = 10
+    expansion: float = 1.5  # the inner width is the model's own, 512
+    dropout: float = 0.1
+    """Share of activations dropped in training."""
+    placements: int = 10
+    """Random scales and places of the input at which each view votes."""
+
+    unused: ClassVar[frozenset[str]] = frozenset({"tokens", "halt_weight"})
+    canvas: ClassVar[str] = "large"
+    rotated: ClassVar[int] = 4  # a pair for each axis
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.placements > 255:  # votes store its number in a byte
+            raise CharmError(f"reasoner placements must be <= 255, got {self.placements}")
+
+    def build(self, seed: int = 0) -> Vit:
+        from charm.models.vit.network import Vit
+
+        return Vit(self, seed)
+
+    def flops(self, side: int = LARGE_SIDE) -> tuple[int, int]:
+        """Count the operations of one canvas; all pairs of positions count, also those that the mask hides."""
+        patches, width = (side // PATCH) ** 2, self.width
+        length = 1 + patches
+        layer = 2 * length * (4 * width**2 + 2 * width * self.inner_width) + 4 * length**2 * width
+        ends = 2 * patches * PATCH**2 * VOCABULARY * width  # into patches, and as much out of them
+        forward = self.recurrences * self.layers * layer + 2 * ends
+        return forward, 3 * forward - ends  # what symbols there are has no gradient
+
+    @property
+    def voting_steps(self) -> tuple[int, ...]:
+        """One for each placement."""
+        return tuple(range(1, self.placements + 1))
+
+
+def varc() -> VitConfig:
+    """VARC's ViT."""
+    return VitConfig()
+
+
+def loopvit() -> VitConfig:
+    """LoopViT's large size: VARC with six layers that are repeated six times, wider inside."""
+    return VitConfig(layers=6, recurrences=6, expansion=4.5)
+
+
+def loopvit_small() -> VitConfig:
+    """LoopViT's small size: half as wide."""
+    return VitConfig(width=256, heads=4, layers=6, recurrences=6, expansion=3.0)

@@ -1,0 +1,51 @@
+"""The shape of a writer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from charm.models.config import NetworkConfig
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from charm.models.writer.network import Writer
+
+
+@dataclass(frozen=True)
+class WriterConfig(NetworkConfig):
+    """A transformer that writes the answer token by token; its layers may repeat, all with gradients."""
+
+    kind: Literal["writer"] = "writer"
+    reads: Literal["forward", "whole"] = "forward"
+    """What the tokens of a question see: those before them, or all of the question."""
+    dropout: float = 0.0
+    """Share of activations dropped in training."""
+    kernels: Literal["auto", "plain", "fused"] = "auto"
+    """How attention is computed: "plain" PyTorch, or a "fused" Triton kernel for NVIDIA GPUs, which "auto" uses for
+    bfloat16 there. The model is the same."""
+
+    unused: ClassVar[frozenset[str]] = frozenset(
+        {"batch", "accumulate", "halt_weight", "shard_tables", "data.canvas", "data.scales"}
+    )
+    judges: ClassVar[bool] = True
+
+    def build(self, seed: int = 0) -> Writer:
+        from charm.models.writer.network import Writer
+
+        return Writer(self, seed)
+
+    def flops(self, lengths_N: Tensor, asked_N: Tensor) -> tuple[int, int]:
+        """Count the operations for sequences of these lengths; the first `asked_N` tokens of each are its question."""
+        from charm.tasks.sequences import SEQUENCE_VOCABULARY  # which loads torch
+
+        width, tokens = self.width, int(lengths_N.sum())
+        weights = 4 * width * width + 3 * width * self.inner_width
+        # A token reads itself and those before it, and in a question perhaps also those after it.
+        pairs = int((lengths_N * (lengths_N + 1)).sum()) // 2
+        if self.reads == "whole":
+            pairs += int((asked_N * (asked_N - 1)).sum()) // 2
+        layer = 2 * tokens * weights + 4 * pairs * width
+        forward = self.recurrences * self.layers * layer + 2 * tokens * width * SEQUENCE_VOCABULARY
+        return forward, 3 * forward
