@@ -6,7 +6,6 @@ from pathlib import Path
 
 from charm.arc.presets import preset
 from charm.config import to_json
-from charm.errors import CharmError
 from charm.models.model import CharmModel
 from charm.models.vit.published import read_published
 from charm.tasks.instances import Instances
@@ -16,8 +15,6 @@ from charm.tasks.keys import ArcKey
 def published_model(path: Path, name: str, names: Path | None) -> CharmModel:
     """Return a model of the preset `name` with the weights of a file. Its memory knows no task yet."""
     config = preset(name)
-    if config.reasoner.kind != "vit":
-        raise CharmError(f"--published needs a preset of VARC or LoopViT, got {name}")
     weights = read_published(path, names, config.reasoner)
     model = CharmModel(config.reasoner, config.memory, ArcKey(Instances()))
     model.reasoner.load_state_dict(weights)

@@ -89,7 +89,7 @@ def test_config_does_not_load_torch() -> None:
 def test_a_configuration_states_what_its_network_uses_and_old_files_load() -> None:
     writer = WriterConfig(width=64, heads=4, reads="whole")
     stated = to_json(writer)
-    assert not {"ffn", "rope", "vocab", "prefix", "kernels", "horizon"} & set(stated)
+    assert not {"ffn", "rope", "vocab", "prefix", "horizon"} & set(stated)
     assert from_json(NetworkConfig, stated) == writer
     before = {**stated, "ffn": "conv_swiglu", "rope": "1d", "vocab": 12, "prefix": 16, "halt_outputs": 1}
     assert from_json(NetworkConfig, before) == writer

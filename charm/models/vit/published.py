@@ -25,6 +25,7 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError, charm_errors
+from charm.models.config import NetworkConfig
 from charm.models.vit.config import VitConfig
 from charm.models.vit.network import PATCH, Vit
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, VOCABULARY
@@ -35,8 +36,12 @@ BLOCK = re.compile(r"^blocks\.(\d+)\.")
 WRAPPERS = re.compile(r"^(module\.|_orig_mod\.)+")  # of distributed and compiled models
 
 
-def read_published(path: Path, names: Path | None, config: VitConfig) -> dict[str, Tensor]:
+def read_published(path: Path, names: Path | None, config: NetworkConfig) -> dict[str, Tensor]:
     """Read a state dict, which may be one entry of a checkpoint, and return the weights of `Vit(config)`."""
+    if not isinstance(config, VitConfig):
+        raise CharmError(
+            f"--published needs a preset of VARC or LoopViT, got a network of kind {config.kind}"
+        )
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damage shows as many kinds of errors

@@ -22,7 +22,7 @@ from charm.tasks.keys import MemoryConfig
 from tests.models.vit.test_network import TINY, canvases, seen_by_varc
 
 CONFIG = replace(varc(), **TINY)
-LOOPS = replace(loopvit(), **TINY, recurrences=2, horizon=2)
+LOOPS = replace(loopvit(), **TINY, recurrences=2)
 NAMES = {
     "tokens": "color.weight",
     "positions": "place",
@@ -162,7 +162,7 @@ def test_the_command_writes_a_model_that_loads(
     assert model.trained_by["data"]["canvas"] == "large"
     out = tmp_path / "other"
     command[-3] = str(out)
-    assert "needs a preset of VARC or LoopViT, got arc1" in refused("--published", "arc1")
+    assert "needs a preset of VARC or LoopViT, got a network of kind urm" in refused("--published", "arc1")
     weights.write_bytes(b"no tensors")
     assert "cannot be read as a file of tensors" in refused("--names", str(names))
     with pytest.raises(SystemExit):
