@@ -209,9 +209,13 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
             show(f"\n{solution.sure}: {SURE[solution.sure]}")
         if solution.doubt and len(found) == 1:
             show(f"\n{solution.doubt}")
-    doubted = sum(bool(solution.doubt) for solution in found.values())
-    if doubted and len(found) > 1:
-        show(f"{doubted} of {len(found)} tasks: the demonstrations were not learned; try a longer budget")
+    doubts = {
+        "the demonstrations were not learned; try a longer budget": [one.unlearned for one in found.values()],
+        "the views disagree": [one.disagreement for one in found.values()],
+    }
+    for doubt, told in doubts.items() if len(found) > 1 else ():
+        if any(told):
+            show(f"{sum(map(bool, told))} of {len(found)} tasks: {doubt}")
     show(f"submission in {path}")
 
 

@@ -24,6 +24,7 @@ CANDIDATES = 1000  # of each question are kept at most
 
 
 LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted
+AGREED = 0.5  # share of the votes, below which views disagree
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,28 @@ class Solution:
 
     @property
     def doubt(self) -> str:
+        """What speaks against the answers: demonstrations that were not learned, views that disagree; "" otherwise."""
+        return "; ".join(filter(None, (self.unlearned, self.disagreement)))
+
+    @property
+    def disagreement(self) -> str:
+        """Name the test inputs whose first answer has as many votes as another, or less than half of all."""
+        found = []
+        for question, ranked in self.answers.items():
+            if not ranked or not self.cast:
+                continue
+            first, others = ranked[0].votes, [one.votes for one in ranked[1:]]
+            most, of = max(others, default=0), f"of {self.cast} votes"
+            if most > first:
+                found.append(f"{question}: attempt 1 has {first} {of} and another answer {most}")
+            elif most == first:
+                found.append(f"{question}: a tie, {1 + others.count(first)} answers have {first} {of} each")
+            elif first < AGREED * self.cast:
+                found.append(f"{question}: attempt 1 has only {first} {of}")
+        return f"the views disagree ({'; '.join(found)})" if found else ""
+
+    @property
+    def unlearned(self) -> str:
         """A sentence for answers that are probably wrong because the demonstrations were not learned; "" otherwise."""
         if self.updates and not self.exact_accuracy < LEARNED:  # it is NaN if it was not counted
             return ""

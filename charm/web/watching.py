@@ -12,6 +12,7 @@ from charm.solving.vote_log import TaskCourse, VoteLine, read_course
 from charm.tasks.sources import Source
 from charm.tasks.task import digits
 
+NAMES = ("updates", "views", "cast", "sure", "loss", "exact", "doubt")  # of a round; older files lack "sure"
 LEADING = 3  # a candidate that was once among the top 3 is followed from vote to vote
 
 
@@ -26,7 +27,7 @@ def votes_json(inputs: Sequence[str], rounds: Sequence[VoteLine], shown: int) ->
     """The newest candidates of every test input, and how their votes changed."""
     newest: VoteLine = dict(rounds[-1]) if rounds else {"tests": [[] for _ in inputs]}
     return {
-        **{name: newest[name] for name in ("updates", "views", "cast", "loss", "exact", "doubt") if rounds},
+        **{name: newest[name] for name in NAMES if rounds and name in newest},
         "inputs": list(inputs),
         "tests": [ranked[:shown] for ranked in newest["tests"]],
         "rounds": [{name: one[name] for name in ("seconds", "updates", "views", "cast")} for one in rounds],

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 
+from charm.commands import solve as solve_command
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
 from charm.evaluation import predict
@@ -27,6 +28,7 @@ from charm.solving.canvas import Solver, fitting_batch
 from charm.solving.options import Mode, SolveOptions
 from charm.solving.solution import Clock, Say, Solution, improved, next_views, voting_seconds
 from charm.solving.solver import _work, load_tasks, solve, solve_devices
+from charm.solving.vote_log import round_json
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.task import Question, Task
@@ -91,6 +93,36 @@ def test_an_answer_without_learning_is_doubted(updates: int, exact: float, told:
     doubt = Solution({}, updates, 8, 1.0, exact, 60.0).doubt
     assert bool(doubt) == bool(told)
     assert told in doubt
+
+
+@pytest.mark.parametrize(
+    ("votes", "told"),
+    [
+        ((30, 30, 8), "a tie, 2 answers have 30 of 128 votes each"),
+        ((20, 30), "attempt 1 has 20 of 128 votes and another answer 30"),  # ranked by votes x likelihood
+        ((63, 1), "attempt 1 has only 63 of 128 votes"),
+        ((64, 60), ""),
+        ((128,), ""),
+        ((), ""),
+    ],
+)
+def test_views_that_disagree_are_named(
+    votes: tuple[int, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the sentence of the solution, in a notebook, in the log that pages read, and by the command."""
+    asked = Question("crop", 0)
+    grids = [Candidate(np.full((1, 1), n, np.uint8), n, count, count, 0.26) for n, count in enumerate(votes)]
+    solution = Solution({asked: grids}, 30, 128, 0.1, 0.98, 60.0)
+    doubt = f"the views disagree (crop test 0: {told})" if told else ""
+    assert solution.doubt == doubt
+    assert doubt in solution._repr_html_()
+    assert round_json(solution, [asked])["doubt"] == doubt
+    solve_command._draw({"crop": solution}, tmp_path)
+    printed = " ".join(capsys.readouterr().out.split())
+    assert doubt in printed
+    assert ("likelihood 0.26" in printed) == bool(votes)
+    solve_command._draw({"crop": solution, "other": solution}, tmp_path)
+    assert ("2 of 2 tasks: the views disagree" in capsys.readouterr().out) == bool(told)
 
 
 def test_glances_show_answers_while_learning_and_change_nothing(base: Path, unseen: Path) -> None:
