@@ -220,8 +220,8 @@ def locked(folder: Path, work: str) -> Iterator[None]:
 
 
 @contextmanager
-def lock_file(path: Path, refusal: str) -> Iterator[None]:
-    """Hold the lock of this file, which stays; the system releases the lock of a killed process.
+def lock_file(path: Path, refusal: str, stays: bool = True) -> Iterator[None]:
+    """Hold the lock of this file, which may stay; the system releases the lock of a killed process.
 
     Does nothing where such locks are not supported, as on Windows and some network file systems.
     """
@@ -237,7 +237,13 @@ def lock_file(path: Path, refusal: str) -> Iterator[None]:
             raise CharmError(refusal) from None
         except OSError:  # the file system does not support locks
             pass
-        yield
+        if not stays and not (path.exists() and os.path.samestat(os.fstat(number), path.stat())):
+            raise CharmError(refusal)  # its holder has just removed it, and another may have a new one
+        try:
+            yield
+        finally:
+            if not stays:
+                path.unlink(missing_ok=True)
 
 
 @contextmanager

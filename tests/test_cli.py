@@ -262,7 +262,7 @@ def test_train_eval_report_and_solve_as_a_user_would(
     main(["solve", str(new), "--checkpoint", run, *limits, "--out", str(out), "--json"])
     assert list(json.loads(out.read_text())) == ["toy0"]
     capsys.readouterr()
-    main(["solve", str(new), "--checkpoint", run, *limits, "--out", str(out)])
+    main(["solve", str(new), "--checkpoint", run, *limits, "--out", str(out), "--replace"])
     told = capsys.readouterr().out
     assert re.search(r"attempt 1: \d of 4 votes", told)
     assert "the demonstrations were not learned" in told

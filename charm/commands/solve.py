@@ -22,6 +22,7 @@ from charm.solving.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, Writer
 if TYPE_CHECKING:
     from charm.solving.solution import Solution
     from charm.solving.submission import SubmissionInProgress
+    from charm.tasks.task import Task
 
 
 def solve(
@@ -47,12 +48,14 @@ def solve(
     score: Switch = False,
     dollars: Annotated[float | None, flag("FLOAT")] = None,
     resume: Switch = False,
+    replace: Switch = False,
     json: Switch = False,
 ) -> None:
     """Answer tasks: add rows for them to the memory, learn their demonstrations, vote over views.
 
     The budget is divided among the tasks, and the numbers of updates and views are chosen to fit it. The submission is
-    rewritten with every better answer, so it is complete whenever the command is stopped. Several tasks run at once on
+    rewritten with every better answer, so it is complete whenever the command is stopped; answers of an earlier solve
+    are only replaced with --replace. Several tasks run at once on
     all accelerators of the machine. Shared weights that learn are restored after each task. A task that fails is tried
     once more in a fresh process, then named at the end; the others are not affected.
 
@@ -80,10 +83,11 @@ def solve(
         score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
         dollars: price of a device for an hour, for the scores.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
+        replace: replace the answers of an earlier solve; they stay until there is a first new answer.
         json: print the submission instead of pictures.
     """
     began = time.monotonic()  # importing torch takes seconds of the budget, too
-    from dataclasses import replace
+    from dataclasses import replace as changed
 
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
@@ -104,27 +108,27 @@ def solve(
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
     for reason in left_out(skipped):
         say(reason)
-    one = re.sub(r"[/\x00-\x1f]", "-", f"{loaded[0].id}.") if len(loaded) == 1 else ""
-    path = out or Path(f"{one}submission.json")
+    path = out or _submission_name(loaded)
     devices = solving.solve_devices(device, len(loaded))
-    options = replace(options, budget=_budget(budget, seconds, len(loaded), devices))
+    options = changed(options, budget=_budget(budget, seconds, len(loaded), devices))
     empty = unusable(tasks, skipped) if skipped and not (choose or skip or largest) else {}
     with only_solve(path):
-        begun = SubmissionInProgress(path, loaded, model, options, resume, empty)
+        begun = SubmissionInProgress(path, loaded, model, options, resume, empty, replace)
         left = begun.left
         _tell_resumed(begun, len(loaded))
         found: dict[str, Solution] = {}
         if left:
             devices = devices[: len(left)]
-            options = replace(options, budget=_budget(budget, seconds, len(left), devices))
+            options = changed(options, budget=_budget(budget, seconds, len(left), devices))
             each = options.budget * len(devices) / len(left)
-            noun = "task" if len(left) == 1 else "tasks"
-            say(f"{len(left)} {noun} on {', '.join(devices)}: about {round(each, 1):g} s for each")
-            with _resume_hint(begun), bar("preparing", 1.0, counts=False) as line:
+            say(
+                f"{len(left)} task{'s' * (len(left) > 1)} on {', '.join(devices)}: about {round(each, 1):g} s for each"
+            )
+            with _resume_hint(begun, json), bar("preparing", 1.0, counts=False) as line:
                 found = solving.solve(
                     left,
                     model,
-                    replace(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
+                    changed(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
                     devices,
                     lambda used, text: line.update(min(used, 1.0), text=text),
                     begun.publish,
@@ -144,6 +148,11 @@ def solve(
             sys.exit(1)
 
 
+def _submission_name(tasks: list[Task]) -> Path:
+    one = re.sub(r"[/\x00-\x1f]", "-", f"{tasks[0].id}.") if len(tasks) == 1 else ""
+    return Path(f"{one}submission.json")
+
+
 def _tell_resumed(begun: SubmissionInProgress, tasks: int) -> None:
     if begun.unknown_settings:
         say(f"it is not known which model and settings made the earlier answers in {begun.path}")
@@ -157,11 +166,20 @@ def _tell_resumed(begun: SubmissionInProgress, tasks: int) -> None:
 
 
 @contextmanager
-def _resume_hint(begun: SubmissionInProgress) -> Iterator[None]:
+def _resume_hint(begun: SubmissionInProgress, json: bool) -> Iterator[None]:
+    """At Ctrl-C, show the answers so far and say where they are."""
     try:
         yield
     except KeyboardInterrupt:
-        say(begun.unwritten or f"{begun.path} has the answers so far; --resume continues it")
+        if begun.found and not json:
+            _draw(begun.found, begun.path)
+        count, earlier = len(begun.found), "the answers of the earlier solve are still in"
+        told = (
+            f"stopped with an answer to {count} of {len(begun.left)} tasks"
+            if count
+            else "stopped without an answer"
+        )
+        say(begun.unwritten or f"{told}; {earlier if begun.replaces else '--resume continues'} {begun.path}")
         raise
 
 

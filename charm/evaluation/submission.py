@@ -15,14 +15,15 @@ JsonGrid = list[list[int]]
 Submission = dict[str, list[dict[str, JsonGrid]]]
 
 ATTEMPTS = ("attempt_1", "attempt_2")
-NO_ANSWER: JsonGrid = [[0]]  # the format demands a grid
+# The format demands a grid. Kaggle's sample submission has this one, and no public task has it as an answer.
+NO_ANSWER: JsonGrid = [[0, 0], [0, 0]]
 
 
 def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submission:
     """Two attempts for every question of every task.
 
-    A missing second attempt repeats the first. An empty grid is submitted as a single black cell, and so is each
-    attempt at a question without candidates.
+    A missing second attempt repeats the first. An empty grid is submitted as `NO_ANSWER`, and so is each attempt at a
+    question without candidates.
     """
     number = {question: q for q, question in enumerate(ranking.questions)}
     best = {

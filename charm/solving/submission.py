@@ -1,8 +1,7 @@
 """A submission while it is being made: on disk whole at any time, and continued after a kill.
 
-OUT.progress.json, next to OUT.json, lists the finished tasks. It is removed once all tasks are finished.
-OUT.votes.jsonl has the rounds of votes (`charm.solving.vote_log`), and the settings of a solve also after its end.
-.OUT.lock keeps a second solve away from all three.
+OUT.votes.jsonl, next to OUT.json, has the settings of the solve, the rounds of votes and the tasks that are finished
+(`charm.solving.vote_log`). .OUT.lock keeps a second solve away from both while the first one runs.
 """
 
 from __future__ import annotations
@@ -13,49 +12,43 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from glob import escape
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypeGuard
 
-from charm.config import checked, to_json
+from charm.config import to_json
 from charm.errors import CharmError, charm_errors
 from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, attempts, write_submission
-from charm.files import fingerprint, lock_file, read_json, seal, sweep, unseal, write_atomically
+from charm.files import fingerprint, lock_file, read_json, sweep
 from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
-from charm.solving.vote_log import Course, VoteLine, about_in, contents_in, name_of, task_hash
+from charm.solving.vote_log import Course, TaskState, VoteLine, name_of, states_in, task_hash, votes_file
 from charm.tasks.task import Question, Task, as_grid, questions_of
 
 
 @contextmanager
 def only_solve(path: Path) -> Iterator[None]:
-    """Keep other solves away from the submission at `path` and the files next to it."""
+    """Keep other solves away from the submission at `path` and the log next to it."""
     if path.exists() and not path.is_file():
         raise CharmError(f"{path} cannot be written (not a regular file)")
+    if path.suffix != ".json":  # the log is named after it
+        raise CharmError(f"the name of a submission must end in .json, got {path}")
     with ExitStack() as held:
         with charm_errors(f"{path} cannot be written", OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock = path.with_name(f".{path.stem}.lock")
-            held.enter_context(lock_file(lock, f"{path} is in use by another charm solve"))
+            held.enter_context(lock_file(lock, f"{path} is in use by another charm solve", stays=False))
         yield
-
-
-class TaskProgress(TypedDict, total=False):
-    """How far a task is, in OUT.progress.json."""
-
-    task: str
-    updates: int
-    views: int
-    finished: bool
 
 
 class SubmissionInProgress:
     """The submission of these tasks at `path`; `left` are those that are not finished.
 
     With `resume` it continues what a solve with the same model and settings left there; tasks that have other grids now
-    are `changed` and start anew, and entries of `others`, which are not among these tasks, stay. An answer is only
-    replaced by one after more updates, or after as many and more views. Tasks that are `unusable` have empty answers,
-    for the number of test inputs given: a competition wants an entry for every task.
+    are `changed` and start anew, and entries of `others`, which are not among these tasks, stay. With `anew` it
+    replaces the answers of an earlier solve, once there is a first new one; without either, they are refused. An answer
+    is only replaced by one after more updates, or after as many and more views. Tasks that are `unusable` have empty
+    answers, for the number of test inputs given: a competition wants an entry for every task.
     """
 
     def __init__(
@@ -66,13 +59,23 @@ class SubmissionInProgress:
         options: SolveOptions,
         resume: bool,
         unusable: Mapping[str, int] | None = None,
+        anew: bool = False,
     ) -> None:
-        if _is_something_else(path):
-            raise CharmError(f"{path} exists and is not a submission; choose another --out")
-        self.path, self.record_path = path, path.with_suffix(".progress.json")
-        for written in (self.path, self.record_path):
+        if resume and anew:
+            raise CharmError("--resume keeps earlier answers and --replace does not; give only one of them")
+        before = _read(path)
+        self.replaces = not resume and not all(map(_is_empty, before.values()))
+        """Whether the file on disk has answers of an earlier solve that are not taken over."""
+        if self.replaces and not anew:
+            raise CharmError(
+                f"{path} has the answers of an earlier solve; --resume continues it, --replace solves again and "
+                "replaces them, or choose another --out"
+            )
+        self.path = path
+        for written in (path, votes_file(path)):
             sweep(written.parent, f"{escape(written.name)}.*")
         self.submission: Submission = {}
+        self.found: dict[str, Solution] = {}
         self.problems: dict[str, str] = {}
         self.changed: list[str] = []
         self.others = 0
@@ -84,23 +87,15 @@ class SubmissionInProgress:
             self.submission |= attempts({question: [] for question in questions_of([task])})
         weights = fingerprint(newest_checkpoint(model) / "model.safetensors")["sha256"]
         # Time and place may change when it is resumed.
-        settings = {"weights": weights, **to_json(replace(options, budget=1.0))}
-        self.record: dict[str, Any] = {"settings": settings, "tasks": {}}
-        self._tasks: dict[str, dict[str, Any]] = self.record["tasks"]
-        for task in tasks:
-            self._tasks[task.id] = {"task": task_hash(task), "updates": -1, "views": 0, "finished": False}
-        resume = resume and path.exists()
-        before = self._take_over(tasks, model) if resume else {}
-        self.left = [task for task in tasks if not self._tasks[task.id]["finished"]]
-        if self.left:
-            # In this order: a kill in between must not leave empty answers with an older solve's finished tasks.
-            self._write_record()
-            try:
-                write_submission(path, self.submission)
-            except CharmError:
-                self.record_path.unlink()
-                raise
-            self.course = Course(path, tasks, model, options, settings, resume)
+        self.settings = {"weights": weights, **to_json(replace(options, budget=1.0))}
+        self._tasks = {task.id: TaskState(task_hash(task)) for task in tasks}
+        unrecorded = self._take_over(before, tasks, model) if resume else []
+        self.left = [task for task in tasks if not self._tasks[task.id].finished]
+        self._course = Course(path, tasks, model, options, self.settings, resume and bool(before))
+        if self.left and not self.replaces:
+            self._course.begin()
+            self._course.ended(dict.fromkeys(unrecorded, ""))
+            self._write_now()
         elif resume and self.submission != before:  # an unusable task is new
             write_submission(path, self.submission)
 
@@ -110,30 +105,31 @@ class SubmissionInProgress:
         voted: dict[str, Solution] = {}
         for task_id, solution in answers.items():
             known = self._tasks[task_id]
-            if (solution.updates, solution.views) > (known["updates"], known["views"]):
-                known |= {"updates": solution.updates, "views": solution.views}
+            if (solution.updates, solution.views) > (known.updates, known.views):
+                known.updates, known.views = solution.updates, solution.views
                 found = attempts(solution.answers)[task_id]
-                better[task_id] = [  # nothing is not better than an answer
+                better[task_id] = [  # never replace an answer by an empty one
                     found[number] if solution.answers.get(Question(task_id, number)) else old
                     for number, old in enumerate(self.submission[task_id])
                 ]
                 voted[task_id] = solution
         if better:
             self.submission.update(better)
+            self.found |= {name: one for name, one in voted.items() if any(one.answers.values())}
+            self._course.found(voted)
             self._write()
-            self.course.found(voted)
 
     def finish(self, tasks: Sequence[Task], problem: str | None = None) -> None:
         """Mark tasks as finished; those with a problem or without an answer stay to be tried again."""
         for task in tasks:
             known = self._tasks[task.id]
-            known["finished"] = problem is None and known["views"] > 0
-            if not known["finished"]:
+            known.finished = problem is None and known.views > 0
+            if not known.finished:
                 self.problems[task.id] = (
                     problem or "there was no time for an answer to every test input; try a longer budget"
                 )
+        self._course.ended({task.id: self.problems.get(task.id, "") for task in tasks})
         self._write()
-        self.course.ended({task.id: self.problems.get(task.id, "") for task in tasks})
 
     def close(self) -> None:
         """Raise if the newest answers cannot be written."""
@@ -142,6 +138,8 @@ class SubmissionInProgress:
 
     def _write(self) -> None:
         """Write the files, or try again with the next answers: a full disk must not cost hours of learning."""
+        if self.replaces and not self.found:
+            return  # the earlier answers stay until there is a new one
         try:
             self._write_now()
             self.unwritten = ""
@@ -151,61 +149,52 @@ class SubmissionInProgress:
             self.unwritten = str(error)
 
     def _write_now(self) -> None:
-        """Write the answers first: a kill in between must not leave a task finished whose answer is not on disk."""
+        """Write the answers before the log says that they are finished: a kill may come in between.
+
+        The settings come first: what is on disk must not seem to be made with those of an earlier solve.
+        """
+        self._course.begin()
         write_submission(self.path, self.submission)
-        if all(known["finished"] for known in self._tasks.values()):
-            with charm_errors(f"{self.record_path} cannot be removed", OSError):
-                self.record_path.unlink(missing_ok=True)
-        else:
-            self._write_record()
+        self.replaces = False
+        self._course.flush()
 
-    def _write_record(self) -> None:
-        write_atomically(self.record_path, json.dumps(seal(self.record)))
-
-    def _take_over(self, tasks: Sequence[Task], model: Path) -> Submission:
-        """Take over the answers of an earlier solve, and return them; one that was not interrupted has finished.
+    def _take_over(self, before: Mapping[str, Any], tasks: Sequence[Task], model: Path) -> list[str]:
+        """Take over the answers of an earlier solve; return the finished tasks of which the log knows nothing.
 
         An entry that does not fit its task's test inputs is not taken over, nor the entry of a task that has changed.
         """
-        before, about = _read(self.path), about_in(self.path)
-        if self.record_path.exists():
-            record = unseal(_read(self.record_path), self.record_path)
-            with charm_errors(f"{self.record_path} is damaged; solve again without --resume", CharmError):
-                known_before = checked(dict[str, TaskProgress], record.get("tasks"), "tasks")
-            settings = record.get("settings")
-        else:
-            settings = about.get("settings")
-            known_before = {task_id: {"finished": True} for task_id in before}
-            for task_id, content in contents_in(about).items():
-                known_before.get(task_id, {})["task"] = content
-        if isinstance(settings, dict):
-            self._refuse_other_settings(settings, about, model)
+        about, states = states_in(self.path)
+        unrecorded = []
+        if isinstance(about.get("settings"), dict):
+            self._refuse_other_settings(about, model)
         elif before:
             self.unknown_settings = True
         for task in tasks:
-            old, known = known_before.get(task.id), self._tasks[task.id]
-            if old is None or not _fits(before.get(task.id), task):
+            entry, state, known = before.get(task.id), states.get(task.id), self._tasks[task.id]
+            if not _fits(entry, task):
                 continue
-            if "task" not in old and _is_empty(before[task.id]):
-                continue  # it was unusable
-            if old.get("task", known["task"]) == known["task"]:
-                known |= old
-                self.submission[task.id] = before[task.id]
-            else:
+            if state is None:  # only its entry is known
+                known.finished = all(given[ATTEMPTS[0]] != NO_ANSWER for given in entry)
+                unrecorded += [task.id] * known.finished
+            elif state.content not in (None, known.content):
                 self.changed.append(task.id)
+                continue
+            else:
+                known.updates, known.views, known.finished = state.updates, state.views, state.finished
+            self.submission[task.id] = entry
         named = {task.id for task in tasks}
         for task_id in [task_id for task_id in before if task_id not in named]:
             empty = self.submission.get(task_id)  # of an unusable task
             if empty is None or (_is_entry(before[task_id]) and len(before[task_id]) == len(empty)):
                 self.submission[task_id] = before[task_id]
-            if task_id in known_before:
-                self._tasks[task_id] = known_before[task_id]
             self.others += empty is None
-        return before
+        return unrecorded
 
-    def _refuse_other_settings(self, before: Mapping[str, Any], about: VoteLine, model: Path) -> None:
+    def _refuse_other_settings(self, about: VoteLine, model: Path) -> None:
         """Answers of different models or recipes must not be mixed."""
-        old, new = (_flat(settings) for settings in (before, json.loads(json.dumps(self.record["settings"]))))
+        old, new = (
+            _flat(settings) for settings in (about["settings"], json.loads(json.dumps(self.settings)))
+        )
         differences = []
         for name in dict.fromkeys((*new, *old)):
             if old.get(name) == new.get(name):
@@ -221,7 +210,7 @@ class SubmissionInProgress:
         if differences:
             raise CharmError(
                 f"{self.path} was solved with other settings ({'; '.join(differences)}); use the earlier ones to "
-                "resume it, choose another --out, or leave out --resume to start anew"
+                "resume it, choose another --out, or use --replace to start anew"
             )
 
 
@@ -234,28 +223,19 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _is_entry(entry: object) -> bool:
+def _is_entry(entry: object) -> TypeGuard[list[dict[str, JsonGrid]]]:
     """Whether this is a submission's entry for a task: both attempts at each test input."""
     return isinstance(entry, list) and all(
         isinstance(given, dict) and given.keys() >= set(ATTEMPTS) for given in entry
     )
 
 
-def _is_empty(entry: list[dict[str, JsonGrid]]) -> bool:
+def _is_empty(entry: object) -> bool:
     """Whether an entry holds no answer."""
-    return all(given[attempt] == NO_ANSWER for given in entry for attempt in ATTEMPTS)
+    return not _is_entry(entry) or all(given[attempt] == NO_ANSWER for given in entry for attempt in ATTEMPTS)
 
 
-def _is_something_else(path: Path) -> bool:
-    """Whether there is JSON at this path, such as tasks or their solutions, that is no submission."""
-    try:
-        content = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return False
-    return not (isinstance(content, dict) and (not content or any(map(_is_entry, content.values()))))
-
-
-def _fits(entry: Any, task: Task) -> bool:
+def _fits(entry: object, task: Task) -> TypeGuard[list[dict[str, JsonGrid]]]:
     """Whether this entry of a submission answers every test input of the task, with grids."""
     if not _is_entry(entry) or len(entry) != len(task.test):
         return False
@@ -269,9 +249,11 @@ def _fits(entry: Any, task: Task) -> bool:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    content = None
+    """Read the submission at this path; nothing is one, too, and anything else is refused."""
+    if not path.exists() or not path.stat().st_size:
+        return {}
     with suppress(CharmError):
-        content = read_json(path)
-    if not isinstance(content, dict):
-        raise CharmError(f"{path} cannot be read or is damaged; solve again without --resume")
-    return content
+        found = read_json(path)
+        if isinstance(found, dict) and (not found or any(map(_is_entry, found.values()))):
+            return found
+    raise CharmError(f"{path} exists and is not a submission; choose another --out")

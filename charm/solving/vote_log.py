@@ -1,7 +1,8 @@
 """How a solve went: the candidates of every test input and their votes, round by round.
 
 OUT.votes.jsonl, next to the submission OUT.json, has a line that says what is solved, then one for every better answer
-to a task and one for every task that ended. `charm view OUT.json` shows it, while it grows and afterwards.
+to a task and one for every task that ended. `charm solve --resume` reads from it what is finished, and `charm view
+OUT.json` shows it, while it grows and afterwards.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from charm.config import checked
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import parse_json, write_atomically
-from charm.progress import say
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
 from charm.tasks.task import Question, Task, digits, questions_of, task_to_json
@@ -77,14 +77,35 @@ def name_of(model: Path) -> str:
     return model.absolute().name
 
 
-def about_in(submission: Path) -> VoteLine:
-    """What was solved and how, the first line of the file; nothing where it is not known."""
-    return next(iter(_lines(votes_file(submission))), {})
+@dataclass
+class TaskState:
+    """What the log says about one task."""
+
+    content: str | None = None
+    """Its `task_hash`; logs of earlier versions may not have it."""
+    updates: int = -1
+    """Updates before the newest answer."""
+    views: int = 0
+    """Views that voted for it."""
+    finished: bool = False
 
 
-def contents_in(about: VoteLine) -> dict[str, str]:
-    """The hashes of the tasks that were solved, by id."""
-    return _dict(about.get("contents"))
+def states_in(submission: Path) -> tuple[VoteLine, dict[str, TaskState]]:
+    """Read what was solved and how, which is empty where it is not known, and the state of each task by id."""
+    about, *lines = _lines(votes_file(submission)) or [{}]
+    states = {name: TaskState(str(content)) for name, content in _dict(about.get("contents")).items()}
+    for name in _dict(about.get("tasks")):
+        states.setdefault(name, TaskState())
+    for line in lines:
+        state = states.get(str(line.get("task")))
+        updates, views = line.get("updates"), line.get("views")
+        if state is None:
+            continue
+        if "ended" in line:
+            state.finished = line["ended"] == ""
+        elif isinstance(updates, int) and isinstance(views, int):
+            state.updates, state.views, state.finished = updates, views, False
+    return about, states
 
 
 def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
@@ -113,7 +134,10 @@ def round_json(solution: Solution, questions: Sequence[Question], shown: int = S
 
 
 class Course:
-    """The file of a solve that is under way. With `resume` it goes on with what an interrupted one left there."""
+    """The log of a solve that is under way; nothing is written before `flush`.
+
+    With `resume` it continues the log of an interrupted solve.
+    """
 
     def __init__(
         self,
@@ -124,11 +148,11 @@ class Course:
         settings: Mapping[str, Any],
         resume: bool,
     ) -> None:
-        self.path, self._failed = votes_file(submission), False
+        self.path = votes_file(submission)
         self._questions = {task.id: questions_of([task]) for task in tasks}
         lines = _lines(self.path) if resume else []
         about_before = lines[0] if lines else {}
-        contents, before = {task.id: task_hash(task) for task in tasks}, contents_in(about_before)
+        contents, before = {task.id: task_hash(task) for task in tasks}, _dict(about_before.get("contents"))
         changed = {name for name, content in contents.items() if before.get(name, content) != content}
         inputs = {task.id: [digits(pair.input) for pair in task.test] for task in tasks}
         about: VoteLine = {
@@ -143,30 +167,41 @@ class Course:
         kept = [
             line for line in lines[1:] if isinstance(line.get("task"), str) and line["task"] not in changed
         ]
-        write_atomically(self.path, "".join(json.dumps(line) + "\n" for line in (about, *kept)))
+        self._waiting = [about, *kept]
+        self._begun, self._failed = False, False
+
+    def begin(self) -> None:
+        """Write the first lines in place of what is there."""
+        if not self._begun:
+            write_atomically(self.path, _text(self._waiting))
+            self._waiting, self._begun = [], True
 
     def found(self, answers: Mapping[str, Solution]) -> None:
         """Add the better answers to these tasks."""
-        self._add({"task": name} | round_json(one, self._questions[name]) for name, one in answers.items())
+        for name, one in answers.items():
+            self._add({"task": name} | round_json(one, self._questions[name]))
 
     def ended(self, problems: Mapping[str, str]) -> None:
         """Note by id that tasks have ended, and why those that failed did."""
-        self._add({"task": name, "ended": problem} for name, problem in problems.items())
+        for name, problem in problems.items():
+            self._add({"task": name, "ended": problem})
 
-    def _add(self, lines: Iterable[VoteLine]) -> None:
-        """Add lines. A disk that is full does not end the solve."""
-        now = round(time.time(), 1)
+    def _add(self, line: VoteLine) -> None:
+        self._waiting.append({**line, "time": round(time.time(), 1)})
+
+    def flush(self) -> None:
+        """Write the lines that wait, or raise and keep them."""
+        if not self._waiting:
+            return
         # What a failure may have cut short must not spoil the next line.
-        text = "\n" * self._failed + "".join(json.dumps({**line, "time": now}) + "\n" for line in lines)
-        try:
-            with self.path.open("a") as file:
-                file.write(text)
-            self._failed = False
-        except OSError as error:
-            if not self._failed:
-                reason = error.strerror or error
-                say(f"{self.path} cannot be written ({reason}); the solve continues without these votes")
-            self._failed = True
+        text, self._failed = "\n" * self._failed + _text(self._waiting), True
+        with charm_errors(f"{self.path} cannot be written", OSError), self.path.open("a") as file:
+            file.write(text)
+        self._waiting, self._failed = [], False
+
+
+def _text(lines: Iterable[VoteLine]) -> str:
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 @dataclass

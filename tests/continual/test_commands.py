@@ -14,6 +14,7 @@ from charm.commands.adapt import adapt
 from charm.commands.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
+from charm.evaluation.submission import NO_ANSWER
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
 from charm.solving.solver import load_tasks
@@ -90,11 +91,11 @@ def test_bases_are_compared_in_one_folder_and_blind_tasks_are_not_drawn(
 
 def test_what_cannot_be_written_is_told(base: Path, unseen: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CharmError, match=r"file/run cannot be written"):
-        solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "file" / "run")
+    with pytest.raises(CharmError, match=r"file/run\.json cannot be written"):
+        solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "file" / "run.json")
     with pytest.raises(CharmError, match="unseen cannot be written"):
         solve((unseen,), checkpoint=base, device="cpu", out=unseen)
-    assert not unseen.with_name("unseen.progress.json").exists()
+    assert not unseen.with_name("unseen.votes.jsonl").exists()
     with pytest.raises(CharmError, match=r"file/cose-r8-memory-only-rows-h0-s0\S* cannot be written"):
         adapt(base, stream=str(unseen), tasks=1, device="cpu", out=tmp_path / "file")
 
@@ -176,10 +177,10 @@ def test_solve_writes_a_whole_submission_from_the_start(
     out = tmp_path / "submission.json"
     with pytest.raises(KeyboardInterrupt):
         solve((unseen,), checkpoint=base, out=out, **SMALL)
-    assert f"{out} has the answers so far; --resume continues it" in capsys.readouterr().err
+    assert f"stopped with an answer to 1 of 4 tasks; --resume continues {out}" in capsys.readouterr().err
     submission = json.loads(out.read_text())
     assert sorted(submission) == ["new0", "new1", "new2", "new3"]
-    unsolved = {"attempt_1": [[0]], "attempt_2": [[0]]}
+    unsolved = {"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}
     assert [name for name, entries in submission.items() if entries != [unsolved]] == solved == ["new0"]
     # Resumed, it solves the others alone, and the whole is what one command would have made of it.
     told.clear()
@@ -226,36 +227,38 @@ def test_resuming_keeps_better_answers_and_refuses_other_settings(
         assert on_disk() == (7 if views == 32 else 3)
     with pytest.raises(CharmError, match=r"other settings \(--steps 3, now 4\)"):
         SubmissionInProgress(out, tasks, base, replace(options, steps=4), resume=True)
-    record = out.with_name("out.progress.json")
-    flipped = record.read_text().replace('"tasks"', '"tbsks"')
-    for damage in ("", "[]", "{", "[" * 100_000, flipped):
-        record.write_text(damage)
-        with pytest.raises(CharmError, match=r"out\.progress\.json.* damaged"):
-            SubmissionInProgress(out, tasks, base, options, resume=True)
-    SubmissionInProgress(out, tasks, base, options, resume=False)
-    assert on_disk() == 0
+    for damage in ("", "[]", "{", "[" * 100_000):  # with a damaged log, the answer on disk stays
+        out.with_name("out.votes.jsonl").write_text(damage)
+        unknown = SubmissionInProgress(out, tasks, base, options, resume=True)
+        assert (unknown.unknown_settings, unknown.left, on_disk()) == (True, [], 7)
 
 
 def test_two_solves_cannot_write_the_same_submission(base: Path, unseen: Path, tmp_path: Path) -> None:
     """The second is refused and harms nothing; the lock of a killed one blocks nobody."""
-    out, record = tmp_path / "new" / "out.json", tmp_path / "new" / "out.progress.json"
+    out = tmp_path / "new" / "out.json"
     program = ("-m", "charm", "solve", unseen, "--checkpoint", base, "--out", out)
     first = forks.Program(*program, "--device", "cpu", "--budget", "1h", "--steps", "1000000")
     try:
-        while not out.with_name("out.votes.jsonl").is_file():
+        while not out.is_file():
             assert first.poll() is None, "it ended before the second could start"
             time.sleep(0.01)
         files = {path.name for path in out.parent.iterdir() if path.suffix != ".tmp"}
-        for other in (out, out.with_suffix(".txt")):  # which has the same files next to it
-            with pytest.raises(CharmError, match=rf"{other.name} is in use by another charm solve"):
-                solve((unseen / "new0.json",), checkpoint=base, out=other, **SMALL)
+        with pytest.raises(CharmError, match=r"out\.json is in use by another charm solve"):
+            solve((unseen / "new0.json",), checkpoint=base, out=out, **SMALL)
+        with pytest.raises(
+            CharmError, match=r"must end in \.json, got \S+out\.txt"
+        ):  # which has the same log
+            solve((unseen / "new0.json",), checkpoint=base, out=out.with_suffix(".txt"), **SMALL)
         assert {path.name for path in out.parent.iterdir() if path.suffix != ".tmp"} == files
-        assert len(json.loads(out.read_text())) == len(json.loads(record.read_text())["tasks"]) == 4
+        assert len(json.loads(out.read_text())) == 4
         assert first.poll() is None
         solve((unseen / "new0.json",), checkpoint=base, out=out.with_name("other.json"), **SMALL)
     finally:
         first.kill()
-    solve((unseen / "new0.json",), checkpoint=base, out=out, **SMALL)
+    solve((unseen / "new0.json",), checkpoint=base, out=out, replace=True, **SMALL)
+    assert {path.name for path in out.parent.iterdir()} == {
+        *("out.json", "out.votes.jsonl", "other.json", "other.votes.jsonl"),
+    }
     assert list(json.loads(out.read_text())) == ["new0"]
 
 
@@ -275,7 +278,6 @@ def test_a_task_that_has_changed_is_solved_again(
     for task in tasks if finished else tasks[:3]:
         begun.publish({task.id: Solution({Question(task.id, 0): [candidate]}, 9, 9, 0.0, 0.0, 0.0)})
         begun.finish([task])
-    assert out.with_name("out.progress.json").exists() != finished
     content = json.loads((unseen / "new1.json").read_text())
     content[part][0]["input"][0][0] = (content[part][0]["input"][0][0] + 1) % 10
     content["test"][0]["output"] = [[1]]  # which no answer depends on
@@ -315,12 +317,12 @@ def test_an_entry_that_does_not_fit_its_task_is_not_resumed(base: Path, unseen: 
     resumed = SubmissionInProgress(out, tasks, base, SolveOptions(), resume=True)
     assert [task.id for task in resumed.left] == ["new1", "new2", "new3"]
     assert json.loads(out.read_text())["new0"] == unanswered
-    out.with_name("out.progress.json").unlink()
+    out.with_name("out.votes.jsonl").unlink()
     for wrong in ("x", 3, [[10]], [[1], [1, 2]], []):
         out.write_text(json.dumps({"new0": unanswered, "new1": [{"attempt_1": [[5]], "attempt_2": wrong}]}))
         resumed = SubmissionInProgress(out, tasks[:2], base, SolveOptions(), resume=True)
         assert resumed.left == tasks[1:2]
-        out.with_name("out.progress.json").unlink()
+        out.with_name("out.votes.jsonl").unlink()
 
 
 def test_a_malformed_task_of_a_competition_has_an_empty_entry(
@@ -334,22 +336,24 @@ def test_a_malformed_task_of_a_competition_has_an_empty_entry(
     challenges.write_text(json.dumps(tasks))
     solve((challenges,), checkpoint=base, out=out, **SMALL)
     assert "left out: " in capsys.readouterr().err
-    empty = {"attempt_1": [[0]], "attempt_2": [[0]]}
+    empty = {"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}
     found = json.loads(out.read_text())
     assert found.pop("new0") != [empty]
     assert found == {"new1": [empty, empty], "new2": [empty]}
 
 
 def test_task_files_are_not_overwritten(base: Path, unseen: Path) -> None:
-    """Nor are solutions, scores and other JSON; what is damaged or empty may be."""
+    """Nor are solutions, scores, other JSON and what is no JSON; an empty file may be."""
     file, solutions = unseen / "new0.json", unseen / "solutions.json"
     solutions.write_text(json.dumps({"new0": [[[1]]]}))
-    for other in (file, solutions):
+    notes = unseen.with_name("notes.json")
+    notes.write_text("years of work")
+    for other in (file, solutions, notes):
         before = other.read_text()
         with pytest.raises(CharmError, match=rf"{other.name} exists and is not a submission; choose another"):
             solve((unseen,), checkpoint=base, out=other, **SMALL)
         assert other.read_text() == before
-    for text in ("", "{", "{}"):
+    for text in ("", "{}"):
         solutions.write_text(text)
         SubmissionInProgress(solutions, load_tasks([file])[0], base, SolveOptions(), resume=False)
 
@@ -405,7 +409,7 @@ def test_a_task_that_fails_is_named_in_the_end(
     said = capsys.readouterr().err
     assert "charm: task new1 failed (a bad day); it has no answer" in said
     assert "1 of 4 tasks failed" in said
-    unsolved = [{"attempt_1": [[0]], "attempt_2": [[0]]}]
+    unsolved = [{"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}]
     found = json.loads(out.read_text())
     assert [name for name, entries in found.items() if entries == unsolved] == ["new1"]
     solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)

@@ -8,7 +8,8 @@ import pytest
 
 from charm.errors import CharmError
 from charm.evaluation.scoring import score
-from charm.evaluation.submission import ATTEMPTS, make_submission, write_submission
+from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, make_submission, write_submission
+from charm.tasks.sources import ARC_SPLITS, load_source
 from charm.tasks.task import Question
 
 from .test_scoring import ANSWERS, ORDERS, ranking_of
@@ -20,13 +21,13 @@ def test_two_attempts_for_every_question_in_test_order() -> None:
         "b": [{"attempt_1": [[5]], "attempt_2": [[1]]}],
         "c": [{"attempt_1": [[5, 5], [5, 5]], "attempt_2": [[1, 2], [3, 5]]}],
         "d": [{"attempt_1": [[1]], "attempt_2": [[1, 1]]}],
-        "e": [{"attempt_1": [[0]], "attempt_2": [[0]]}],  # votes, but no grid
-        "f": [{"attempt_1": [[0]], "attempt_2": [[0]]}],  # never asked
+        "e": [{"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}],  # votes, but no grid
+        "f": [{"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}],  # never asked
     }
     only = ranking_of({Question("a", 0): ["7"]})
     assert make_submission(only, [Question("a", 0)]) == {"a": [{"attempt_1": [[7]], "attempt_2": [[7]]}]}
     empty = make_submission(ranking_of({Question("a", 0): ["", "7"]}), [Question("a", 0)])
-    assert empty == {"a": [{"attempt_1": [[0]], "attempt_2": [[7]]}]}
+    assert empty == {"a": [{"attempt_1": NO_ANSWER, "attempt_2": [[7]]}]}
     with pytest.raises(CharmError, match="a test 1 is not in test order"):
         make_submission(only, [Question("a", 1), Question("a", 0)])
 
@@ -82,3 +83,11 @@ def score_submission(submission, solutions):
         "pass@2": sum(sum(hits) / len(hits) for hits in hits_of) / len(hits_of),
         "pass@2/outputs": sum(map(sum, hits_of)) / sum(map(len, hits_of)),
     }
+
+
+def test_no_public_task_has_the_empty_entry_as_an_answer() -> None:
+    """One that was not answered must not be right by chance, and an answer not be taken for none."""
+    tasks = [task for name in ARC_SPLITS for task in load_source(name).tasks]
+    outputs = [pair.output for task in tasks for pair in task.pairs if pair.output is not None]
+    assert [[0]] in [grid.tolist() for grid in outputs]
+    assert NO_ANSWER not in [grid.tolist() for grid in outputs]

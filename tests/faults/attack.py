@@ -231,9 +231,9 @@ class Target:
     def blank(self, run: Path) -> Answer:
         return self.evaluate(run, "--blank-memory")
 
-    def solve(self, run: Path, out: Path | None = None) -> Answer:
+    def solve(self, run: Path, out: Path | None = None, again: str = "--replace") -> Answer:
         out = out or self.folder / "submission.json"
-        answer = call(["solve", self.unseen / "new0.json", "--checkpoint", run, "--out", out, *SOLVE])
+        answer = call(["solve", self.unseen / "new0.json", "--checkpoint", run, "--out", out, *SOLVE, again])
         return replace(answer, result=json.loads(answer.result) if answer.code == 0 else None)
 
     def adapt(self, run: Path) -> Answer:
@@ -353,7 +353,7 @@ class Target:
         if command == "train":
             answer = self._again(run)
         elif command == "solve":
-            answer = self.solve(run, written / "submission.json")
+            answer = self.solve(run, written / "submission.json", "--resume")
         else:
             answer = self.commands[command](run)
         outcome = self.judge("resume" if command == "train" else command, answer)

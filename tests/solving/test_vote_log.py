@@ -65,8 +65,14 @@ def test_rounds_are_written_as_they_come_and_go_on_after_a_kill(
     for line in votes.read_text().splitlines():
         json.loads(line)
 
-    SubmissionInProgress(out, tasks, base, SolveOptions(steps=3), resume=False)
-    assert not any(one.rounds for one in read_course(out)[1].values())
+    anew = SubmissionInProgress(out, tasks, base, SolveOptions(steps=3), resume=False, anew=True)
+    anew.finish(tasks, "no answer")
+    assert [len(one.rounds) for one in read_course(out)[1].values()] == [
+        2,
+        2,
+    ]  # they stay until there is a new one
+    anew.publish({"new1": solution("new1", 3, 4)})
+    assert [len(one.rounds) for one in read_course(out)[1].values()] == [0, 1]
 
 
 def test_shares_are_of_all_votes(tmp_path: Path) -> None:
