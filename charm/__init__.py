@@ -1,4 +1,4 @@
-"""CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory.
+"""CHARM: small models that learn ARC-AGI from scratch, and structured sparse task memory.
 
     model = charm.load()                        # CHARM's own weights; or a run folder, a saved model, "owner/name"
     result = charm.solve("task.json", model=model, budget=60)

@@ -34,7 +34,7 @@ from charm.errors import CharmError
 from charm.signals import StoppedEarly, stop_early
 from charm.version import __version__
 
-DESCRIPTION = "CHARM: a compact recurrent reasoner for ARC-AGI with structured sparse task memory."
+DESCRIPTION = "CHARM: small models that learn ARC-AGI from scratch, and structured sparse task memory."
 TYRO: dict[str, Any] = {"config": (tyro.conf.FlagCreatePairsOff,), "registry": READABLE}
 
 

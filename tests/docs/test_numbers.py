@@ -282,6 +282,7 @@ def quotes() -> list[Quote]:
             "docs/LOG.md", "{:.1f} points from one and {:.1f} from the other", (of_a_base(0), of_a_base(1))
         ),
         *log_of_groups(),
+        *guides(),
     ]
     return found
 
@@ -339,6 +340,99 @@ def log_of_groups() -> list[Quote]:
     )
     phrase += " either {:.1f}"
     return [*found, Quote("docs/LOG.md", phrase, values)]
+
+
+# Row of docs/solve.md: record, the name of its tasks there, their number.
+SOLVED = (
+    ("solve_base_all", "arc1/evaluation, all 400 tasks", 400),
+    ("solve_base_all", "arc1/evaluation, the last 352 tasks by hash", 352),
+    ("solve_base_all", "arc1/evaluation, tasks 251 to 400", 150),
+    ("solve_base_all", "arc1/evaluation, tasks 101 to 250", 150),
+    ("solve_base_all", "arc1/evaluation, tasks 49 to 100", 52),
+    ("solve_base_all", "arc1/evaluation, first 48 again", 48),
+    ("solve_base_all", "arc2/evaluation, all 120 tasks", 120),
+    ("solve_base_all", "arc2/evaluation, tasks 31 to 120", 90),
+    ("solve_base", "arc1/evaluation, 48 tasks", 48),
+    ("solve_base", "arc2/evaluation, 30 tasks", 30),
+    ("solve_base", "concept-arc, 80 tasks", 80),
+    ("solve_base_49000", "concept-arc, 80 tasks", 80),
+    ("solve_base_49000", "arc1/evaluation, 48 tasks", 48),
+)
+MEMORIES = {  # line of docs/reproduce.md's main table -> variant
+    "full table (`table`) | 2.92M": "table",
+    "table at CoSE's rank (`table-r32`) | 0.19M": "table-r32",
+    "composition only (`composition`) | 0.31M": "composition",
+    "CoSE, gated (`cose-gated`) | 0.56M": "cose-gated",
+}
+
+
+def guides() -> list[Quote]:
+    """Quote the tables with the main results of the guides."""
+    found = []
+    for name, tasks, count in SOLVED:
+        scores = [n(name, f"{tasks}: pass@{k}") for k in (1, 2, 1000)]
+        right = n(name, f"{tasks}: all test inputs right")
+        bold = "**" if f"**{scores[1]:.1f}**" in read("docs/solve.md") else ""
+        phrase = (
+            f"| {{:.1f}} | {bold}{{:.1f}}{bold} | {{:.1f}} | {{:.0f}} of {{:.0f}} ({{:.0f}} to {{:.0f}} %) |"
+        )
+        found.append(Quote("docs/solve.md", phrase, (*scores, right, count, *wilson(right, count))))
+    found.append(
+        Quote(
+            "docs/solve.md",
+            "one group, `base` has **{:.1f}** in {:.1f} seconds",
+            (groups("pass@2"), groups("seconds per task")),
+        )
+    )
+    concept = n("solve_groups", "concept-arc, all 160 tasks in the group of 560: pass@2")
+    found.append(Quote("docs/solve.md", "learned together with ARC-AGI-1's 400, have {:.1f}", (concept,)))
+
+    numbers = record("writer").numbers
+    for seed in (0, 1):
+        for kind in ("training", "public"):
+            scores = [numbers[f"{kind} pass@{k}"][seed] for k in (1, 2, 10, 1000)]
+            row = "| 32 | {:.1f} | **{:.1f}** | {:.1f} | {:.1f} | 2026-11-16 |"
+            found.append(Quote("docs/speedrun.md", row, tuple(scores)))
+    for name in ("speedrun", "speedrun_public"):
+        scores = [n(name, f"pass@{k}") for k in (1, 2, 10, 1000)]
+        found.append(Quote("docs/speedrun.md", "| 256 | {:.1f} | {:.1f} | {:.1f} | {:.1f} |", tuple(scores)))
+
+    for run in json.loads((RESULTS / "baselines.json").read_text())["runs"]:
+        if "," not in run["system"]:  # not the runs from before a change
+            name = f"{run['system']}: "
+            values = (run["parameters"], n("baselines", name + "pass@1"), n("baselines", name + "pass@2"))
+            shown = [f"{value:.1f} %" if value else "0 %" for value in values[1:]]
+            row = f"| {{:,}} | {shown[0]} | {shown[1]} | {{:,.0f}} of"
+            found.append(Quote("docs/baselines.md", row, (values[0], n("baselines", name + "updates"))))
+
+    small = record("full-cose-ablation-no-rearc_small")
+    for line, variant in MEMORIES.items():
+        scores = [small.text(f"plain.{variant} pass@{k}", ".1f") for k in (1, 2, 1000)]
+        found.append(Quote("docs/reproduce.md", f"| {line} | {' | '.join(scores)} |", ()))
+    both, over_tasks = intervals.main_claim(), intervals.continual()
+    phrase = "{:.1f} to {:.1f} over tasks and seeds"
+    found.append(Quote("docs/reproduce.md", phrase, both[1:]))
+    reads = (intervals.reads_of_a_row(), n("published", "CHARM in the paper: reads of a row, training split"))
+    found.append(Quote("docs/reproduce.md", "read {:.0f} times in these runs and {:.0f} times", reads))
+    found.append(Quote("docs/adapt.md", "it is {:.1f} to {:.1f}. Two bases", over_tasks[1:]))
+    bases = (of_a_base(0), of_a_base(1))
+    found.append(Quote("docs/adapt.md", "{:.1f} points from one and {:.1f} from the other", bases))
+    study = record("continual_study")
+    for memory, bold in (("CoSE", "**"), ("table", "")):
+        acc = study.text(f"{memory} memory-only", ".1f")
+        found.append(Quote("docs/adapt.md", f"| {acc} | {bold}{acc}{bold} | 0.0 | 0.0 |", ()))
+
+    car = record("car-single-horizon_small")
+    for variant in ("full-table", "low-rank", "three-factor", "three-factor-cose"):
+        seen, unseen = (car.text(f"car.{variant} {part} pass@2", ".1f") for part in ("seen", "unseen"))
+        assert found_in_row("docs/car.md", seen, unseen), f"docs/car.md has no row with {seen} and {unseen}"
+    return found
+
+
+def found_in_row(page: str, *values: str) -> bool:
+    """Whether a row of a table has these cells, whichever of them is bold."""
+    lines = [line.replace("*", "") for line in read(page).splitlines() if line.startswith("|")]
+    return any(all(f"| {value} |" in line for value in values) for line in lines)
 
 
 # Counts of sets and settings that the data and the code have, versions, and what no record of ours can have.
