@@ -26,13 +26,14 @@ from charm.initial import truncated_normal_
 from charm.models.layers import Linear, dropped, rms_norm
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.passes import GatedSilu, RmsNorm, Rotate, add_dropped
+from charm.models.writer.products import linear
 from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
 
 # (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
 Attend = Callable[[Tensor, Tensor, Tensor, int], Tensor]
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
-FUSED_WIDTHS = (32, 64, 128)  # of a head: matrix units take no fewer than 16 columns, and each is two halves
+FUSED_WIDTHS = (32, 64)  # of a head; wider ones would need other blocks
 
 
 class Blocks(NamedTuple):
@@ -75,21 +76,21 @@ class WriterLayer(nn.Module):
         """With `last`, only the tokens that it picks leave the layer."""
         normal = _norm(x)
         if last is not None:
-            weight, width = self.qkv.weight.to(x.dtype), x.shape[-1]
-            k, v = F.linear(normal, weight[width:]).unflatten(-1, (2, self.heads, -1)).unbind(-3)
-            q = F.linear(last.pick(normal), weight[:width]).unflatten(-1, (self.heads, -1))
+            weight, width = self.qkv.weight, x.shape[-1]
+            k, v = linear(normal, weight[width:]).unflatten(-1, (2, self.heads, -1)).unbind(-3)
+            q = linear(last.pick(normal), weight[:width]).unflatten(-1, (self.heads, -1))
             own = torch.stack([last.pick(part) for part in turn])
             mixed = last.attend(_rotate(q, own), _rotate(k, turn), v, index)
             x = last.pick(x)
         else:
-            qkv = self.qkv(normal).unflatten(-1, (3, self.heads, -1))
+            qkv = linear(normal, self.qkv.weight).unflatten(-1, (3, self.heads, -1))
             if isinstance(attend, Blocks):
                 mixed = attend.attend(qkv, turn)
             else:
                 q, k, v = qkv.unbind(-3)
                 mixed = attend(_rotate(q, turn), _rotate(k, turn), v, index)
-        x = self.add(x, self.out(mixed.flatten(-2)))
-        return self.add(x, self.down(_swiglu(self.gate_up(_norm(x)))))
+        x = self.add(x, linear(mixed.flatten(-2), self.out.weight))
+        return self.add(x, linear(_swiglu(linear(_norm(x), self.gate_up.weight)), self.down.weight))
 
     def add(self, x: Tensor, branch: Tensor) -> Tensor:
         if self.dropout and self.training and torch.is_grad_enabled() and _plain(x):
@@ -130,7 +131,7 @@ class Writer(nn.Module):
         layers = [*self.layers] * self.config.recurrences
         for index, layer in enumerate(layers):
             x = layer(x, turn, attend, index, last if index + 1 == len(layers) else None)
-        return self.head(_norm(x)).float()
+        return linear(_norm(x), self.head.weight).float()
 
     def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
@@ -185,7 +186,7 @@ class Writer(nn.Module):
         possible = HAS_TRITON and at.type == "cuda" and config.head_width in FUSED_WIDTHS
         if config.kernels == "fused" and not possible:
             raise CharmError(
-                f"the fused kernels need Triton, an NVIDIA GPU and heads of 32, 64 or 128 columns; this writer has "
+                f"the fused kernels need Triton, an NVIDIA GPU and heads of 32 or 64 columns; this writer has "
                 f'{config.head_width} and is on {at}. kernels "auto" uses them where they run'
             )
         by_default = config.kernels == "auto" and config.compute_dtype == "bfloat16"
