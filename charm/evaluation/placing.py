@@ -13,14 +13,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charm.evaluation.decode import crop_batch
 from charm.models.canvas.backbone import refine
 from charm.models.canvas.halting import halt_logit, log_odds
 from charm.models.model import CharmModel
 from charm.models.vit.network import Vit
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens
-from charm.tasks.canvas import FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MARGIN, is_large, most_scale
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MARGIN, is_large, most_scale
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.task import COLORS
@@ -95,13 +94,14 @@ def canvas_answers(
 
 
 def lifted(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
-    """The grids that lie at known places of large canvases, made small again at the origin of plain ones.
+    """Make the grids at known places of large canvases small again, at the origin of plain ones.
 
-    A grid is the largest rectangle of colours that begins at its place. Its sides are rounded to whole cells, and a
-    cell has the colour of most of its tokens, of equals the first. One that is larger than grids can be is no answer.
+    A grid ends at the first boundary along its first row and its first column, as VARC reads it: wrong tokens
+    elsewhere do not cut it. Its sides are rounded to whole cells, and a cell has the colour of most of its tokens, of
+    equals the first. A grid that is larger than grids can be, or has a cell without a colour, is no answer.
 
     Returns:
-        token canvases uint8 [N, 900], and which cells of the large canvases the rectangles cover, bool [N, T].
+        token canvases uint8 [N, 900], and which cells of the large canvases the grids cover, bool [N, T].
     """
     count, device = len(tokens_NT), tokens_NT.device
     at_S = torch.arange(LARGE_SIDE, device=device)
@@ -109,8 +109,9 @@ def lifted(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
     on_NSS = (from_top_NS < LARGE_SIDE)[:, :, None] & (from_left_NS < LARGE_SIDE)[:, None]
     from_NSS = LARGE_SIDE * from_top_NS.clamp(max=LARGE_SIDE - 1)[:, :, None]
     from_NSS = from_NSS + from_left_NS.clamp(max=LARGE_SIDE - 1)[:, None]
-    moved_NSS = tokens_NT.gather(1, from_NSS.flatten(1)).view_as(from_NSS) * on_NSS
-    height_N, width_N = crop_batch(moved_NSS)
+    moved_NSS = tokens_NT.gather(1, from_NSS.flatten(1)).view_as(from_NSS)
+    ends_NSS = (moved_NSS == BOUNDARY) | ~on_NSS  # a place is at least one token away from the edge
+    height_N, width_N = (line_NS.byte().argmax(1) for line_NS in (ends_NSS[:, :, 0], ends_NSS[:, 0]))
 
     scale_N = where.scale_N
     rows_N, columns_N = ((side_N + scale_N // 2) // scale_N for side_N in (height_N, width_N))
@@ -121,7 +122,7 @@ def lifted(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
     cell_NS = at_S // scale_N[:, None]
     down_NS = (at_S < height_N[:, None]) & (cell_NS < rows_N[:, None])
     right_NS = (at_S < width_N[:, None]) & (cell_NS < columns_N[:, None])
-    inside_NSS = down_NS[:, :, None] & right_NS[:, None]
+    inside_NSS = down_NS[:, :, None] & right_NS[:, None] & (moved_NSS >= FIRST_COLOR)
     cells = FULL_SIDE**2
     place_NSS = (moved_NSS.long() - FIRST_COLOR) * cells + FULL_SIDE * cell_NS[:, :, None] + cell_NS[:, None]
     place_NSS = torch.where(inside_NSS, place_NSS, COLORS * cells)
@@ -132,7 +133,9 @@ def lifted(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
     # Of equal counts the first colour: made different, since `argmax` may take any.
     first_C = torch.arange(COLORS - 1, -1, -1, dtype=torch.int32, device=device)[:, None]
     color_NT = (counts_NCT * COLORS + first_C).argmax(1)
-    canvas_NT = torch.where(counts_NCT.any(1), color_NT + FIRST_COLOR, 0).to(torch.uint8)
+    found_NT = counts_NCT.any(1)
+    whole_N1 = (found_NT.sum(1) == rows_N * columns_N)[:, None]
+    canvas_NT = torch.where(found_NT & whole_N1, color_NT + FIRST_COLOR, 0).to(torch.uint8)
 
     here_NS = at_S - where.top_N[:, None], at_S - where.left_N[:, None]
     sides = zip(here_NS, (height_N, width_N), strict=True)

@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from charm.evaluation.placing import Placement, lifted, random_placement
-from charm.tasks.canvas import LARGE_SIDE, crop, most_scale, place
+from charm.tasks.canvas import BOUNDARY, LARGE_SIDE, crop, most_scale, place
+from charm.tasks.sources import load_source
 
 
 def lift(canvas: np.ndarray, top: int, left: int, scale: int) -> np.ndarray:
@@ -42,19 +43,21 @@ def test_every_size_comes_back_at_every_scale(height: int) -> None:
 
 
 def slow_lift(canvas: np.ndarray, top: int, left: int, scale: int) -> np.ndarray:
-    """The largest rectangle, then the commonest colour of each block, the first of equals."""
-    moved = np.zeros((LARGE_SIDE, LARGE_SIDE), np.uint8)
-    part = canvas[top:, left:]
-    moved[: part.shape[0], : part.shape[1]] = part
-    grid = crop(moved)
+    """Up to the first boundary in the first row and column, the commonest colour of each block, the first of equals."""
+    nothing, part = np.zeros((0, 0), np.uint8), canvas[top:, left:]
+    down, right = ([*line.tolist(), BOUNDARY].index(BOUNDARY) for line in (part[:, 0], part[0]))
+    grid = part[:down, :right]
     rows, columns = (int(np.floor(length / scale + 0.5)) for length in grid.shape)
     if not (0 < rows <= 30 and 0 < columns <= 30):
-        return np.zeros((0, 0), np.uint8)
+        return nothing
     small = np.zeros((rows, columns), np.uint8)
     for r in range(rows):
         for c in range(columns):
             block = grid[scale * r : scale * (r + 1), scale * c : scale * (c + 1)]
-            small[r, c] = np.bincount(block.ravel(), minlength=10).argmax()
+            colors = block[block >= 2] - 2
+            if not len(colors):
+                return nothing
+            small[r, c] = np.bincount(colors, minlength=10).argmax()
     return small
 
 
@@ -73,6 +76,29 @@ def test_damaged_predictions_are_read_as_the_slow_version_reads_them() -> None:
         assert np.array_equal(found, slow_lift(canvas, top, left, scale))
         sizes.add(found.shape == (height, width))
     assert sizes == {True, False}
+
+
+def test_one_stray_boundary_does_not_cut_an_answer() -> None:
+    """Of the 400 answers of ARC-AGI-1's evaluation tasks with 1 % wrong tokens; VARC's reading has 249 of 400 right."""
+    rng = np.random.default_rng(0)
+    grids = [
+        grid for task in load_source("arc1/evaluation").tasks if (grid := task.test[0].output) is not None
+    ]
+    where, canvases = [], []
+    for grid in grids:
+        scale = int(rng.integers(1, most_scale(max(grid.shape), LARGE_SIDE) + 1))
+        top, left = (int(rng.integers(1, 64 - length * scale)) for length in grid.shape)
+        canvas = place(grid, LARGE_SIDE, top, left, scale)
+        wrong = rng.random(canvas.shape) < 0.01
+        canvas[wrong] = rng.integers(0, 12, int(wrong.sum()))
+        where.append((top, left, scale))
+        canvases.append(canvas.ravel())
+    placement = Placement(*torch.from_numpy(np.array(where).T.copy()).unbind())
+    found, _ = lifted(torch.from_numpy(np.stack(canvases)).long(), placement)
+    answers = [crop(canvas.numpy().reshape(30, 30)) for canvas in found]
+    right = sum(np.array_equal(answer, grid) for answer, grid in zip(answers, grids, strict=True))
+    assert len(grids) == 400
+    assert right >= 249
 
 
 def test_a_few_wrong_tokens_of_a_cell_do_no_harm() -> None:
