@@ -152,7 +152,7 @@ def configuration(name: str, plan: Plan) -> TrainConfig:
 
 
 def _cut(reasoner: Any, small: dict[str, Any]) -> Any:
-    few = {"vit": {"placements": 2}, "writer": {}}.get(reasoner.kind, {"refinement_steps": 2})
+    few = {"vit": {"placements": 2, "dropout": 0.0}, "writer": {}}.get(reasoner.kind, {"refinement_steps": 2})
     return replace(reasoner, **small, **few)
 
 

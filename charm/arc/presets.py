@@ -14,7 +14,7 @@ from typing import Any
 from charm.domains import DOMAINS
 from charm.errors import CharmError
 from charm.models.canvas.config import CanvasConfig, hrm, trm
-from charm.models.vit.config import loopvit, loopvit_small, varc
+from charm.models.vit.config import loopvit, loopvit_medium, loopvit_small, varc
 from charm.models.writer.config import WriterConfig
 from charm.runs.settings import SHORT_RUN, OptimizerConfig, TrainConfig
 from charm.tasks.dataset import DataConfig
@@ -23,6 +23,8 @@ from charm.tasks.keys import MemoryConfig
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 ADAMW = OptimizerConfig(dense="adamw", factors="adamw")
 ADAM_ATAN2 = OptimizerConfig(dense="adam-atan2", factors="adamw")  # HRM's, TRM's and URM's own
+# HRM, TRM and URM take every task once an epoch, under one of its views.
+EVERY_TASK_ONCE: dict[str, Any] = {"evaluate_repeats": 1, "auxiliary_repeats": 1, "balanced": True}
 TRAINING_TASKS = DataConfig(train=(), evaluate=("arc1/training",), auxiliary=(), evaluate_repeats=1)
 ARC2 = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
 ALL_DEPTHS = (16, 24)  # every protocol can then be ranked from the votes: one pass of 24 steps serves both
@@ -62,41 +64,50 @@ def arc1_train() -> TrainConfig:
 
 
 def urm_arc1() -> TrainConfig:
-    """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; its own optimizer."""
+    """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; its own optimizer and 200,000 epochs."""
     return TrainConfig(
+        data=DataConfig(**EVERY_TASK_ONCE),
         reasoner=CanvasConfig(prefix=1, halt_outputs=2),
         memory=FULL_TABLE,
         optimizer=ADAM_ATAN2,
-        steps=600_000,
+        steps=1_039_000,
         evaluate_loops=ALL_DEPTHS,
     )
 
 
 def trm_arc1() -> TrainConfig:
-    """TRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data."""
-    return replace(urm_arc1(), reasoner=trm())
+    """TRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; 100,000 epochs."""
+    return replace(urm_arc1(), reasoner=trm(), steps=519_000)
 
 
 def hrm_arc1() -> TrainConfig:
     """HRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; it has no moving average."""
-    return replace(urm_arc1(), reasoner=hrm(), optimizer=replace(ADAM_ATAN2, ema=0.0))
+    return replace(trm_arc1(), reasoner=hrm(), optimizer=replace(ADAM_ATAN2, ema=0.0))
 
 
-def on_arc2(base: Callable[[], TrainConfig]) -> TrainConfig:
-    """A system on ARC-AGI-2 and ConceptARC, no synthetic data, as long as the paper's own."""
-    return replace(base(), data=ARC2, steps=1_000_000)
+def on_arc2(base: Callable[[], TrainConfig], steps: int) -> TrainConfig:
+    """A system on ARC-AGI-2 and ConceptARC, no synthetic data, for as many epochs as on ARC-AGI-1."""
+    return replace(base(), data=replace(ARC2, **EVERY_TASK_ONCE), steps=steps)
+
+
+def urm_arc2() -> TrainConfig:
+    """URM on ARC-AGI-2 and ConceptARC, where it was published with its own Muon."""
+    base = on_arc2(urm_arc1, 1_452_000)
+    return replace(base, optimizer=replace(base.optimizer, dense="urm-muon"))
 
 
 def varc_arc1() -> TrainConfig:
-    """VARC offline: ARC-AGI-1's training tasks and Re-ARC, 100 epochs. `charm solve --mode full` then trains a copy of
-    all weights for each new task, which is VARC's second stage."""
+    """VARC offline: the demonstrations of ARC-AGI-1's training tasks and Re-ARC, 100 epochs. The tasks' 416 test pairs
+    are held out, to choose a checkpoint by. `charm solve --mode full` then trains a copy of all weights for each new
+    task, which is VARC's second stage."""
     return TrainConfig(
         data=DataConfig(
+            evaluate=("arc1/training",),
+            evaluate_repeats=1,
             synthetic=("rearc",),
             auxiliary=(),
-            views=51,
+            views=1,
             augment="pseudo-tasks",
-            evaluate_repeats=0,  # their demonstrations are learned in the second stage
             canvas="large",
             scales=0,
         ),
@@ -119,7 +130,7 @@ def varc_arc1() -> TrainConfig:
         ),
         steps=157_000,
         batch=256,
-        evaluate_every=0,
+        keep_checkpoints=0,  # the best on the held-out pairs is chosen afterwards
         evaluate_loops=varc().voting_steps,
     )
 
@@ -127,6 +138,11 @@ def varc_arc1() -> TrainConfig:
 def loopvit_arc1() -> TrainConfig:
     """LoopViT's large size, trained as VARC is."""
     return replace(varc_arc1(), reasoner=loopvit())
+
+
+def loopvit_medium_arc1() -> TrainConfig:
+    """LoopViT's medium size, trained as VARC is."""
+    return replace(varc_arc1(), reasoner=loopvit_medium())
 
 
 def loopvit_small_arc1() -> TrainConfig:
@@ -333,14 +349,22 @@ QUICKSTART_TASKS = (
 
 # A preset has the name of its function, with dashes.
 _FUNCTIONS = (
-    *(arc1, arc2, arc2_rearc, arc1_train, urm_arc1, trm_arc1, hrm_arc1, varc_arc1, loopvit_arc1),
-    *(loopvit_small_arc1, quickstart, speedrun, speedrun_public, writer, base),
+    *(arc1, arc2, arc2_rearc, arc1_train, urm_arc1, urm_arc2, trm_arc1, hrm_arc1, varc_arc1),
+    *(
+        loopvit_arc1,
+        loopvit_medium_arc1,
+        loopvit_small_arc1,
+        quickstart,
+        speedrun,
+        speedrun_public,
+        writer,
+        base,
+    ),
 )
 PRESETS: dict[str, Callable[[], TrainConfig]] = {
     **{function.__name__.replace("_", "-"): function for function in _FUNCTIONS},
-    "urm-arc2": partial(on_arc2, urm_arc1),
-    "trm-arc2": partial(on_arc2, trm_arc1),
-    "hrm-arc2": partial(on_arc2, hrm_arc1),
+    "trm-arc2": partial(on_arc2, trm_arc1, 726_000),
+    "hrm-arc2": partial(on_arc2, hrm_arc1, 726_000),
     **{name: partial(cl_base, **memory) for name, memory in CL_BASES.items()},
     **{
         f"isoflop-L{depth}-U{unique}": partial(scaling, unique, depth // unique, depth // 2, steps)

@@ -33,7 +33,8 @@ class DataConfig:
     """What to train on and what to answer. Sources are names (see `charm data stats`) or paths."""
 
     train: tuple[str, ...] = ("arc1/training",)
-    """Sources to train on, demonstrations and test pairs."""
+    """Sources to train on, demonstrations and test pairs. One that is in `evaluate` too keeps its generated pairs, but
+    its test pairs are held out."""
     evaluate: tuple[str, ...] = ("arc1/evaluation",)
     """Sources to evaluate: trained on their demonstrations only; their test inputs are the questions."""
     auxiliary: tuple[str, ...] = ("concept-arc",)
@@ -261,7 +262,8 @@ def load_task_set(config: DataConfig) -> TaskSet:
         for role, source in _sources(config)
     ]
     synthetic: list[tuple[str, PairBlock]] = []
-    trained = {task.id for task in tasks.train}
+    both = tuple(name for name in config.evaluate if name in config.train)
+    trained = {task.id for task in (*tasks.train, *evaluated_tasks(replace(config, evaluate=both)))}
     for provider in config.synthetic:
         folder = data_dir(config.data) / provider
         covered = load_pairs(folder, trained & set(read_manifest(folder).tasks))
@@ -314,7 +316,8 @@ def _fixed_colors(config: DataConfig, task: Task) -> tuple[int, ...]:
 def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
     for role in ROLES:
         for name in getattr(config, role):
-            yield role, load_source(name, config.data)
+            if role != "train" or name not in config.evaluate:
+                yield role, load_source(name, config.data)
 
 
 def _cells(grid: Grid) -> bytes:

@@ -3,7 +3,8 @@
 The same update as torch.optim.Muon with Nesterov momentum and the rate adjusted to AdamW's size, against which it is
 tested. Ours makes all matrices of one shape orthogonal in one batch, a quarter of the launches for a typical model, and
 takes its learning rate from the device too, so that an update can be recorded as a CUDA graph. URM's own Muon has other
-polynomials, and iterates in float32.
+polynomials, iterates in float32, and its momentum is a sum of gradients, not a mean: it rounds other numbers to
+bfloat16.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Muon(Optimizer):
         momentum: float = 0.95,
         urm: bool = False,
     ) -> None:
-        """With `urm` the polynomials are URM's; parameter groups may differ in it."""
+        """With `urm` the polynomials and the momentum are URM's; parameter groups may differ in it."""
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "urm": urm})
 
     @torch.no_grad()
@@ -52,8 +53,14 @@ class Muon(Optimizer):
             weights, gradients, averages = to_move(self, group, momentum_buffer=torch.zeros_like)
             if not weights:
                 continue
-            torch._foreach_lerp_(averages, gradients, 1 - group["momentum"])
-            changes = list(torch._foreach_lerp(gradients, averages, group["momentum"]))
+            momentum = group["momentum"]
+            if group["urm"]:
+                torch._foreach_mul_(averages, momentum)
+                torch._foreach_add_(averages, gradients)
+                changes = list(torch._foreach_add(gradients, averages, alpha=momentum))
+            else:
+                torch._foreach_lerp_(averages, gradients, 1 - momentum)
+                changes = list(torch._foreach_lerp(gradients, averages, momentum))
 
             by_shape: dict[torch.Size, list[int]] = defaultdict(list)
             for number, change in enumerate(changes):

@@ -14,7 +14,7 @@ from charm.devices import Place
 from charm.models.model import CharmModel
 from charm.paths import data_dir
 from charm.tasks.audit import audit
-from charm.tasks.dataset import assemble, load_tasks
+from charm.tasks.dataset import TaskSet, assemble, load_tasks
 from charm.tasks.keys import ArcKey
 from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Pair
@@ -144,25 +144,65 @@ def test_baselines_have_the_optimizer_of_their_own_code() -> None:
         )
         assert (found.row_lr, found.row_weight_decay, found.warmup, found.ema) == (1e-2, 0.1, 2000, ema)
 
+    assert preset("urm-arc2").optimizer == replace(preset("urm-arc1").optimizer, dense="urm-muon")
+    for name in ("hrm", "trm"):
+        assert preset(f"{name}-arc2").optimizer == preset(f"{name}-arc1").optimizer
+
+
+CONCEPT_PAIRS = 427 + 480  # of ConceptARC's 160 tasks
+
+
+@pytest.mark.parametrize(("number", "each"), [(1, (0.43, 0.34, 0.23)), (2, (0.77, 0.06, 0.16))])
+def test_hrm_trm_and_urm_take_every_task_once_an_epoch(number: int, each: tuple[float, ...]) -> None:
+    """The shares of training, evaluation and ConceptARC, and the updates of 100,000 or 200,000 epochs."""
+    train, evaluate = (load_source(f"arc{number}/{name}").tasks for name in ("training", "evaluation"))
+    pairs = (
+        sum(len(task.pairs) for task in train),
+        sum(len(task.train) for task in evaluate),
+        CONCEPT_PAIRS,
+    )
+    assert [round(count / sum(pairs), 2) for count in pairs] == list(each)
+    for name, epochs in (("hrm", 100_000), ("trm", 100_000), ("urm", 200_000)):
+        config = preset(f"{name}-arc{number}")
+        assert config.steps == round(epochs * sum(pairs) / config.batch, -3)
+        assert config.data == preset(f"hrm-arc{number}").data
+    # ConceptARC itself may not be there to be counted.
+    assert (config.data.auxiliary, config.data.auxiliary_repeats) == (("concept-arc",), 1)
+    assert config.data.balanced  # so that tasks with few views are not rarer
+    data = assemble(TaskSet(train, evaluate), replace(config.data, views=1))
+    assert [len(block) for block in data.blocks] == [
+        *(len(task.pairs) for task in train),
+        *(len(task.train) for task in evaluate),
+    ]
+
+
+def test_varc_is_not_trained_on_the_pairs_that_choose_its_checkpoint() -> None:
+    config = preset("varc-arc1").data
+    tasks = load_tasks(config)
+    assert (len(tasks.train), len(tasks.evaluate), len(tasks.auxiliary)) == (0, 400, 0)
+    data = assemble(tasks, config)
+    assert (len(data.bank), len(data.questions), len(data.instances)) == (1302, 416, 401)
+
 
 def test_varc_and_loopvit_have_their_published_settings() -> None:
-    """VARC's offline stage: training tasks and Re-ARC, 100 epochs of batch 256, ten of them warm-up."""
+    """VARC's offline stage: the demonstrations of training tasks and Re-ARC, 100 epochs of batch 256, ten of them
+    warm-up."""
     config = preset("varc-arc1")
     data, vit, optimizer = config.data, config.reasoner, config.optimizer
     assert (data.train, data.synthetic, data.auxiliary) == (("arc1/training",), ("rearc",), ())
-    assert data.evaluate_repeats == 0
-    assert (data.canvas, data.scales, data.augment, data.views) == ("large", 0, "pseudo-tasks", 51)
+    assert (data.evaluate, data.evaluate_repeats) == (("arc1/training",), 1)
+    assert (data.canvas, data.scales, data.augment, data.views) == ("large", 0, "pseudo-tasks", 1)
     assert (vit.layers, vit.width, vit.heads, vit.inner_width, vit.dropout) == (10, 512, 8, 512, 0.1)
-    assert vit.placements * data.views == 510
+    assert vit.placements * 51 == 510
     assert config.evaluate_loops == tuple(range(1, 11))
-    pairs = sum(len(task.pairs) for task in load_source("arc1/training").tasks) + 400 * 1000
+    pairs = sum(len(task.train) for task in load_source("arc1/training").tasks) + 400 * 1000
     assert round(100 * pairs / config.batch, -3) == config.steps
     assert optimizer.warmup == config.steps / 10
     assert (optimizer.dense, optimizer.rows) == ("adamw", "dense-adamw")
     assert (optimizer.lr, optimizer.row_lr) == (3e-4, 3e-4)
     assert (optimizer.weight_decay, optimizer.row_weight_decay, optimizer.clip, optimizer.ema) == (0, 0, 1, 0)
     assert (optimizer.decay, optimizer.cooldown) == ("cosine", 0.9)
-    for name in ("loopvit-arc1", "loopvit-small-arc1"):
+    for name in ("loopvit-arc1", "loopvit-medium-arc1", "loopvit-small-arc1"):
         loops = preset(name)
         shape = loops.reasoner
         assert (shape.layers, shape.recurrences) == (6, 6)

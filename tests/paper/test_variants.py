@@ -259,7 +259,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
             "data.evaluate": (f"arc{number}/evaluation",),
             "data.auxiliary": ("concept-arc",),
             "data.synthetic": (),
-            "optimizer.dense": "adam-atan2",
+            "data.balanced": True,
+            "optimizer.dense": "urm-muon" if (name, number) == ("urm", 2) else "adam-atan2",
         }
         for name, layers in (("hrm", 4), ("trm", 2), ("urm", 4))
         for number in (1, 2)

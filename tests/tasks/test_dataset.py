@@ -187,6 +187,22 @@ def test_synthetic_pairs_join_their_puzzle(config: DataConfig) -> None:
     assert len(own.instances) == len(plain.instances) + 4  # the original view keeps its row
 
 
+def test_a_source_that_is_trained_on_and_evaluated_holds_its_test_pairs_out(config: DataConfig) -> None:
+    """It keeps its generated pairs, which a source that is only evaluated never has."""
+    pairs = [Pair(np.full((3, 3), color, np.uint8), np.zeros((2, 2), np.uint8)) for color in range(1, 4)]
+    assert config.data is not None
+    add_synthetic(config.data / "rearc", {"a": pairs, "c": pairs})
+    generated = replace(config, synthetic=("rearc",), partial=True)
+    both = load_dataset(replace(generated, evaluate=(*config.train, *config.evaluate)))
+    asked = load_dataset(replace(config, train=(), evaluate=(*config.train, *config.evaluate)))
+    assert both.questions == asked.questions
+    assert {question.task_id for question in both.questions} == {"a", "b", "c", "d"}
+    assert len(both.bank) == len(asked.bank) + 3  # of task a, not of c
+    assert both.manifest["synthetic_pairs"] == 3
+    whole = load_dataset(generated)
+    assert len(whole.bank) - len(both.bank) == 2  # the test pairs of a and b
+
+
 def test_a_synthetic_pair_with_a_questions_input_is_not_trained_on(config: DataConfig) -> None:
     question = load_dataset(config).question_bank.pair(0).input
     fresh = np.ones((2, 2), np.uint8)
@@ -261,7 +277,7 @@ def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
 
 def test_bad_requests(config: DataConfig) -> None:
     with pytest.raises(CharmError, match="task id a appears twice"):
-        load_dataset(replace(config, evaluate=config.train))
+        load_dataset(replace(config, auxiliary=config.train))
     with pytest.raises(CharmError, match="task nobody is not in the chosen sources"):
         load_dataset(replace(config, tasks=("a", "nobody")))
     with pytest.raises(CharmError, match=r"data\.train, data\.evaluate and data\.auxiliary are all empty"):

@@ -67,6 +67,11 @@ def loopvit() -> VitConfig:
     return VitConfig(layers=6, recurrences=6, expansion=4.5)
 
 
+def loopvit_medium() -> VitConfig:
+    """LoopViT's medium size: as wide as the large one, and no wider inside than outside."""
+    return VitConfig(layers=6, recurrences=6)
+
+
 def loopvit_small() -> VitConfig:
     """LoopViT's small size: half as wide."""
     return VitConfig(width=256, heads=4, layers=6, recurrences=6, expansion=3.0)

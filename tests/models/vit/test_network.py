@@ -15,7 +15,7 @@ from charm.models.canvas.backbone import count_parameters
 from charm.models.canvas.losses import canvas_loss
 from charm.models.layers import rotate, rotation
 from charm.models.vit import network as vit_module
-from charm.models.vit.config import VitConfig, loopvit, loopvit_small, varc
+from charm.models.vit.config import VitConfig, loopvit, loopvit_medium, loopvit_small, varc
 from charm.models.vit.network import PATCHES, Affine, Readable, Vit, cut, joined, seen
 from charm.tasks.canvas import LARGE_SIDE, PAD
 
@@ -54,15 +54,16 @@ def answer(vit: Vit, tokens: torch.Tensor, task: torch.Tensor) -> torch.Tensor:
 
 def test_the_published_sizes() -> None:
     """VARC's to the unit; LoopViT's to the digits that are printed, with the vectors of 400 tasks."""
+    shapes = (varc(), loopvit(), loopvit_small(), loopvit_medium())
     with torch.device("meta"):
-        sizes = [count_parameters(config.build()) for config in (varc(), loopvit(), loopvit_small())]
-    assert sizes == [17_385_008, 17_373_744, 3_704_624]
+        sizes = [count_parameters(config.build()) for config in shapes]
+    assert sizes == [17_385_008, 17_373_744, 3_704_624, 11_076_144]
     assert round((sizes[1] + 400 * 512) / 1e6) == 18
     assert round((sizes[2] + 400 * 256) / 1e6, 1) == 3.8
 
 
 def test_the_presets_count_one_vector_for_each_task() -> None:
-    for name, width in (("varc-arc1", 512), ("loopvit-arc1", 512), ("loopvit-small-arc1", 256)):
+    for name, width in (("varc-arc1", 512), ("loopvit-medium-arc1", 512), ("loopvit-small-arc1", 256)):
         config = preset(name)
         found = account(config.model, puzzles=400, rows=401)
         assert found.memory == found.table == 401 * width
