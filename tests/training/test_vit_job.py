@@ -51,7 +51,15 @@ def vit_config(folder: Path, base_reasoner: VitConfig | None = None, **changes: 
         reasoner=replace(base_reasoner or varc(), **TINY),
         memory=MemoryConfig(design="table", rank=16),
         optimizer=replace(published.optimizer, lr=1e-2, row_lr=1e-2, warmup=2),
-        **{"device": "cpu", "steps": 4, "batch": 4, "checkpoint_every": 2, "log_every": 2, **changes},
+        **{
+            "device": "cpu",
+            "evaluate_every": 0,
+            "steps": 4,
+            "batch": 4,
+            "checkpoint_every": 2,
+            "log_every": 2,
+            **changes,
+        },
     )
 
 
