@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from charm import hub
-from charm.config import is_number
+from charm.config import from_json, is_number, to_json
 from charm.devices import choose_device, place
 from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.models.model import CharmModel
-from charm.paths import model_at
+from charm.paths import model_at, path_given
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
 from charm.solving.solution import Clock, Solution, improved
@@ -23,6 +23,8 @@ from charm.solving.solver import open_solver
 from charm.tables import Table
 from charm.tasks.sources import find_task
 from charm.tasks.task import Task, task_from_json
+
+T = TypeVar("T")
 
 
 class Evaluated(dict[str, Any]):
@@ -45,9 +47,11 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
         device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
         revision: branch, tag or commit, for a model on the hub.
     """
+    if revision is not None and not isinstance(revision, str):
+        raise CharmError(f"revision must be the name of a branch, tag or commit, got {revision!r}")
     if model is not None and hub.is_hub_name(model):
         return CharmModel.from_pretrained(model, choose_device(device), revision)
-    run = model_at(model)
+    run = _model_path(model)
     folder = newest_checkpoint(run)
     loaded = CharmModel.from_pretrained(folder, choose_device(device))
     if folder != run:
@@ -74,15 +78,13 @@ def solve(
     if isinstance(task, Mapping):
         task = task_from_json(dict(task), "task", "the task")
     elif not isinstance(task, Task):
-        task = find_task(str(task))
+        task = find_task(str(path_given(task, "a task that is neither a Task nor a dictionary")))
     if budget is None:
         budget = CPU_BUDGET if choose_device(device).type == "cpu" else BUDGET
     if not is_number(budget) or budget <= 0:
         raise CharmError(f"budget must be a positive number of seconds, got {budget!r}")
-    try:
-        chosen = SolveOptions(budget, **options)
-    except TypeError as error:
-        raise CharmError(f"unknown option: {error}") from error
+    chosen = _options(SolveOptions, {**options, "budget": budget}, "charm.solve")
+    clock = Clock(budget)  # loading counts, too
     found: list[Solution] = []
 
     def publish(answers: dict[str, Solution]) -> None:
@@ -90,7 +92,7 @@ def solve(
 
     with tempfile.TemporaryDirectory() as folder, place(device) as here:
         solver = open_solver(_on_disk(model, Path(folder)), chosen, here)
-        solver.work([task], Clock(budget), lambda used, text: None, publish)
+        solver.work([task], clock, lambda used, text: None, publish)
     return found[-1]
 
 
@@ -101,11 +103,22 @@ def _on_disk(model: CharmModel | str | Path | None, folder: Path) -> Path:
         return folder
     if model is not None and hub.is_hub_name(model):
         return hub.download(str(model))
-    return model_at(model)
+    return _model_path(model)
+
+
+def _model_path(model: str | Path | None) -> Path:
+    return model_at(None if model is None else path_given(model, "a model"))
+
+
+def _options(kind: type[T], given: Mapping[str, Any], where: str) -> T:
+    """Return the typed record of these options; one of the wrong name or type is an error."""
+    return from_json(kind, {name: to_json(value) for name, value in given.items()}, where)
 
 
 def preset(name: str) -> Any:
     """The configuration of a preset, to be changed with `dataclasses.replace` and given to `train`."""
+    if not isinstance(name, str):
+        raise CharmError(f"a preset must be a name, got {type(name).__name__}")
     return domain_of_preset(name).configuration(name)
 
 
@@ -132,13 +145,12 @@ def train(
         raise CharmError(f"expected the name of a preset or a configuration, got {type(config).__name__}")
     if out is None:
         raise CharmError("name the run folder: train(config, out=...)")
-    try:
-        config = replace(config, **changes)
-    except TypeError as error:
-        raise CharmError(f"{type(config).__name__}: {error}") from error
+    out = path_given(out, "the run folder")
+    if changes:
+        config = _options(type(config), {**to_json(config), **changes}, "charm.train")
     with place(config.device) as here:
-        DOMAINS[config.domain].get("train")(config, Path(out), here, resume, say)
-    return Path(out)
+        DOMAINS[config.domain].get("train")(config, out, here, resume, say)
+    return out
 
 
 def evaluate(run: str | Path, device: str = "auto", **options: Any) -> Evaluated:
@@ -149,13 +161,11 @@ def evaluate(run: str | Path, device: str = "auto", **options: Any) -> Evaluated
         device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
         options: the options of `charm eval`, such as `protocol="continual"`, `views=16`, `loops=(2,)`.
     """
-    domain = domain_of(Path(run))
-    try:
-        chosen = domain.get("evaluate_options")(**options)
-    except TypeError as error:
-        raise CharmError(f"unknown option: {error}") from error
+    run = path_given(run, "a run")
+    domain = domain_of(run)
+    chosen = _options(domain.get("evaluate_options"), options, "charm.evaluate")
     with place(device) as here:
-        found = domain.get("evaluate")(Path(run), chosen, here)
+        found = domain.get("evaluate")(run, chosen, here)
     if found is None:
         raise CharmError("scores are on the main process only")
     scores, *tables = found

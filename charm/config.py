@@ -9,6 +9,7 @@ import sys
 import types
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Union
 
@@ -99,7 +100,11 @@ def _value(hint: Any, value: Any, where: str) -> Any:
     if origin in (Union, types.UnionType):
         if value is None and type(None) in args:
             return None
-        return _value(next(arg for arg in args if arg is not type(None)), value, where)
+        *others, last = (arg for arg in args if arg is not type(None))
+        for kind in others:
+            with suppress(CharmError):
+                return _value(kind, value, where)
+        return _value(last, value, where)
     if origin is typing.Literal:
         if value not in args:
             raise CharmError(f"{where}: expected one of {', '.join(map(str, args))}, got {_short(value)}")

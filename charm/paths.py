@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from pathlib import Path
+from typing import Any
+
+from charm.errors import CharmError
 
 RELEASED = Path(__file__).parent / "released"  # trained models, by name
 
@@ -22,6 +26,21 @@ def data_dir(override: Path | None = None) -> Path:
     else:
         caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(caches).expanduser() / "charm"
+
+
+def path_given(value: Any, what: str) -> Path:
+    """Return the path that a caller of the library gave; raise if it is of another type or cannot name a file."""
+    if not isinstance(value, str | os.PathLike):
+        raise CharmError(f"{what} must be a name or a path, got {type(value).__name__}")
+    try:
+        os.stat(value)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte
+        if getattr(error, "errno", errno.EINVAL) in (errno.EINVAL, errno.ENAMETOOLONG):
+            shown = str(value)[:40]
+            raise CharmError(
+                f"{what} cannot be a file name: {shown!r} ({len(str(value)):,} characters)"
+            ) from None
+    return Path(value)
 
 
 def released_model() -> Path:

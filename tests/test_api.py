@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 import torch
 
@@ -75,7 +76,7 @@ def test_solve_answers_a_task_however_it_is_given(run: Path, tmp_path: Path) -> 
         [[c.grid.tolist() for c in some] for some in one.answers.values()] for one in found
     )
     assert by_task == by_path
-    with pytest.raises(charm.CharmError, match=r"unknown option: .*'spets'"):
+    with pytest.raises(charm.CharmError, match=r"SolveOptions has no field 'spets'"):
         charm.solve(task, run, spets=3)
     with pytest.raises(charm.CharmError, match="no task nobody"):
         charm.solve("nobody", run)
@@ -129,10 +130,53 @@ def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: P
         (lambda: charm.train(config), "name the run folder"),
         (lambda: charm.train({"steps": 3}, tmp_path / "x"), "name of a preset or a configuration, got dict"),
         (lambda: charm.train("quickstart", tmp_path / "x", stepps=3), "stepps"),
-        (lambda: charm.evaluate(again, vews=3), "unknown option: .*vews"),
+        (
+            lambda: charm.train(config, tmp_path / "x", steps="many"),
+            r"train\.steps: expected int, got 'many'",
+        ),
+        (lambda: charm.train(config, 3), "the run folder must be a name or a path, got int"),  # type: ignore[arg-type]
+        (lambda: charm.evaluate(again, vews=3), "no field 'vews'"),
+        (lambda: charm.evaluate(again, loops=2), r"evaluate\.loops: expected a list, got 2"),
+        (lambda: charm.evaluate(again, tasks="toy0"), r"evaluate\.tasks: expected a list, got 'toy0'"),
+        (lambda: charm.evaluate(again, window="most"), "expected one of current, half, all, got 'most'"),
     ):
         with pytest.raises(charm.CharmError, match=told):
             call()
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: charm.load(3), "a model must be a name or a path, got int"),
+        (lambda: charm.load(LONG), r"a model cannot be a file name: 'x+' \(5,000 characters\)"),
+        (lambda: charm.load("a\0b"), "a model cannot be a file name"),
+        (lambda: charm.load("owner/name", revision=3), "revision must be the name of a branch"),
+        (lambda: charm.solve(TASK, 3), "a model must be a name or a path, got int"),
+        (lambda: charm.solve([TASK]), "neither a Task nor a dictionary must be a name or a path, got list"),
+        (lambda: charm.solve(None), "must be a name or a path, got NoneType"),
+        (lambda: charm.solve(LONG), "cannot be a file name"),
+        (lambda: charm.solve(TASK, views="all"), r"solve\.views: expected int, got 'all'"),
+        (lambda: charm.solve(TASK, steps=1.5), r"solve\.steps: expected int, got 1\.5"),
+        (lambda: charm.solve(TASK, writer={"lr": "x"}), r"solve\.writer\.lr: expected float"),
+        (lambda: charm.solve(TASK, budget=10**400), "budget must be a positive number of seconds"),
+        (lambda: charm.tasks(3), "a set of tasks must be a name or a path, got int"),
+        (lambda: charm.tasks(["arc1/training"]), "a set of tasks must be a name or a path, got list"),
+        (lambda: charm.tasks(LONG), "cannot be a file name"),
+        (lambda: charm.preset(3), "a preset must be a name, got int"),
+        (lambda: charm.evaluate(3), "a run must be a name or a path, got int"),
+        (lambda: charm.evaluate(LONG), "a run cannot be a file name"),
+        (lambda: charm.View("a"), "a view needs an integer and ten colours, got 'a'"),
+        (lambda: charm.View(1, 3), "a view needs an integer and ten colours, got 1 and 3"),
+        (lambda: charm.View(1, "0123456789"), "a view needs an integer and ten colours"),
+        (lambda: charm.View(1, [0, 2, 1]), "must be a permutation"),
+    ],
+)
+def test_wrong_input_is_told_in_a_sentence(call, told: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(charm.CharmError, match=told):
+        call()
 
 
 def test_tasks_views_and_results_draw_themselves(run: Path) -> None:
@@ -141,6 +185,16 @@ def test_tasks_views_and_results_draw_themselves(run: Path) -> None:
     task = tasks.by_id("007bbfb7")
     with pytest.raises(charm.CharmError, match="no task nobody"):
         tasks.by_id("nobody")
+    assert tasks["007bbfb7"] is task
+    assert (tasks[0], tasks[:2]) == (next(iter(tasks)), tuple(tasks)[:2])
+    assert "007bbfb7" in tasks
+    assert "nobody" not in tasks
+    assert task in tasks
+    with pytest.raises(charm.CharmError, match="no task nobody"):
+        tasks["nobody"]
+    colors = [0, 2, 1, *range(3, 10)]
+    views = {charm.View(1, colors), charm.View(1, tuple(colors)), charm.View(1, np.array(colors))}  # type: ignore[arg-type]
+    assert views == {charm.View(1, tuple(colors))}
     solution = charm.solve(TASK, run, 60, steps=0, views=2, device="cpu")
     for drawn, grids in ((tasks, 24), (task, 12), (charm.View(3), 2), (task.blind(), 11)):
         page = drawn._repr_html_()

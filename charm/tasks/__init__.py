@@ -18,8 +18,10 @@ def load(name: str | Path, data: Path | None = None) -> TaskList:
         name: "arc1/training", "arc1/evaluation", "arc2/training", "arc2/evaluation", "concept-arc", or a path.
         data: where downloaded data is stored; $CHARM_DATA or the user's cache folder if not given.
     """
+    from charm.paths import path_given
     from charm.tasks.sources import TaskList, load_source
 
+    path_given(name, "a set of tasks")
     return TaskList(load_source(name, data).tasks, str(name))
 
 

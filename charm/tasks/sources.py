@@ -20,7 +20,7 @@ from http.client import HTTPException
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, SupportsIndex, overload
 
 from charm.errors import CharmError, charm_errors
 from charm.paths import data_dir
@@ -95,7 +95,7 @@ class Source:
 
 
 class TaskList(tuple[Task, ...]):
-    """Tasks in order, also available by id; a notebook shows the first ones."""
+    """Tasks in order, also available by id (`tasks["007bbfb7"]`); a notebook shows the first ones."""
 
     name: str
 
@@ -103,6 +103,18 @@ class TaskList(tuple[Task, ...]):
         made = super().__new__(cls, tasks)
         made.name = name
         return made
+
+    @overload
+    def __getitem__(self, key: str) -> Task: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> Task: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Task, ...]: ...
+    def __getitem__(self, key: str | SupportsIndex | slice) -> Task | tuple[Task, ...]:
+        return self.by_id(key) if isinstance(key, str) else super().__getitem__(key)
+
+    def __contains__(self, item: object) -> bool:
+        return any(task.id == item for task in self) if isinstance(item, str) else super().__contains__(item)
 
     def by_id(self, task_id: str) -> Task:
         """The task of this id."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import index
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,13 @@ class View:
     colors: tuple[int, ...] = tuple(range(COLORS))
 
     def __post_init__(self) -> None:
+        try:  # so that a list or an array of colours makes a view that can be hashed
+            object.__setattr__(self, "dihedral", index(self.dihedral))
+            object.__setattr__(self, "colors", tuple(map(index, self.colors)))
+        except TypeError:
+            raise CharmError(
+                f"a view needs an integer and ten colours, got {self.dihedral!r} and {self.colors!r}"
+            ) from None
         if not 0 <= self.dihedral < DIHEDRALS:
             raise CharmError(f"dihedral must be in 0..{DIHEDRALS - 1}, got {self.dihedral}")
         if sorted(self.colors) != list(range(COLORS)) or self.colors[0] != 0:
