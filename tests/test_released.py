@@ -6,18 +6,25 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 
 from charm.arc.presets import preset
 from charm.cli import main
 from charm.models.model import CharmModel
+from charm.models.writer.network import Writer
 from charm.paper.records import read_record
 from charm.paths import RELEASED, released_model
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.settings import read_config
 from charm.solving.options import SolveOptions
 from charm.solving.solver import solve
+from charm.tasks.batch import PairBank
+from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.dataset import load_tasks
+from charm.tasks.keys import Keys
+from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
 
 SPEEDRUN = RELEASED / "speedrun"
@@ -64,6 +71,35 @@ def test_the_base_is_the_preset_in_half_of_the_bytes() -> None:
     learned = load_tasks(replace(preset("base").data, synthetic=()))
     assert known == {task.id for task in (*learned.train, *learned.auxiliary)}
     assert f"{parameters / 1e6:.2f} million parameters" in (released_model() / "README.md").read_text()
+
+
+def test_the_base_computes_what_it_did_when_it_was_released() -> None:
+    """Some logits of the answer's first, 21st and 61st token, without a task's vector and with it: colours 0 to 3."""
+    model = CharmModel.from_pretrained(released_model()).eval()
+    assert isinstance(model.reasoner, Writer)
+    task = next(one for one in load_source("arc1/training").tasks if one.id == "007bbfb7")
+    bank, row_N = PairBank.of(task.test), torch.tensor([int(model.instances.rows(task.id)[0])])
+    length = int(sequence_lengths(bank.shape.numpy(), np.zeros(1, bool))[0])
+    pack = pack_pairs(
+        bank, Keys.of(model.instances), torch.tensor([0]), row_N, torch.tensor([length]), length
+    )
+    plain = [
+        [1.6305, -1.8442, -0.0016, -1.3518],
+        [3.0815, -0.3631, -1.503, -1.7987],
+        [1.7295, -0.2136, -1.6397, -1.5255],
+    ]
+    known = [
+        [3.5667, -2.1583, -3.1384, -2.1864],
+        [0.6791, -1.1262, -3.116, -0.881],
+        [-1.3088, -2.0935, -1.7362, -1.412],
+    ]
+    with torch.no_grad():
+        vector_ND = model.task(row_N)
+        for task_ND, likely, logits in ((0 * vector_ND, -217.863, plain), (vector_ND, -0.0002, known)):
+            found = model.reasoner._follow(pack, task_ND)
+            assert float(-found.nll.sum()) == pytest.approx(likely, rel=1e-3, abs=1e-3)
+            answer = found.logits[found.wanted]
+            np.testing.assert_allclose(answer[[0, 20, 60], FIRST_COLOR : FIRST_COLOR + 4], logits, atol=0.02)
 
 
 def test_the_base_learns_an_unseen_task() -> None:

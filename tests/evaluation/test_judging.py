@@ -1,4 +1,5 @@
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -8,16 +9,17 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from charm.evaluation import judging
-from charm.evaluation.judging import Judgements, log_likelihoods
+from charm.evaluation.judging import JUDGES, Judgements, judged, log_likelihoods
 from charm.models.model import CharmModel
 from charm.models.writer.network import Writer
-from charm.runs.votes import Candidates
+from charm.runs.votes import Candidates, probability
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sequences import ANSWER, END, START, Pack
 from charm.tasks.task import Grid
 from charm.tasks.view import View
+from tests.evaluation import hand
 from tests.models.writer.test_network import SMALL
 
 CPU = torch.device("cpu")
@@ -124,3 +126,52 @@ def test_likelihoods_are_those_of_the_answers_read_token_by_token(
             with torch.no_grad():
                 expected = slow(model, View.from_code(int(codes[row])), question, grid, row)
             assert found[k, j] == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_candidate_is_as_likely_as_the_geometric_mean_of_its_judges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against float64, one view after the other: the ranking behind every score of a writer."""
+    for name, cells in (("a", [[3, 4, 5]]), ("b", [[0]])):  # "b" is the same under every view
+        pair = {"input": cells, "output": cells[::-1]}
+        (tmp_path / f"{name}.json").write_text(json.dumps({"train": [pair], "test": [{"input": cells}]}))
+    data = load_dataset(DataConfig(train=(), evaluate=(str(tmp_path),), auxiliary=(), views=JUDGES + 4))
+    model = CharmModel(SMALL, MemoryConfig(rank=0, colors="free"), ArcKey(data.instances))
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
+    rows = [data.question_rows(question).tolist() for question in data.questions]
+    assert [len(some) for some in rows] == [JUDGES + 4, 1]
+    votes = hand.votes(
+        (0, "54", 1, 0.9), (0, "345", 2, 0.1), (0, "54", 3, 0.2), (0, "", 4, 0.9), (1, "0", 5, 0.5)
+    )
+    codes = data.instances.table()[1]
+
+    def expected(views: int) -> list[float]:
+        found = []
+        for k, question in enumerate(votes.candidates.question_K.tolist()):
+            grid = votes.candidates.grid(k)
+            if not grid.size:
+                found.append(0.0)
+                continue
+            asked = data.question_bank.pair(question).input
+            with torch.no_grad():
+                likely = [
+                    slow(model, View.from_code(int(codes[row])), asked, grid, row)
+                    for row in rows[question][:views]
+                ]
+            found.append(math.exp(math.fsum(likely) / len(likely)))
+        return [found[k] for k in votes.candidate_V.tolist()]
+
+    counts = asked_in_all(monkeypatch)
+    for views, judges in ((None, JUDGES), (JUDGES + 4, JUDGES), (3, 3)):
+        counts.clear()
+        found = judged(model, data, votes, views, CPU)
+        assert probability(found.logit_V) == pytest.approx(expected(judges), rel=1e-4)
+        assert sum(counts) == 2 * judges + 1
+        assert np.array_equal(found.candidate_V, votes.candidate_V)
+    assert JUDGES == 16
+    # Judges differ, so that the mean of probabilities is another number.
+    spread = log_likelihoods(model, data, votes.candidates, 3, CPU)[0]
+    assert np.exp(spread).mean() > 1.02 * np.exp(spread.mean())

@@ -81,6 +81,8 @@ def test_the_last_documents_validate() -> None:
     documents = ["x" * 100] * 10
     assert [len(part) for part in split_validation(documents, 0.25)] == [7, 3]
     assert [len(part) for part in split_validation(documents, 0.999)] == [1, 9]
+    named = [f"{number:0100}" for number in range(10)]
+    assert split_validation(named, 0.25) == (named[:7], named[7:])
 
 
 def test_parquet_shards_are_taken_as_they_are(tmp_path: Path) -> None:

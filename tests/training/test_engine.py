@@ -119,6 +119,39 @@ def test_a_stopped_run_resumes_to_the_same_lines(signal_at: int, tmp_path: Path)
     assert float(resumed.job.sum) == sum(range(25))
 
 
+def test_a_stop_amid_an_exam_loses_no_update(tmp_path: Path) -> None:
+    """The exam of step 5 is between two checkpoints: the run is saved there, and examined when it is resumed."""
+
+    class Interrupted(Count):
+        def evaluate(self, exam: Exam) -> LogEntry | None:
+            if exam.step == 5:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return super().evaluate(exam)
+
+    config = CountConfig(steps=10, log_every=5, checkpoint_every=4, evaluate_every=5)
+    run(config, tmp_path / "whole")
+    stopped = run(config, tmp_path / "parts", job=Interrupted(config))
+    assert stopped.step == 5
+    assert stopped.job.calls == ["begin 0", "save", "evaluate 5", "save", "close"]
+    assert checkpoint.steps_of(tmp_path / "parts") == [4, 5]
+    resumed = run(config, tmp_path / "parts", resume=True)
+    assert resumed.job.calls[:2] == ["begin 5", "evaluate 5"]
+    assert lines(tmp_path / "parts") == lines(tmp_path / "whole")
+
+
+def test_a_death_amid_an_exam_loses_no_update(tmp_path: Path) -> None:
+    """A checkpoint that is due with an exam is made before it."""
+
+    class Dies(Count):
+        def evaluate(self, exam: Exam) -> LogEntry | None:
+            raise OSError("a power cut")
+
+    config = CountConfig(steps=8, checkpoint_every=4, evaluate_every=4)
+    with pytest.raises(OSError, match="power cut"):
+        run(config, tmp_path, job=Dies(config))
+    assert checkpoint.steps_of(tmp_path) == [4]
+
+
 def test_a_loss_that_is_not_finite_ends_the_run_and_closes_the_job(tmp_path: Path) -> None:
     config = CountConfig(steps=4, start=float("inf"))
     job = Count(config)

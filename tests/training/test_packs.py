@@ -71,6 +71,13 @@ def test_a_pack_must_hold_the_longest_pair(data: Dataset) -> None:
         Packs(data, 26, 0, CPU)
 
 
+def test_a_sequence_that_fills_a_pack_to_its_end_is_in_it(data: Dataset) -> None:
+    """Every sequence of the toy has 27 tokens."""
+    for tokens, sequences in ((2 * 27 - 1, 1), (2 * 27, 2), (2 * 27 + 1, 2)):
+        packs = Packs(data, tokens, 0, CPU)
+        assert [len(taken(packs, 1)) for _ in range(3)] == [sequences] * 3
+
+
 def test_focused_packs_hold_the_evaluated_tasks_alone(tmp_path: Path) -> None:
     tasks = write_toy_tasks(tmp_path / "tasks", 3)
     config = toy_config(tasks).data

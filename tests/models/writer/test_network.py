@@ -236,3 +236,14 @@ def test_the_gpus_attention_within_a_pack_is_the_cpus(reads: str) -> None:
     on_gpu = trained_like(width=128, heads=2, compute_dtype="bfloat16", reads=reads).cuda()
     found, _ = on_gpu.loss(moved, task_ND.cuda())
     assert found.item() == pytest.approx(expected.item(), rel=2e-2)
+
+
+@pytest.mark.parametrize(("layers", "recurrences"), [(1, 1), (1, 4), (4, 1), (3, 3)])
+def test_branches_start_smaller_the_more_of_them_are_added(layers: int, recurrences: int) -> None:
+    """Each of the layers x recurrences passes adds two branches of one size: together they add as much as one."""
+    first = Writer(replace(SMALL, layers=layers, recurrences=recurrences)).layers[0]
+    alone = Writer(replace(SMALL, layers=1, recurrences=1)).layers[0]
+    for name, inputs in (("out", SMALL.width), ("down", SMALL.inner_width)):
+        weight, other = getattr(first, name).weight, getattr(alone, name).weight
+        torch.testing.assert_close(weight * (layers * recurrences) ** 0.5, other)
+        assert float(other.detach().std()) == pytest.approx((2 * inputs) ** -0.5, rel=0.1)
