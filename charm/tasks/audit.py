@@ -200,13 +200,16 @@ def audit_tables(report: AuditReport) -> list[Table]:
     if rows:
         tables.append(Table(columns, rows, "All but the identical tasks of one id", narrow=True))
     if report.compared:
+        places: dict[tuple[str, str], list[GeneratedMatch]] = defaultdict(list)
+        for one in report.generated:
+            places[f"{one.folder} {one.generated}", f"{one.source} {one.task}"].append(one)
         rows = [
-            [f"{one.folder} {one.generated}", str(len(one.numbers)), f"{one.source} {one.task}", one.pair]
-            for one in report.generated
+            [*both, ", ".join(one.pair for one in some), str(len({n for one in some for n in one.numbers}))]
+            for both, some in places.items()
         ]
         compared = ", ".join(f"{count:,} of {folder}" for folder, count in report.compared.items())
         title = f"Generated pairs that equal an evaluated pair ({compared} compared)"
-        tables.append(Table(["generated", "pairs", "task", "pair"], rows, title, narrow=True))
+        tables.append(Table(["generated", "task", "its pairs", "generated pairs"], rows, title, narrow=True))
     return tables
 
 

@@ -127,6 +127,7 @@ def quotes() -> list[Quote]:
     writer_seconds = n("writer", "seconds alone, from tokens/s alone")
     ours = "| **{:.1f}** | {:.1f} | {:.1f}M |"
     at_test_time = "| all together, at test time | {:.2f} + {:.2f} for test time (H200) | {:.2f} |"
+    audited = "ARC-AGI-1 evaluation tasks with "
     complete = "{:.0f} of 400 tasks are complete (95 % interval {:.0f} to {:.0f} %)"
     found = [
         Quote("README.md", "**{:.1f} % of ARC-AGI-1's public evaluation set", (score,)),
@@ -280,6 +281,12 @@ def quotes() -> list[Quote]:
         Quote("docs/LOG.md", "read {:.0f} times in these runs and {:.0f} times", reads),
         Quote(
             "docs/LOG.md", "{:.1f} points from one and {:.1f} from the other", (of_a_base(0), of_a_base(1))
+        ),
+        Quote("docs/LOG.md", "{:,.0f} pairs of Re-ARC2", (n("audit_rearc2", "pairs compared"),)),
+        Quote(
+            "docs/LOG.md",
+            "training tasks, {:.0f} have generated pairs that equal their own",
+            (n("audit_rearc2", audited + "generated pairs that equal their own official pairs"),),
         ),
         *log_of_groups(),
         *guides(),
@@ -484,6 +491,8 @@ FREE = {
         "which are among the 400",
         "first 48 of the 400 and on 80 of ConceptARC's 160",
         "each by itself, 10,000 times",
+        "(all 609 tasks, seed 0)",
+        "(seeds 0 and 7, up to 500 for each task)",
     ),
     BASE: (
         "eight layers of width 256, and a vector for each of 631 training tasks",

@@ -77,6 +77,7 @@ def test_parquet_holds_every_pair_and_the_card_counts_them(source: Path, tmp_pat
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith("---\nlicense: apache-2.0\n")
     assert "2 tasks, 3 pairs" in card
+    assert "https://github.com/arcprize/ARC-AGI-2" in card
     assert "--seed 7" in card
     assert "path: data/train-*.parquet" in card
     assert len(load_pairs(source)) == 2  # the source is left as it was

@@ -102,7 +102,7 @@ def test_generated_pairs_are_compared_with_evaluated_ones() -> None:
     assert json.loads(json.dumps(report.to_json()))["generated_matches"][0]["task"] == "asked"
     table = audit_tables(report)[-1]
     assert "20 of rearc compared" in table.title
-    assert len(table.rows) == 2
+    assert table.rows == [["rearc made", "arc1/evaluation asked", "test 0, train 1", "2"]]
 
 
 def test_fingerprints_are_those_of_every_view() -> None:
