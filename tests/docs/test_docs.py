@@ -85,7 +85,7 @@ SMALL = {
     "--data.tasks 25ff71a9 00576224 --data.auxiliary",
     "charm train (varc|loopvit)": "--steps 2 --batch 4 --checkpoint-every 1 --device cpu --data.views 4 "
     "--memory.rank 32 --reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
-    "--reasoner.placements 2 --data.tasks 25ff71a9 00576224 --data.partial",
+    "--reasoner.placements 2 --data.tasks 25ff71a9 3c9b0459 --data.partial",
     "charm train (arc1|speedrun-public)( |$)": MODEL
     + "--data.tasks 25ff71a9 3c9b0459 00576224 --data.auxiliary --data.partial",
     "charm train quickstart .*--memory.rank 0": MODEL + "--data.tasks 25ff71a9 3c9b0459",
