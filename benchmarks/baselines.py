@@ -44,6 +44,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
+from charm.models.canvas.slots import Canvases, HostCopy
 from charm.runs.settings import TrainConfig
 from charm.solving.canvas import Solver
 from charm.solving.options import SolveOptions
@@ -58,8 +59,6 @@ from charm.tasks.task import Grid, Question, Task
 from charm.training.adaptation import Adaptation, Recipe, recipe_for
 from charm.training.graphs import WARM_UP
 from charm.training.job import ReasonerJob
-from charm.training.slots import HostCopy
-from charm.training.writer_job import WriterJob
 
 TICKS = 10**6  # of the training time: what an update's number is, so that schedules follow the clock
 RISE = 0.1  # of the training time, in which rates rise
@@ -181,11 +180,13 @@ def build(job: ReasonerJob) -> None:
     """Build kernels and record updates of every canvas size, with rates of zero: no weight changes."""
     job.compile()
     for _ in range(WARM_UP + 2):
-        if isinstance(job, WriterJob):
-            job.update(TICKS)
+        if isinstance(job.learner.examples, Canvases):
+            for slots in job.learner.examples.groups.values():
+                slots.prepare(TICKS, job.config.seed)
+                job.learner.updates = TICKS
+                job.learner.learn(slots)
         else:
-            for slots in job.slots.values():
-                job.update_slots(slots, TICKS)
+            job.update(TICKS)
     wait(job.place)
 
 
@@ -321,8 +322,7 @@ class Student:
         learning = Adaptation(self.solver.model, data, self.recipe, "full", place, seed=seed)
         pace = Pace()
         while clock.left > keep and not (self.plan.tiny and learning.updates == 2):
-            learning.passed = min(1.0, clock.spent / (seconds - keep))
-            pace.add(learning.update())
+            pace.add(learning.update(min(1.0, clock.spent / (seconds - keep))))
         pace.finish()
         learning.close()
         loss, exact = pace.measured[-1] if pace.measured else (math.nan, math.nan)

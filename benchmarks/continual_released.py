@@ -50,6 +50,7 @@ from charm.errors import CharmError
 from charm.evaluation.scoring import score_grids
 from charm.files import write_atomically
 from charm.models.model import CharmModel
+from charm.models.writer.packs import Packs
 from charm.paths import released_model
 from charm.processes import process_pool
 from charm.solving.options import SolveOptions, WriterRecipe
@@ -62,7 +63,6 @@ from charm.tasks.keyed import key_of
 from charm.tasks.sampling import Mixture
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
-from charm.training.packs import Packs
 
 LONGEST = 10  # side of the largest visible grid
 VECTORS = "memory.base.rows.weight"  # the tasks' own vectors, a row each
@@ -140,8 +140,8 @@ TRIALS = (
 class Stage(WriterAdaptation):
     """Learning one task; old tasks are drawn from until the end."""
 
-    def _rehearses(self, used: float) -> bool:
-        return super()._rehearses(0.0)
+    def focused(self, passed: float) -> bool:
+        return super().focused(0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +216,7 @@ class StreamRun:
         seed = key_of("adaptation", self.trial.order, task.id) >> 1
         packs = Packs(self._stage_data(stage), self.plan.size.tokens, seed, self.here.device)
         recipe = self.trial.options(self.plan.size).writer
-        learning = Stage(self.model, packs, self.solver.loss, recipe, seed)
+        learning = Stage(self.model, packs, recipe, seed, self.here)
         own = torch.tensor([self.instances.number(task.id)], device=self.here.device)
         moves = torch.zeros_like(self.vectors[:, :1]).index_fill(0, own, 1.0)
         hook = self.vectors.register_hook(lambda gradient: gradient * moves)

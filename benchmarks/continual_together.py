@@ -25,12 +25,12 @@ from charm.continual.run import StreamBase, StreamJob, StreamOptions, score_vote
 from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.evaluation.scoring import Scores
+from charm.models.canvas.slots import HostCopy, Slots
 from charm.models.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.tasks.sampling import Draw, Mixture, Stream
 from charm.training.adaptation import Adaptation, private_rows, updated_parameters
-from charm.training.slots import HostCopy, Slots
 
 GROUP = 28  # tasks that learn at once: more would need more memory and gain little
 
@@ -100,7 +100,7 @@ def learn_together(job: StreamJob) -> float:
     for some in (seeds[first : first + GROUP] for first in range(0, len(seeds), GROUP)):
         adaptation = Adaptation(job.model, data, recipe, "rows", job.place)
         slots = TaskSlots(job.model, data, recipe.batch, dict(some))
-        adaptation.slots = {slots.side: slots}
+        adaptation.examples.groups = {slots.side: slots}
         for _ in range(recipe.steps):
             adaptation.update()
         losses += len(some) * [adaptation.progress()[0]]

@@ -177,8 +177,8 @@ MUTATIONS = (
     ),
     Mutation(
         "the Fisher information ignores the base's halting weight",
-        "Refinement.of(base.model.config.reasoner, batch, base.config.halt_weight)",
-        "Refinement.of(base.model.config.reasoner, batch, 0.5)",
+        "BatchSize(batch, halt_weight=base.config.halt_weight)",
+        "BatchSize(batch, halt_weight=0.5)",
         ("test_methods.py",),
     ),
     Mutation(
@@ -222,14 +222,14 @@ MUTATIONS = (
     ),
     Mutation(
         "a rehearsed batch moves rows of the base",
-        "[len(private_tables(self.model)) :] if rehearsed else None",
-        "[:] if rehearsed else None",
+        "self.optimizers.all[len(private_tables(self.model)) :]",
+        "self.optimizers.all",
         ("training/test_adaptation.py",),
     ),
     Mutation(
         "adaptation ignores its warm-up",
-        "scale = min(1.0, (self.updates + 1) / recipe.warmup) if recipe.warmup else 1.0",
-        "scale = 1.0",
+        "        scale = min(1.0, (update + 1) / recipe.warmup) if recipe.warmup else 1.0",
+        "        scale = 1.0",
         ("test_methods.py",),
     ),
     Mutation(
@@ -240,8 +240,8 @@ MUTATIONS = (
     ),
     Mutation(
         "the halting weight of a recipe does nothing",
-        "Refinement.of(model.config.reasoner, recipe.batch, recipe.halt_weight)",
-        "Refinement.of(model.config.reasoner, recipe.batch, 0.5)",
+        "BatchSize(recipe.batch, halt_weight=recipe.halt_weight)",
+        "BatchSize(recipe.batch, halt_weight=0.5)",
         ("test_methods.py",),
     ),
     # Tasks.

@@ -8,14 +8,14 @@ import numpy as np
 from torch import Tensor
 
 from charm.models.canvas.config import CanvasConfig
+from charm.models.canvas.refinement import Refinement, refine_prepared
+from charm.models.canvas.slots import Slots
 from charm.models.model import CharmModel
-from charm.runs.settings import OptimizerConfig, Refinement, TrainConfig
+from charm.runs.settings import OptimizerConfig, TrainConfig
 from charm.synthesis.rearc import package_folder, package_sha256
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sampling import Draw, Stream
-from charm.training.refinement import refine_prepared
-from charm.training.slots import Slots
 
 
 def write_toy_tasks(folder: Path, count: int = 3, seed: int = 0) -> Path:

@@ -27,7 +27,6 @@ from charm.training import engine
 from charm.training.adaptation import private_tables
 from charm.training.engine import Engine
 from charm.training.job import ReasonerJob
-from charm.training.writer_job import WriterJob
 
 
 def arc_job(
@@ -45,8 +44,7 @@ def arc_job(
         shard_rows([table.rows], place.rank, place.world)
     score = partial(score_checkpoint, config, data.config)
     examiner = Voting(config.evaluate_loops, config.evaluate_views, score, data.asked)
-    job = WriterJob if config.reasoner.kind == "writer" else ReasonerJob
-    return job(config, place, data, model, examiner, say)
+    return ReasonerJob(config, place, data, model, examiner, say)
 
 
 def train(

@@ -23,13 +23,13 @@ from charm.automata.presets import car_preset
 from charm.automata.run import car_job
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.models.canvas.slots import Canvases, Slots
+from charm.models.writer.packs import Packs
 from charm.progress import status
 from charm.runs.settings import RunConfig
 from charm.tables import Table
 from charm.training import graphs
 from charm.training.job import ReasonerJob
-from charm.training.slots import Slots
-from charm.training.writer_job import WriterJob
 
 WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
 RECORDED = graphs.WARM_UP + 1  # updates, after which they are replayed
@@ -90,7 +90,12 @@ def measure_job(
     try:
         job = make()
         job.compile()
-        sides = _measure_writer(job, seconds) if isinstance(job, WriterJob) else _measure_sides(job, seconds)
+        examples = job.learner.examples
+        if isinstance(examples, Packs):
+            sides = _measure_packs(job, examples, seconds)
+        else:
+            assert isinstance(examples, Canvases)
+            sides = _measure_sides(job, examples, seconds)
         job.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(
@@ -102,7 +107,7 @@ def measure_job(
     mean_forward = sum(one.share * one.forward_tflops / one.forward for one in sides)
     return TrainingSpeed(
         preset=name,
-        canvas="none" if isinstance(job, WriterJob) else canvas,
+        canvas="none" if isinstance(examples, Packs) else canvas,
         batch=job.work[0],
         kernels=_kernels(job),
         machine=f"{place.describe()}, torch {torch.__version__}",
@@ -117,41 +122,40 @@ def measure_job(
 
 
 def _kernels(job: ReasonerJob) -> str:
-    if isinstance(job, WriterJob):
-        return "plain" if job.loss == job.writer.loss else "compiled"
+    if isinstance(job.learner.examples, Packs):
+        return "compiled" if job.model.reasoner.compiled else "plain"
     return "fused" if job.model.canvas.uses_fused_kernels() else "plain"
 
 
-def _measure_writer(job: WriterJob, seconds: float) -> tuple[SideSpeed, ...]:
+def _measure_packs(job: ReasonerJob, packs: Packs, seconds: float) -> tuple[SideSpeed, ...]:
     """Of one pack of sequences after the other; the samples and operations are those of the last pack."""
     steps = count()
     update_seconds = seconds_each(lambda: job.update(next(steps)), seconds, RECORDED)
 
     def answer() -> None:
         with torch.no_grad():
-            job.loss(job.packs.pack, job.model.task(job.packs.row_N))
+            job.model.writer.learned_loss(packs.pack, job.model.task(packs.row_N))
 
     forward_seconds = seconds_each(answer, seconds)
-    pack = job.packs.pack
+    pack = packs.pack
     edges_N1, answers_N = pack.edges_N2[:-1].long().cpu(), pack.answers_N.long().cpu()
     lengths_N, asked_N = edges_N1.diff(), answers_N - edges_N1[:-1]
     samples = int((lengths_N > 0).sum())
     rates = samples / update_seconds, samples / forward_seconds
-    operations = job.writer.config.flops(lengths_N, asked_N)[0] / 1e12
+    operations = job.model.writer.config.flops(lengths_N, asked_N)[0] / 1e12
     return (SideSpeed(0, 1.0, *rates, 3 * operations / update_seconds, operations / forward_seconds),)
 
 
-def _measure_sides(job: ReasonerJob, seconds: float) -> tuple[SideSpeed, ...]:
+def _measure_sides(job: ReasonerJob, examples: Canvases, seconds: float) -> tuple[SideSpeed, ...]:
     index = sum(len(mixture) for mixture in job.data.mixtures.values())
-    shares = {side: len(job.data.mixtures[side]) / index for side in job.slots}
-    return tuple(_measure_side(job, slots, shares[side], seconds) for side, slots in job.slots.items())
+    shares = {side: len(job.data.mixtures[side]) / index for side in examples.groups}
+    return tuple(_measure_side(job, slots, shares[side], seconds) for side, slots in examples.groups.items())
 
 
 def _measure_side(job: ReasonerJob, slots: Slots, share: float, seconds: float) -> SideSpeed:
-    steps = count()
-
     def update() -> None:
-        job.update_slots(slots, next(steps))
+        slots.prepare(job.learner.updates, job.config.seed)
+        job.learner.learn(slots)
 
     def answer() -> None:
         with torch.inference_mode():

@@ -13,12 +13,11 @@ from torch import Tensor, nn
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.models.model import CharmModel
-from charm.runs.settings import Refinement, TrainConfig
+from charm.models.network import BatchSize, Examples
+from charm.runs.settings import TrainConfig
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.adaptation import Anchor, Scope, shared_parameters
-from charm.training.refinement import refine_prepared
-from charm.training.slots import fill_slots, pick_slots
 
 L2SP_STRENGTH = 0.1
 EWC_STRENGTH = 0.01
@@ -65,18 +64,16 @@ def ewc(base: Base, scope: Scope, batch: int, strength: float | None = None) -> 
     """Shared weights are pulled to the base by their importance to pretraining batches."""
     strength = EWC_STRENGTH if strength is None else strength
     parameters = list(shared_parameters(base.model, scope).values())
-    settings = Refinement.of(base.model.config.reasoner, batch, base.config.halt_weight)
-    seed = base.config.seed
-    slots = fill_slots(base.model, base.pretraining(), batch, seed, base.place.device)
+    size = BatchSize(batch, halt_weight=base.config.halt_weight)
+    network = base.model.reasoner
+    examples: Examples = network.examples(base.model, base.pretraining(), size, base.config.seed, base.place)
     base.model.requires_grad_(False)
     for parameter in parameters:
         parameter.requires_grad_(True)
 
     def backward(number: int) -> None:
         # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
-        chosen = pick_slots(slots, seed, number)
-        chosen.prepare(number, seed)
-        refine_prepared(base.model, chosen, settings)
+        examples.gradients(base.model, examples.prepare(number))
 
     return Anchor(parameters, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
 

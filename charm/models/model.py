@@ -117,6 +117,12 @@ class CharmModel(nn.Module):
         return self.reasoner
 
     @property
+    def writer(self) -> Writer:
+        if not isinstance(self.reasoner, Writer):
+            raise CharmError("this model answers whole canvases and writes nothing")
+        return self.reasoner
+
+    @property
     def instances(self) -> Instances:
         """Which puzzle and view each memory row belongs to."""
         return self.schema.instances

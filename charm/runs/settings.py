@@ -75,28 +75,6 @@ SHORT_RUN = OptimizerConfig(
 )
 
 
-@dataclass(frozen=True)
-class Refinement:
-    """Settings of a refinement step in training."""
-
-    kind: str
-    limit: int
-    """Maximum number of refinement steps per example."""
-    exploration: float
-    """Share of examples that must not halt before a randomly drawn depth."""
-    batch: int
-    """Slots over all processes; the loss is a mean over them."""
-    halt_weight: float
-    """Weight of the halting loss."""
-    accumulate: int = 1
-    """Number of micro-batches per update."""
-
-    @staticmethod
-    def of(reasoner: NetworkConfig, batch: int, halt_weight: float, accumulate: int = 1) -> Refinement:
-        limits = (reasoner.kind, reasoner.depth, reasoner.explored)
-        return Refinement(*limits, batch, halt_weight, accumulate)
-
-
 @dataclass(frozen=True, kw_only=True)
 class RunConfig(EngineConfig):
     """A run that trains a reasoner with a task memory: what learns, how, and for how long."""
@@ -170,10 +148,6 @@ class RunConfig(EngineConfig):
     @property
     def model(self) -> ModelConfig:
         return ModelConfig(self.reasoner, self.memory)
-
-    @property
-    def refinement(self) -> Refinement:
-        return Refinement.of(self.reasoner, self.batch, self.halt_weight, self.accumulate)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ from charm.tasks.keyed import key_of
 from charm.tasks.task import Question, Task, questions_of
 from charm.training import adaptation as loop
 from charm.training.adaptation import Adaptation, Recipe, Scope
-from charm.training.job import compile_canvas
+from charm.training.learner import compile_network, is_finite
 
 FIRST_VIEWS = 8  # vote before anything is learned: a first answer, and what voting costs
 FEW_UPDATES = 100  # are too few: smaller batches then
@@ -108,9 +108,8 @@ class Solver:
                     logits = canvas(state, tokens_BT, task_BD, LARGE_SIDE)[1]
                 if learns:
                     logits.sum().backward()
-                    self.model.zero_grad(set_to_none=True)
 
-        self.compiled = compile_canvas(self.model, attempt, wanted, self.place, progress.say)
+        self.compiled = compile_network(self.model, attempt, wanted, self.place, progress.say)
 
     @property
     def steps(self) -> int:
@@ -221,15 +220,11 @@ class Solver:
         while learned.updates < steps and clock.left - took >= keep:
             began = clock.spent
             in_time = began / max(clock.seconds - keep, 1e-9)
-            adaptation.passed = min(1.0, max(learned.updates / steps, in_time))
-            if not _updated(adaptation):
-                if batch == 1:
-                    break  # the first answers stay
-                batch //= 2
-                adaptation.close()
-                del adaptation  # its memory goes to the next
-                adaptation = self.adaptation(task, data, batch)
-                continue
+            try:
+                adaptation.update(min(1.0, max(learned.updates / steps, in_time)))
+            except torch.OutOfMemoryError:
+                break  # not even one example fits: the first answers stay
+            batch = adaptation.examples.work[0]  # fewer where memory was short
             learned.updates += 1
             took = clock.spent - began
             if learned.updates == 2 or learned.updates % 10 == 0:
@@ -259,7 +254,7 @@ class Solver:
         """Whether everything that learning this task may update is finite."""
         own, tables = loop.private_rows(self.model, (task.id,)), loop.private_tables(self.model)
         moved = [tables[name].weight[rows] for name, rows in own.items()]
-        return all(bool(weight.isfinite().all()) for weight in (*moved, *self.shared.values()))
+        return is_finite([*moved, *self.shared.values()])
 
     def _vote(
         self, data: Dataset, votes: dict[int, Votes], views: int, clock: Clock
@@ -286,13 +281,3 @@ class Solver:
 def _asked(votes: Mapping[int, Votes]) -> set[int]:
     """Numbers of the questions with a vote."""
     return {number for some in votes.values() for number in some.question_V.tolist()}
-
-
-def _updated(adaptation: Adaptation) -> bool:
-    """Try an update; False if the device's memory is too small for it."""
-    try:
-        adaptation.update()
-    except torch.OutOfMemoryError:
-        adaptation.model.zero_grad(set_to_none=True)  # what a part of the update may have left
-        return False
-    return True

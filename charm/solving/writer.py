@@ -7,12 +7,12 @@ model alone, with new vectors for its tasks.
 from __future__ import annotations
 
 import math
-import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,7 +24,9 @@ from charm.evaluation.judging import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.memory import CoSE, Lookup
 from charm.models.model import CharmModel
+from charm.models.network import BatchSize, Examples
 from charm.models.writer.network import Writer, WriterLayer
+from charm.models.writer.packs import longest_sequence
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import OptimizerConfig, solving_config
 from charm.runs.votes import Votes
@@ -37,10 +39,8 @@ from charm.tasks.keys import ArcKey
 from charm.tasks.sources import load_source
 from charm.tasks.task import Question, Task
 from charm.training.adaptation import private_tables
-from charm.training.graphs import UpdateGraphs
+from charm.training.learner import Learner, Metrics, is_finite
 from charm.training.optimizers import Optimizers
-from charm.training.packs import Packs, longest_sequence
-from charm.training.writer_job import Loss, compiled_loss
 
 LOOK_EVERY = 10  # updates between looks at the loss, which wait for the device
 # Answers of a few views while the group still learns, in case that the command is killed: at these shares of the
@@ -59,7 +59,7 @@ REHEARSED_VIEWS = 256  # of every task, the new ones too: drawing the views of h
 ASKED_AT_ONCE = 512  # answers that an accelerator writes at once
 
 
-def rate_at(update: int, used: float, recipe: WriterRecipe) -> float:
+def rate_at(recipe: WriterRecipe, update: int, used: float) -> float:
     """Return the share of the full learning rates at this update, where `used` of the learning time has passed.
 
     Rates rise over the first updates and fall to zero towards the end.
@@ -80,24 +80,16 @@ def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
     return max(1, min(FIRST_VIEWS, int(left / cost))) if cost else unmeasured
 
 
-class WriterAdaptation:
+class WriterAdaptation(Learner):
     """A writer that is learning the demonstrations of a group, update by update."""
 
     def __init__(
-        self,
-        model: CharmModel,
-        packs: Packs,
-        loss: Loss,
-        recipe: WriterRecipe,
-        seed: int,
+        self, model: CharmModel, examples: Examples, recipe: WriterRecipe, seed: int, place: Place
     ) -> None:
-        self.model, self.packs, self.loss, self.recipe = model, packs, loss, recipe
-        self.seed, self.updates = seed, 0
-        device = packs.row_N.device
-        graphed = device.type == "cuda"
+        self.recipe = recipe
         dense = recipe.optimizer
         if dense == "auto":
-            dense = "adamw" if device.type == "cpu" else "muon"
+            dense = "adamw" if place.device.type == "cpu" else "muon"
         config = OptimizerConfig(
             dense=dense,
             lr=recipe.lr,
@@ -106,33 +98,20 @@ class WriterAdaptation:
             factor_lr=recipe.task_lr,
             factor_weight_decay=recipe.task_weight_decay,
         )
-        self.optimizers = Optimizers(model, config, 1, graphed)
-        self.graphs = UpdateGraphs(model, partial(print, file=sys.stderr)) if graphed else None
+        optimizers = Optimizers(model, config, place.device.type == "cuda")
+        rate = partial(rate_at, recipe)
+        super().__init__(model, optimizers, examples, rate, seed, place, retreats=True)
         self.measured: deque[Tensor] = deque(maxlen=LOOK_EVERY)  # loss and exact share of the last updates
 
-    def update(self, used: float) -> None:
-        """One update, where this share of the learning time has passed."""
-        self.packs.prepare(focused=not self._rehearses(used))
-        self.optimizers.scale(rate_at(self.updates, used, self.recipe))
-        torch.manual_seed(key_of("dropout", self.seed, self.updates) >> 1)
-        if self.graphs is None:
-            metrics = self._update_packed(self.packs)
-        else:
-            metrics = self.graphs(self._update_packed, self.packs)
-        self.updates += 1
+    def learn(self, batch: Any, passed: float = 0.0) -> Metrics:
+        metrics = super().learn(batch, passed)
         self.measured.append(torch.stack([metrics["loss"], metrics["exact_accuracy"]]))
-
-    def _rehearses(self, used: float) -> bool:
-        """Whether this update draws from all tasks, those that the model was trained on among them."""
-        drawn = keyed.uniform(key_of("rehearsal", self.seed), np.array([self.updates]))[0]
-        return bool(drawn < self.recipe.rehearse) and used < 1 - self.recipe.cooldown
-
-    def _update_packed(self, packs: Packs) -> dict[str, Tensor]:
-        """Device half of `update`; never synchronises with the host."""
-        loss, metrics = self.loss(packs.pack, self.model.task(packs.row_N))
-        loss.backward()
-        self.optimizers.step()
         return metrics
+
+    def focused(self, passed: float) -> bool:
+        """Whether this update draws only from the tasks of the group, not from those that the model was trained on."""
+        drawn = keyed.uniform(key_of("rehearsal", self.seed), np.array([self.updates]))[0]
+        return not (bool(drawn < self.recipe.rehearse) and passed < 1 - self.recipe.cooldown)
 
     def progress(self) -> tuple[float, float]:
         """Mean loss and share of exact demonstrations of the last updates; NaN before the first."""
@@ -140,11 +119,6 @@ class WriterAdaptation:
             return math.nan, math.nan
         loss, exact = torch.stack([*self.measured]).mean(0).tolist()
         return loss, exact
-
-    def close(self) -> None:
-        """Free the recorded updates on the GPU; call this before another adaptation begins."""
-        if self.graphs is not None:
-            self.graphs.close()
 
 
 class WriterSolver:
@@ -171,7 +145,6 @@ class WriterSolver:
                 assert isinstance(layer, WriterLayer)
                 layer.dropout = self.recipe.dropout
         self.trained = {name: tensor.clone() for name, tensor in self.known.state_dict().items()}
-        self.loss: Loss = self.writer.loss
 
     def _recipe(self, seconds: float) -> WriterRecipe:
         """The recipe for a group with this much time."""
@@ -236,13 +209,14 @@ class WriterSolver:
     def adaptation(self, model: CharmModel, data: Dataset, tokens: int, seconds: float) -> WriterAdaptation:
         """What learns the data, its loss compiled where there is time enough."""
         seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
-        packs = Packs(data, tokens, seed, self.place.device)
+        examples = model.reasoner.examples(model, data, BatchSize(tokens=tokens), seed, self.place)
+        learning = WriterAdaptation(model, examples, self.recipe, seed, self.place)
         wanted = self.recipe.compile
         if wanted == "auto" and seconds < LONG_SECONDS:
             wanted = "off"
-        if self.loss == self.writer.loss:  # not compiled yet
-            self.loss = compiled_loss(model, packs, wanted, self.place, partial(print, file=sys.stderr))
-        return WriterAdaptation(model, packs, self.loss, self.recipe, seed)
+        if not self.writer.compiled:
+            learning.compile(wanted)
+        return learning
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Learn a group of tasks, then vote in rounds until the clock runs out; every round publishes its answers."""
@@ -286,14 +260,16 @@ class _Group:
             if used >= 1:
                 break
             if early and used >= early[0]:
-                if not _is_finite(self.model):
+                if not is_finite([*self.model.parameters()]):
                     break  # such answers must not replace better ones
                 views = min(EARLY_VIEWS_CPU if on_cpu else EARLY_VIEWS, options.views)
                 self.loss, self.exact = self.learning.progress()
                 self.answer({}, {}, views)
                 keep = voting_seconds(clock.seconds, self.cost, options.views, share)
                 early = early[1:] if self.cost * views < EARLY_COST * clock.seconds else []
-            elif self.update(used) and self.learning.updates % LOOK_EVERY == 0:
+                continue
+            self.learning.update(used)
+            if self.learning.updates % LOOK_EVERY == 0:
                 self.loss, self.exact = self.learning.progress()
                 if not math.isfinite(self.loss):
                     break
@@ -301,23 +277,8 @@ class _Group:
                 self.say(f"update {self.learning.updates}: {text}")
         if self.learning.updates % LOOK_EVERY:
             self.loss, self.exact = self.learning.progress()
-        if self.learning.updates and not (math.isfinite(self.loss) and _is_finite(self.model)):
+        if self.learning.updates and not (math.isfinite(self.loss) and is_finite([*self.model.parameters()])):
             raise CharmError(f"{self.name}: learning diverged; a lower --writer.lr may help")
-
-    def update(self, used: float) -> bool:
-        """Make an update; where the memory is too small for it, halve the packs instead and return False."""
-        try:
-            self.learning.update(used)
-        except torch.OutOfMemoryError:
-            self.model.zero_grad(set_to_none=True)
-            self.learning.close()
-            before, tokens = self.learning, self.learning.packs.tokens // 2
-            if tokens < longest_sequence(self.data):
-                raise
-            self.learning = self.solver.adaptation(self.model, self.data, tokens, self.clock.seconds)
-            self.learning.updates, self.learning.measured = before.updates, before.measured
-            return False
-        return True
 
     def vote(self) -> None:
         """Vote in rounds of more and more views, as long as the next fits the time."""
@@ -382,10 +343,6 @@ class _Group:
 def _views(votes: dict[int, Votes]) -> int:
     """How many views have voted on the question with most of them."""
     return max((int(np.bincount(some.question_V).max()) for some in votes.values() if len(some)), default=0)
-
-
-def _is_finite(model: nn.Module) -> bool:
-    return all(bool(parameter.isfinite().all()) for parameter in model.parameters())
 
 
 def _names(module: nn.Module, prefix: str) -> set[str]:

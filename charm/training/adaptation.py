@@ -7,13 +7,15 @@ Rows of other tasks never move. How shared weights move is a form (`charm.traini
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.optim import AdamW
+from torch.optim import AdamW, Optimizer
 
 from charm.config import at_least
 from charm.devices import Place
@@ -21,17 +23,14 @@ from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, RowAdamW, Rows, RowTable, dense_parameters
 from charm.models.config import NetworkConfig
 from charm.models.model import CharmModel
-from charm.progress import say
-from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
-from charm.runs.settings import Refinement, RowChoice
+from charm.models.network import BatchSize
+from charm.runs.settings import RowChoice
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.assembly import OptimizerSet, Part
 from charm.training.forms import Form
-from charm.training.graphs import UpdateGraphs
+from charm.training.learner import Learner, Metrics
 from charm.training.optimizers import cosine, rows_part
-from charm.training.refinement import refine_prepared
-from charm.training.slots import Slots, fill_slots, pick_slots
 
 Scope = Literal["rows", "composition", "full", "matrices", "feed-forward"]
 
@@ -67,7 +66,7 @@ class Recipe:
     betas: tuple[float, float] = (0.9, 0.95)
     """AdamW's betas, for vectors and shared weights."""
     decay: Literal["constant", "cosine"] = "constant"
-    """Learning rates after the warm-up: constant, or falling to zero as `Adaptation.passed` rises to 1."""
+    """Learning rates after the warm-up: constant, or falling to zero with the learning time."""
     seed: int = 0
     """Seed for the order of examples and the exploration of halting."""
 
@@ -160,7 +159,7 @@ class Anchor:
             parameter.grad = pull if parameter.grad is None else parameter.grad + pull
 
 
-class Adaptation:
+class Adaptation(Learner):
     """A model that is learning the demonstrations of some tasks, update by update.
 
     `anchor` holds shared weights back; with `rehearsal` every second update is a batch of that data instead, which
@@ -180,63 +179,39 @@ class Adaptation:
         seed: int = 0,
         form: Form | None = None,
     ) -> None:
-        self.model, self.recipe, self.anchor = model, recipe, anchor
-        self.form = form or Form(shared_parameters(model, scope))
-        self.settings = Refinement.of(model.config.reasoner, recipe.batch, recipe.halt_weight)
-        self.seed = keyed.key_of("adaptation", recipe.seed, seed)
-        self.optimizers = adaptation_optimizers(model, recipe, self.form, place)
-        self.graphs = UpdateGraphs(model, say) if place.device.type == "cuda" else None
-        filling = (recipe.batch, self.seed, place.device)
-        self.slots = fill_slots(model, data, *filling)
-        self.rehearsal = {} if rehearsal is None else fill_slots(model, rehearsal, *filling)
-        self.updates = 0
-        self.passed = 0.0  # share of the time or the updates of this adaptation, for rates that fall
+        self.anchor, self.form = anchor, form or Form(shared_parameters(model, scope))
+        size = BatchSize(recipe.batch, halt_weight=recipe.halt_weight)
+        seed = keyed.key_of("adaptation", recipe.seed, seed)
+        optimizers = adaptation_optimizers(model, recipe, self.form, place)
+        examples = model.canvas.examples(model, data, size, seed, place, rehearsal)
+        rate = partial(rate_at, recipe)
+        super().__init__(model, optimizers, examples, rate, seed, place, retreats=True)
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
 
-    def update(self) -> dict[str, Tensor]:
-        """One update; returns what `refine_prepared` measured before it."""
-        rehearse = bool(self.rehearsal) and self.updates % 2 == 1
-        slots = pick_slots(self.rehearsal if rehearse else self.slots, self.seed, self.updates)
-        slots.prepare(self.updates, self.seed)
-        scale = self._rate()
-        if self.model.config.reasoner.dropped:
-            torch.manual_seed(keyed.key_of("dropout", self.seed, self.updates) >> 1)
-        self.optimizers.scale(scale)
-        update = self._update_prepared
-        metrics = update(slots) if self.graphs is None else self.graphs(update, slots)
-        self.updates += 1
-        if not rehearse:
+    def learn(self, batch: Any, passed: float = 0.0) -> Metrics:
+        metrics = super().learn(batch, passed)
+        if not self.examples.is_rehearsed(batch):
             self._measured.append(torch.stack([metrics["token_loss"], metrics["exact_accuracy"]]))
         return metrics
 
-    def _rate(self) -> float:
-        """Return the share of the full learning rates that the next update has."""
-        recipe = self.recipe
-        if recipe.warmup_share:
-            begun = max(self.passed, (self.updates + 1) / recipe.steps)  # the first update already moves
-            scale = min(1.0, begun / recipe.warmup_share)
-        else:
-            scale = min(1.0, (self.updates + 1) / recipe.warmup) if recipe.warmup else 1.0
-        if recipe.decay == "cosine":
-            scale *= cosine(min(1.0, (1 - self.passed) / (1 - recipe.warmup_share)))
-        return scale
+    def focused(self, passed: float) -> bool:
+        return self.updates % 2 == 0
 
-    def _update_prepared(self, slots: Slots) -> dict[str, Tensor]:
-        """Device half of `update`."""
-        metrics = refine_prepared(self.model, slots, self.settings)
+    def moving(self, batch: Any) -> Sequence[Optimizer] | None:
+        # A rehearsed example reads rows of the base, which must not change.
+        return (
+            self.optimizers.all[len(private_tables(self.model)) :]
+            if self.examples.is_rehearsed(batch)
+            else None
+        )
+
+    def after_backward(self) -> None:
         if self.anchor is not None:
             self.anchor.add_gradients()
         self.form.after_backward()
-        # A rehearsed example reads rows of the base, which must not change.
-        rehearsed = any(slots is group for group in self.rehearsal.values())
-        self.optimizers.step(self.optimizers.all[len(private_tables(self.model)) :] if rehearsed else None)
-        self.form.after_step()
-        return metrics
 
-    def close(self) -> None:
-        """Free the recorded updates on the GPU; call this before another adaptation begins."""
-        if self.graphs is not None:
-            self.graphs.close()
+    def after_step(self) -> None:
+        self.form.after_step()
 
     def progress(self) -> tuple[float, float]:
         """Mean token loss since the last call, and the newest share of exact demonstrations; rehearsal aside."""
@@ -247,32 +222,28 @@ class Adaptation:
         return float(measured[:, 0].mean()), float(measured[-1, 1])
 
     def state(self) -> dict[str, Tensor]:
-        """Everything that resuming needs, except the weights."""
-        moments = optimizer_tensors(self.optimizers.all)
-        tensors = {f"optimizer/{name}": value for name, value in moments.items()}
-        for start, group in self._all_slots().items():
-            tensors |= {f"{start}/{name}": value for name, value in group.state().items()}
-        tensors |= {f"form/{name}": value for name, value in self.form.state().items()}
-        if self._measured:
-            tensors["measured"] = torch.stack(self._measured)
-        return {**tensors, "updates": torch.tensor(self.updates)}
+        tensors = super().state() | {f"form/{name}": value for name, value in self.form.state().items()}
+        return tensors | ({"measured": torch.stack(self._measured)} if self._measured else {})
 
-    def restore(self, tensors: dict[str, Tensor]) -> None:
-        found = {name[10:]: value for name, value in tensors.items() if name.startswith("optimizer/")}
-        restore_optimizers(self.optimizers.all, found)
-        for start, group in self._all_slots().items():
-            found = {name: v for name, v in tensors.items() if name.startswith(f"{start}/")}
-            group.restore({name.rpartition("/")[2]: value for name, value in found.items()})
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        super().restore(tensors)
         with torch.no_grad():
             for name, value in self.form.state().items():
                 value.copy_(tensors[f"form/{name}"])
         if "measured" in tensors:
-            self._measured = list(tensors["measured"].to(self.model.canvas.initial.device))
-        self.updates = int(tensors["updates"])
+            self._measured = list(tensors["measured"].to(self.place.device))
 
-    def _all_slots(self) -> dict[str, Slots]:
-        slots = {f"slots/{side}": group for side, group in self.slots.items()}
-        return slots | {f"rehearsal/{side}": group for side, group in self.rehearsal.items()}
+
+def rate_at(recipe: Recipe, update: int, passed: float) -> float:
+    """Return the share of the full learning rates of an update, where this share of the learning has passed."""
+    if recipe.warmup_share:
+        begun = max(passed, (update + 1) / recipe.steps)  # the first update already moves
+        scale = min(1.0, begun / recipe.warmup_share)
+    else:
+        scale = min(1.0, (update + 1) / recipe.warmup) if recipe.warmup else 1.0
+    if recipe.decay == "cosine":
+        scale *= cosine(min(1.0, (1 - passed) / (1 - recipe.warmup_share)))
+    return scale
 
 
 def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: Place) -> OptimizerSet:

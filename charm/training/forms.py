@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from charm.models.canvas.slots import fill_slots, pick_slots
 from charm.models.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.slots import fill_slots, pick_slots
 
 LORA_SCALE = 2.0  # alpha / r, as in most uses of LoRA
 ACCESSES = 32  # units of a layer that an example is said to use: those with the largest mean activation

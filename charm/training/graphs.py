@@ -14,12 +14,9 @@ from typing import TypeVar
 import torch
 from torch import Tensor, nn
 
-from charm.training.packs import Packs
-from charm.training.slots import Slots
-
 WARM_UP = 3  # updates before the recording, in which kernels are built and optimizer states made
 
-Examples = TypeVar("Examples", Slots, Packs)  # what an update reads, always at the same place in memory
+Batch = TypeVar("Batch")  # what an update reads, always at the same place in memory
 
 
 class UpdateGraphs:
@@ -38,7 +35,7 @@ class UpdateGraphs:
         self.pool = torch.cuda.graph_pool_handle()
         self.failed = False
 
-    def __call__(self, update: Callable[[Examples], dict[str, Tensor]], slots: Examples) -> dict[str, Tensor]:
+    def __call__(self, update: Callable[[Batch], dict[str, Tensor]], slots: Batch) -> dict[str, Tensor]:
         self.made[id(slots)] += 1
         if self.failed or self.made[id(slots)] <= WARM_UP:
             return update(slots)
@@ -49,7 +46,7 @@ class UpdateGraphs:
         # The next replay overwrites them: what is read later must be a copy.
         return dict(zip(metrics, torch.stack(list(metrics.values())).unbind(), strict=True))
 
-    def record(self, update: Callable[[Examples], dict[str, Tensor]], slots: Examples) -> bool:
+    def record(self, update: Callable[[Batch], dict[str, Tensor]], slots: Batch) -> bool:
         """Record an update without making it; whether that worked."""
         graph = torch.cuda.CUDAGraph()
         try:

@@ -1,4 +1,4 @@
-"""Training a reasoner with a task memory, for any tasks: slots, optimizers, averages, graphs, and their state."""
+"""A run of a network with a task memory, for any tasks: its learner, log lines, evaluation and checkpoints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-import torch
 from torch import Tensor
 
 from charm.devices import Place
@@ -14,15 +13,13 @@ from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.memory.sharding import sharded_tables, whole_tables
 from charm.models.model import CharmModel
+from charm.models.network import BatchSize
 from charm.runs import checkpoint
 from charm.runs.settings import RunConfig
 from charm.tasks.dataset import Dataset
-from charm.tasks.keyed import key_of
-from charm.training.engine import Exam, Job, LogEntry, compiles
-from charm.training.graphs import UpdateGraphs
-from charm.training.optimizers import MovingAverage, Optimizers
-from charm.training.refinement import refine_prepared
-from charm.training.slots import Slots, fill_slots, pick_slots
+from charm.training.engine import Exam, Job, LogEntry
+from charm.training.learner import Learner
+from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
 
 RUNAWAY_STEPS = 200  # a halt head is judged over at least this many updates
 
@@ -35,22 +32,6 @@ class Examiner(Protocol):
 
     def forget(self, out: Path, step: int) -> bool:
         """Remove what was written to the run folder after this step; whether there was any."""
-
-
-def compile_canvas(
-    model: CharmModel, attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]
-) -> bool:
-    """Whether the blocks of a model are compiled: if that is wanted, and `attempt`, which uses them, succeeds."""
-
-    def compiled() -> None:
-        model.canvas.compile_blocks()
-        attempt()
-
-    if compiles(compiled, wanted, place, say):
-        return True
-    for block in model.canvas.blocks:
-        block._compiled_call_impl = None
-    return False
 
 
 class ReasonerJob(Job):
@@ -68,22 +49,23 @@ class ReasonerJob(Job):
         self.config, self.place, self.data, self.examiner, self.say = config, place, data, examiner, say
         self.manifest = {**data.manifest, "pairs_sha256": data.bank.sha256()}
         self.model = model.to(place.device)
-        graphed = place.device.type == "cuda" and place.world == 1 and config.graphs
-        self.optimizers = Optimizers(self.model, config.optimizer, config.steps, graphed)
+        records = place.device.type == "cuda" and place.world == 1 and config.graphs
+        self.optimizers = Optimizers(self.model, config.optimizer, records)
         self.average = MovingAverage(self.optimizers.dense, config.optimizer.ema)
-        self.fill()
-        self.graphs = UpdateGraphs(self.model, say) if graphed else None
-
-    def fill(self) -> None:
-        """Lay out the first examples."""
-        config, place = self.config, self.place
-        self.work = (config.batch, "samples")
-        share = place.share(config.batch)
-        if (share[1] - share[0]) % config.accumulate:
-            raise CharmError(
-                f"{share[1] - share[0]} slots cannot be split into {config.accumulate} equal parts"
-            )
-        self.slots = fill_slots(self.model, self.data, config.batch, config.seed, place.device, share)
+        size = BatchSize(config.batch, config.tokens, config.accumulate, config.halt_weight)
+        self.learner = Learner(
+            self.model,
+            self.optimizers,
+            self.model.reasoner.examples(self.model, data, size, config.seed, place),
+            lambda update, passed: lr_scale(update, config.steps, config.optimizer),
+            config.seed,
+            place,
+            place.rank,
+            self.average,
+            records,
+            say=say,
+        )
+        self.work = self.learner.examples.work
 
     def check(self, out: Path) -> None:
         """A run that recorded no hash of its pairs is believed."""
@@ -104,55 +86,25 @@ class ReasonerJob(Job):
         self.compile()
 
     def compile(self) -> None:
-        """Compile the blocks if requested, with their gradient, and report a failure."""
-        side = min(self.slots)
-        slots = self.slots[side]
-        # The shape of updates: nothing is compiled twice.
-        part = slice(0, len(slots) // self.config.accumulate)
-
-        def attempt() -> None:
-            state = slots.state_SBLD[:, part].clone()
-            _, logits, halt = self.model(state, slots.inputs_BT[part], slots.row_B[part], side)
-            (logits.sum() + halt.sum()).backward()
-            self.model.zero_grad(set_to_none=True)
-
-        compile_canvas(self.model, attempt, self.config.compile, self.place, self.say)
+        self.learner.compile(self.config.compile)
 
     def update(self, step: int) -> dict[str, Tensor]:
-        """Canvas sizes occur in proportion to their share of the index."""
-        return self.update_slots(pick_slots(self.slots, self.config.seed, step), step)
-
-    def update_slots(self, slots: Slots, step: int) -> dict[str, Tensor]:
-        """One update of all weights from one refinement step of these slots."""
-        slots.prepare(step, self.config.seed)
-        self.optimizers.set_rates(step)
-        self.seed_dropout(step)
-        if self.graphs is None:
-            return self.update_prepared(slots)
-        return self.graphs(self.update_prepared, slots)
-
-    def seed_dropout(self, step: int) -> None:
-        """Let this update drop the same activations when it is made again after a resume."""
-        if self.config.reasoner.dropped:
-            torch.manual_seed(key_of("dropout", self.config.seed, step, self.place.rank) >> 1)
-
-    def update_prepared(self, slots: Slots) -> dict[str, Tensor]:
-        """Device half of `update_slots`."""
-        metrics = refine_prepared(self.model, slots, self.config.refinement)
-        self.optimizers.step()
-        self.average.update()
-        return metrics
+        self.learner.updates = step
+        return self.learner.update()
 
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
+        exact = means["exact_accuracy"]
+        if "halted_steps" not in means:  # this network answers at once
+            return LogEntry(means, f"loss {means['loss']:.3f}  exact {exact:.1%}")
         # Of the examples that halted; where none did they are all still being refined.
         steps, halted = means.pop("halted_steps"), means["halted"]
         means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.depth)
-        if step >= RUNAWAY_STEPS and means["early"] > 0.5 and means["exact_accuracy"] < 0.05:
+        if step >= RUNAWAY_STEPS and means["early"] > 0.5 and exact < 0.05:
             raise CharmError(
                 f"step {step}: the halt head has diverged: it stops {means['early']:.0%} of the examples "
-                f"early while {means['exact_accuracy']:.1%} of the answers are right"
+                f"early while {exact:.1%} of the answers are right"
             )
-        exact, depth = means["exact_accuracy"], means["refinement_steps"]
+        depth = means["refinement_steps"]
         return LogEntry(means, f"loss {means['loss']:.3f}  exact {exact:.1%}  refinements {depth:.1f}")
 
     def evaluate(self, exam: Exam) -> LogEntry | None:
@@ -163,7 +115,8 @@ class ReasonerJob(Job):
             return self.examiner.examine(self.model, self.data, self.place, exam)
 
     def save(self, folder: Path) -> None:
-        checkpoint.write_tensors(folder / f"slots_{self.place.rank:04d}.safetensors", self.position())
+        position = self.learner.examples.state()
+        checkpoint.write_tensors(folder / f"slots_{self.place.rank:04d}.safetensors", position)
         whole = whole_tables(self.model)
         if not self.place.is_main:
             return
@@ -193,20 +146,8 @@ class ReasonerJob(Job):
         tensors = checkpoint.read_tensors(folder / "optimizers.safetensors", device)
         checkpoint.restore_optimizers(self.optimizers.all, tensors)
         files = sorted(folder.glob("slots_*.safetensors"))
-        self.restore_position([checkpoint.read_tensors(file) for file in files])
-
-    def position(self) -> dict[str, Tensor]:
-        """Where this process is in its data, and what it carries from step to step."""
-        return {f"{side}/{k}": v for side, group in self.slots.items() for k, v in group.state().items()}
-
-    def restore_position(self, parts: list[dict[str, Tensor]]) -> None:
-        """Go back to the positions that all processes saved; there may be another number of processes now."""
-        for side, group in self.slots.items():
-            mine = slice(int(group.numbers[0]), int(group.numbers[-1]) + 1)
-            names_here = [name for name in parts[0] if name.startswith(f"{side}/")]
-            group.restore({n.split("/")[1]: torch.cat([part[n] for part in parts])[mine] for n in names_here})
+        self.learner.examples.restore([checkpoint.read_tensors(file) for file in files])
 
     def close(self) -> None:
         """Free the recorded updates on the GPU."""
-        if self.graphs is not None:
-            self.graphs.close()
+        self.learner.close()

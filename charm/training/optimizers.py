@@ -24,17 +24,12 @@ from charm.training.muon import Muon
 class Optimizers(OptimizerSet):
     """Muon for dense matrices, AdamW for the other dense tensors (or one for both), row-wise optimizers for tables."""
 
-    def __init__(
-        self, model: CharmModel, config: OptimizerConfig, steps: int, rates_on_device: bool = False
-    ) -> None:
+    def __init__(self, model: CharmModel, config: OptimizerConfig, rates_on_device: bool = False) -> None:
         """With `rates_on_device` learning rates are tensors, so that a recorded update can be given new ones."""
-        self.config, self.steps = config, steps
         self.dense = dense_parameters(model)
         others, factors, puzzles, instance_rows = grouped_parameters(model)
 
-        # Token vectors of a writer or a vit are single vectors, not maps.
-        elementwise_of = getattr(model.reasoner, "elementwise_parameters", None)
-        tokens = {id(p) for p in elementwise_of()} if elementwise_of else set()
+        tokens = {id(parameter) for parameter in model.reasoner.elementwise_parameters()}
         muon: list[dict[str, object]] = []
         adamw: list[dict[str, object]] = []
         atan2: list[dict[str, object]] = []
@@ -64,9 +59,6 @@ class Optimizers(OptimizerSet):
         ]
         rates_on = self.dense[0].device if rates_on_device else None
         super().__init__(parts, self.dense, rates_on, config.clip, gather)
-
-    def set_rates(self, update: int) -> None:
-        self.scale(lr_scale(update, self.steps, self.config))
 
 
 def rows_part(

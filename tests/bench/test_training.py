@@ -16,8 +16,8 @@ from charm.models.canvas.config import CanvasConfig, hrm, trm
 from charm.models.vit.config import loopvit, varc
 from charm.models.vit.network import Vit
 from charm.models.writer.network import Writer
+from charm.models.writer.packs import Packs
 from charm.tasks.dataset import load_dataset
-from charm.training.packs import Packs
 
 SMALL = {"width": 32, "heads": 2, "layers": 2, "prefix": 3, "inner_multiple": 16, "compute_dtype": "float32"}
 
@@ -80,7 +80,7 @@ def test_operations_of_a_writer(reads: str) -> None:
         replace(preset("base").data, synthetic=(), train=("arc1/training",), tasks=("25ff71a9",))
     )
     packs = Packs(data, 2048, 0, torch.device("cpu"))
-    packs.prepare()
+    packs.prepare(0)
     lengths = packs.pack.edges_N2[:-1].diff().long()  # the padding is not computed
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
         Writer(config).loss(packs.pack, torch.zeros(packs.room, 32))

@@ -147,9 +147,9 @@ def test_the_halting_weight_of_a_recipe_decides_whether_the_halt_head_learns(
 def examples(model: CharmModel, data: Dataset, recipe_seed: int, seed: int) -> list[Any]:
     """Which rows an adaptation's slots meet first, and what chance decides in its first update."""
     adaptation = Adaptation(model, data, Recipe(batch=32, seed=recipe_seed), "rows", HERE, seed=seed)
-    rows = [group.next_row_B.tolist() for group in adaptation.slots.values()]
+    rows = [group.next_row_B.tolist() for group in adaptation.examples.groups.values()]
     adaptation.update()
-    return [rows, [group.exploration_B2.tolist() for group in adaptation.slots.values()]]
+    return [rows, [group.exploration_B2.tolist() for group in adaptation.examples.groups.values()]]
 
 
 def test_an_adaptation_is_seeded_by_its_recipe_and_its_task(base: Path, unseen: Path) -> None:

@@ -32,6 +32,7 @@ from charm.continual.drift import snapshot
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.models.model import CharmModel
+from charm.models.writer.packs import Packs
 from charm.paper.records import read_record
 from charm.paths import released_model
 from charm.solving.solution import vote
@@ -39,7 +40,6 @@ from charm.solving.solver import load_tasks
 from charm.solving.writer import WriterAdaptation
 from charm.tasks.sequences import LONGEST
 from charm.tasks.task import Question
-from charm.training.packs import Packs
 from tests.toy import write_toy_tasks
 from tests.toy_runs import HERE
 from tests.training.test_writer_job import writer_config
@@ -94,9 +94,9 @@ def test_old_tasks_are_drawn_until_the_end_of_a_stage(plan: Plan, monkeypatch: p
     drawn: list[bool] = []
     prepare = Packs.prepare
 
-    def noted(self: Packs, focused: bool = False) -> None:
+    def noted(self: Packs, update: int, focused: bool = False) -> Packs:
         drawn.append(not focused)
-        prepare(self, focused)
+        return prepare(self, update, focused)
 
     monkeypatch.setattr(Packs, "prepare", noted)
     run = StreamRun(replace(plan, size=replace(SIZE, updates=20)), Trial("rehearsal"), HERE)

@@ -222,12 +222,12 @@ def test_a_signal_in_the_middle_of_a_stage_is_answered_with_a_checkpoint(
     made = 0
     update = Adaptation.update
 
-    def counted(self: Adaptation) -> Any:
+    def counted(self: Adaptation, passed: float = 0.0) -> Any:
         nonlocal made
         made += 1
         if made == updates:
             os.kill(os.getpid(), signal.SIGTERM)
-        return update(self)
+        return update(self, passed)
 
     monkeypatch.setattr(Adaptation, "update", counted)
     learn(base, tmp_path / "stopped", whole.stream, method=method)
@@ -255,12 +255,12 @@ def test_a_run_killed_inside_a_stage_goes_on(
     updates = 0
     update = Adaptation.update
 
-    def counted(self: Adaptation) -> Any:
+    def counted(self: Adaptation, passed: float = 0.0) -> Any:
         nonlocal updates
         updates += 1
         if updates == RECIPE.steps + 2:
             raise Killed
-        return update(self)
+        return update(self, passed)
 
     with monkeypatch.context() as patch:
         patch.setattr(Adaptation, "update", counted)
@@ -355,10 +355,10 @@ def test_drift_stops_the_run(
 ) -> None:
     update = Adaptation.update
 
-    def harmful(self: Adaptation) -> Any:
+    def harmful(self: Adaptation, passed: float = 0.0) -> Any:
         with torch.no_grad():
             harm(self.model)
-        return update(self)
+        return update(self, passed)
 
     monkeypatch.setattr(Adaptation, "update", harmful)
     with pytest.raises(CharmError, match=r"stage 1, task .* that must not"):

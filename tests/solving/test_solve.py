@@ -21,6 +21,7 @@ from charm.evaluation import predict
 from charm.evaluation.placing import AskedBatch
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
+from charm.models.canvas.slots import Canvases, Slots
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import solver as solving
@@ -201,8 +202,8 @@ def test_a_diverged_adaptation_keeps_the_first_answers(
     """Votes of weights that are no numbers never replace an answer; what is solved next is not harmed."""
     update = Adaptation.update
 
-    def diverging(self: Adaptation) -> dict[str, torch.Tensor]:
-        metrics = update(self)
+    def diverging(self: Adaptation, passed: float) -> dict[str, torch.Tensor]:
+        metrics = update(self, passed)
         if self.updates == at:
             if kind == "loss":
                 self._measured[-1] = self._measured[-1] * float("nan")
@@ -357,9 +358,9 @@ def test_updates_stop_in_time_to_vote(base: Path, unseen: Path, monkeypatch: pyt
         adaptation = make(task, data, batch, *rest)  # type: ignore[arg-type]
         update = adaptation.update
 
-        def ticking() -> object:
+        def ticking(passed: float) -> object:
             ticks.now += 2.0
-            return update()
+            return update(passed)
 
         adaptation.update = ticking  # type: ignore[method-assign,assignment]
         return adaptation
@@ -410,18 +411,18 @@ def test_too_little_memory_makes_batches_smaller(
     room: int, tries: list[int], base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Three updates are made in the end, and nothing of one that failed is left."""
-    update, tried = Adaptation.update, []
+    gradients, tried = Canvases.gradients, []
 
-    def limited(self: Adaptation) -> dict[str, torch.Tensor]:
-        assert all(parameter.grad is None for parameter in self.model.parameters())
-        tried.append(self.recipe.batch)
-        if self.recipe.batch > room:
-            parameter = next(self.model.parameters())
+    def limited(self: Canvases, model: CharmModel, batch: Slots) -> dict[str, torch.Tensor]:
+        assert all(parameter.grad is None for parameter in model.parameters())
+        tried.append(len(batch))
+        if len(batch) > room:
+            parameter = next(model.parameters())
             parameter.grad = torch.ones_like(parameter)
             raise torch.OutOfMemoryError
-        return update(self)
+        return gradients(self, model, batch)
 
-    monkeypatch.setattr(Adaptation, "update", limited)
+    monkeypatch.setattr(Canvases, "gradients", limited)
     solver = Solver(base, replace(OPTIONS, batch=32, steps=3), HERE)
     assert solver.solve(one(unseen), Clock(600.0)).updates == 3
     assert tried == tries
@@ -436,8 +437,8 @@ def test_the_loss_of_the_last_updates_is_told(
 ) -> None:
     update, losses = Adaptation.update, []
 
-    def noted(self: Adaptation) -> dict[str, torch.Tensor]:
-        metrics = update(self)
+    def noted(self: Adaptation, passed: float) -> dict[str, torch.Tensor]:
+        metrics = update(self, passed)
         losses.append(float(metrics["token_loss"]))
         return metrics
 
@@ -459,9 +460,9 @@ def test_an_update_that_would_not_end_in_time_is_not_begun(
         ticks.now += views
         return {}
 
-    def slow(self: Adaptation) -> dict[str, torch.Tensor]:
+    def slow(self: Adaptation, passed: float) -> dict[str, torch.Tensor]:
         ticks.now += 30.0
-        return update(self)
+        return update(self, passed)
 
     update = Adaptation.update
     monkeypatch.setattr(solver, "_vote", vote)
@@ -520,9 +521,9 @@ def test_learned_answers_to_very_many_test_inputs_come_in_time(
     ticks, update = Ticks(), Adaptation.update
     asked = slow_batches(ticks, monkeypatch)
 
-    def slowly(self: Adaptation) -> dict[str, torch.Tensor]:
+    def slowly(self: Adaptation, passed: float) -> dict[str, torch.Tensor]:
         ticks.now += 5.0
-        return update(self)
+        return update(self, passed)
 
     monkeypatch.setattr(Adaptation, "update", slowly)
     task = one(unseen)

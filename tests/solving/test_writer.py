@@ -22,6 +22,7 @@ from charm.evaluation.submission import Submission, attempts
 from charm.models.model import CharmModel
 from charm.models.writer import writing
 from charm.models.writer.network import Writer
+from charm.models.writer.packs import Packs
 from charm.runs.votes import Votes
 from charm.solving import writer as module
 from charm.solving.options import Mode, SolveOptions, WriterRecipe
@@ -93,11 +94,11 @@ def test_groups_by_hand(tasks: list[Task]) -> None:
 
 def test_rates_by_hand() -> None:
     recipe = WriterRecipe(warmup=4, cooldown=0.5)
-    assert rate_at(0, 0.0, recipe) == 0.25
-    assert rate_at(3, 0.1, recipe) == 1.0
-    assert rate_at(9, 0.75, recipe) == 0.5
-    assert rate_at(9, 1.5, recipe) == 0.0
-    assert rate_at(0, 0.0, replace(recipe, warmup=0, cooldown=0.0)) == 1.0
+    assert rate_at(recipe, 0, 0.0) == 0.25
+    assert rate_at(recipe, 3, 0.1) == 1.0
+    assert rate_at(recipe, 9, 0.75) == 0.5
+    assert rate_at(recipe, 9, 1.5) == 0.0
+    assert rate_at(replace(recipe, warmup=0, cooldown=0.0), 0, 0.0) == 1.0
 
 
 def test_the_first_round_fits_the_time() -> None:
@@ -163,7 +164,7 @@ def test_training_tasks_are_rehearsed_until_the_rates_fall(
         found = []
         for _ in range(12):
             learning.update(used)
-            found.append({data.instances.puzzles[puzzle[row]] for row in learning.packs.row_N.tolist()})
+            found.append({data.instances.puzzles[puzzle[row]] for row in learning.examples.row_N.tolist()})
         return found
 
     both = learned(0.1)
@@ -314,15 +315,15 @@ def test_learning_ends_in_time_to_vote(
 def test_too_little_memory_makes_packs_smaller(
     writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    update, tried = WriterAdaptation.update, []
+    gradients, tried = Packs.gradients, []
 
-    def limited(self: WriterAdaptation, used: float) -> None:
-        tried.append(self.packs.tokens)
-        if self.packs.tokens > 300:
+    def limited(self: Packs, model: CharmModel, batch: Packs) -> dict[str, torch.Tensor]:
+        tried.append(batch.tokens)
+        if batch.tokens > 300:
             raise torch.OutOfMemoryError
-        update(self, used)
+        return gradients(self, model, batch)
 
-    monkeypatch.setattr(WriterAdaptation, "update", limited)
+    monkeypatch.setattr(Packs, "gradients", limited)
     found, _, _ = work(WriterSolver(writer, OPTIONS, HERE), tasks)
     assert tried == [1024, 512, 256, 256, 256, 256]
     assert {solution.updates for solution in found.values()} == {4}
@@ -432,8 +433,8 @@ def test_many_short_sequences_fill_a_pack(writer: Path, tmp_path: Path) -> None:
     tasks = load_tasks([write_toy_tasks(tmp_path / "tiny", 2)])[0]
     solver = WriterSolver(writer, OPTIONS, HERE)
     learning = solver.adaptation(*prepared(solver, tasks), 32_768, 600.0)
-    learning.packs.prepare()
-    edges = learning.packs.pack.edges_N2
+    learning.examples.prepare(0)
+    edges = learning.examples.pack.edges_N2
     assert int(edges[-1] - edges[-2]) < 27
 
 

@@ -15,10 +15,10 @@ from charm.arc.presets import quickstart
 from charm.arc.run import arc_job
 from charm.devices import place
 from charm.models.canvas.config import CanvasConfig
+from charm.models.canvas.slots import Slots
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import graphs
-from charm.training.slots import Slots
 
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA graphs need an NVIDIA GPU")
 
@@ -43,8 +43,8 @@ def weights_after(updates: int, config: TrainConfig) -> tuple[list[float], dict[
         for step in range(updates):
             metrics = job.update(step)
             losses.append(float(metrics["loss"]))
-        assert job.graphs is not None
-        recorded = len(job.graphs.graphs)
+        assert job.learner.graphs is not None
+        recorded = len(job.learner.graphs.graphs)
         job.close()
         weights = {name: weight.detach().clone() for name, weight in job.model.named_parameters()}
         return losses, weights, recorded

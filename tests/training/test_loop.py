@@ -51,9 +51,7 @@ def same_everything(first: Engine[ReasonerJob], second: Engine[ReasonerJob]) -> 
     one, other = first.job, second.job
     state, again = one.model.state_dict(), other.model.state_dict()
     moments = [checkpoint.optimizer_tensors(trainer.optimizers.all) for trainer in (one, other)]
-    slots = [
-        {f"{side}{k}": v for side, g in t.slots.items() for k, v in g.state().items()} for t in (one, other)
-    ]
+    slots = [t.learner.examples.state() for t in (one, other)]
     return (
         all(torch.equal(state[name], again[name]) for name in state)
         and all(torch.equal(a, b) for a, b in zip(one.average.average, other.average.average, strict=True))
@@ -133,10 +131,10 @@ def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> N
     found = []
     for parts in (1, 4):
         trainer = arc_job(replace(config, accumulate=parts), HERE, quiet)
-        (slots,) = trainer.slots.values()
+        (slots,) = trainer.learner.examples.groups.values()
         for step in range(3):  # one refinement is not enough to meet every slot's own state
             trainer.model.zero_grad(set_to_none=True)
-            refine_slots(trainer.model, slots, trainer.config.refinement, step, trainer.config.seed)
+            refine_slots(trainer.model, slots, trainer.learner.examples.settings, step, trainer.config.seed)
         gradients = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
         found.append({n: g.to_dense() if g.is_sparse else g for n, g in gradients.items()})
     assert "memory.residual.rows.weight" in found[0]
@@ -148,11 +146,11 @@ def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> N
 def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
     """Each slot takes exactly the examples of its stream, one by one, until each has halted."""
     trainer = arc_job(config, HERE, quiet)
-    (slots,) = trainer.slots.values()
+    (slots,) = trainer.learner.examples.groups.values()
     met: list[list[int]] = [[] for _ in range(len(slots))]
     for step in range(12):
         halted = slots.halted_B.clone()
-        refine_slots(trainer.model, slots, config.refinement, step, config.seed)
+        refine_slots(trainer.model, slots, trainer.learner.examples.settings, step, config.seed)
         trainer.model.zero_grad(set_to_none=True)
         for slot in torch.nonzero(halted).flatten().tolist():
             met[slot].append(int(slots.row_B[slot]))

@@ -26,7 +26,7 @@ def groups(
     model = CharmModel(reasoner, memory, ArcKey(some_instances()))
     names = {id(parameter): name for name, parameter in model.named_parameters()}
     found: dict[str, dict[str, float]] = {}
-    for optimizer in Optimizers(model, config, 100).all:
+    for optimizer in Optimizers(model, config).all:
         for group in optimizer.param_groups:
             for parameter in group["params"]:
                 found.setdefault(type(optimizer).__name__, {})[names[id(parameter)]] = group["lr"]
@@ -93,10 +93,10 @@ def test_learning_rates_rise_hold_and_fall() -> None:
 
 def test_step_sets_the_scheduled_rate_and_clears_gradients() -> None:
     model = CharmModel(REASONER, MemoryConfig(rank=8), ArcKey(some_instances()))
-    optimizers = Optimizers(model, OptimizerConfig(warmup=10), 100)
+    optimizers = Optimizers(model, OptimizerConfig())
     rows = torch.tensor([1, 2])
     model.task(rows).sum().backward()
-    optimizers.set_rates(2)
+    optimizers.scale(0.3)
     optimizers.step()
     rates = {type(o).__name__: o.param_groups[0]["lr"] for o in optimizers.all}
     assert rates == pytest.approx({"Muon": 3e-5, "AdamW": 3e-5, "RowSignSGD": 3e-3})
@@ -105,7 +105,7 @@ def test_step_sets_the_scheduled_rate_and_clears_gradients() -> None:
 
 def test_muon_and_adamw_have_the_papers_settings() -> None:
     model = CharmModel(REASONER, MemoryConfig(rank=8), ArcKey(some_instances()))
-    muon, adamw, *_ = Optimizers(model, OptimizerConfig(), 100).all
+    muon, adamw, *_ = Optimizers(model, OptimizerConfig()).all
     assert type(muon) is Muon
     assert type(adamw) is AdamW
     assert muon.param_groups[0]["momentum"] == 0.95
@@ -262,7 +262,7 @@ def test_gradients_are_clipped_together_before_the_step() -> None:
     moved = {}
     for clip in (0.0, 1.0):
         model = CharmModel(REASONER, MemoryConfig(rank=8), ArcKey(some_instances()))
-        optimizers = Optimizers(model, OptimizerConfig(dense="adamw", factors="adamw", clip=clip), 100)
+        optimizers = Optimizers(model, OptimizerConfig(dense="adamw", factors="adamw", clip=clip))
         generator = torch.Generator().manual_seed(0)
         for parameter in optimizers.dense:
             parameter.grad = torch.randn(parameter.shape, generator=generator)

@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from charm.errors import CharmError
+from charm.models.writer.packs import Packs, longest_sequence
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.sequences import LONGEST, START
-from charm.training.packs import Packs, longest_sequence
 from tests.toy import toy_config, write_toy_tasks
 
 CPU = torch.device("cpu")
@@ -26,7 +26,7 @@ def taken(packs: Packs, updates: int, focused: bool = False) -> list[tuple[int, 
     """Memory row and tokens of every sequence of the next packs."""
     found = []
     for _ in range(updates):
-        packs.prepare(focused)
+        packs.prepare(0, focused)
         edges = packs.pack.edges_N2.tolist()
         for number, (begin, end) in enumerate(pairwise(edges[:-1])):
             if begin < end:
@@ -56,7 +56,7 @@ def test_a_restored_position_continues(data: Dataset) -> None:
     packs = Packs(data, LONGEST, 3, CPU)
     taken(packs, 2)
     again = Packs(data, LONGEST, 3, CPU)
-    again.restore(packs.state())
+    again.restore([packs.state()])
     assert taken(again, 2) == taken(packs, 2)
 
 
@@ -95,5 +95,5 @@ def test_focused_packs_hold_the_evaluated_tasks_alone(tmp_path: Path) -> None:
     assert learned(True) == {"toy1"}
     assert packs.taken[0] == before
     again = Packs(data, LONGEST, 3, CPU)
-    again.restore(packs.state())
+    again.restore([packs.state()])
     assert again.taken == packs.taken

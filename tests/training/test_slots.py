@@ -16,8 +16,8 @@ import torch.nn.functional as F
 from charm.arc.run import arc_job
 from charm.devices import Place
 from charm.models.canvas.losses import refinement_loss
+from charm.models.canvas.slots import Slots, pick_slots
 from charm.runs.settings import TrainConfig
-from charm.training.slots import Slots, pick_slots
 from tests.toy import refine_slots, toy_config, write_toy_tasks
 
 HERE = Place(torch.device("cpu"))
@@ -67,9 +67,11 @@ def test_canvas_sizes_come_up_by_their_share_of_the_examples() -> None:
 
 def test_every_size_of_a_run_is_trained(two_sizes: TrainConfig, tmp_path: Path) -> None:
     job = arc_job(two_sizes, HERE, quiet)
-    assert sorted(job.slots) == [11, 16]
+    assert sorted(job.learner.examples.groups) == [11, 16]
     # Nine small pairs and three wide ones, each under six views.
-    wide = sum(pick_slots(job.slots, two_sizes.seed, step).side == 16 for step in range(400))
+    wide = sum(
+        pick_slots(job.learner.examples.groups, two_sizes.seed, step).side == 16 for step in range(400)
+    )
     assert 0.15 < wide / 400 < 0.35
 
 
@@ -78,12 +80,12 @@ def test_a_slot_meets_no_example_twice_however_often_a_run_is_interrupted(
 ) -> None:
     """Saved and restored after every single step, slots still walk through their own streams."""
     job = arc_job(two_sizes, HERE, quiet)
-    slots = job.slots[11]
+    slots = job.learner.examples.groups[11]
     bank, keys = job.data.bank, job.data.keys()
     met: list[list[tuple[int, ...]]] = [[] for _ in range(len(slots))]
     for step in range(12):
         halted = slots.halted_B.clone()
-        refine_slots(job.model, slots, two_sizes.refinement, step, two_sizes.seed)
+        refine_slots(job.model, slots, job.learner.examples.settings, step, two_sizes.seed)
         job.model.zero_grad(set_to_none=True)
         for slot in torch.nonzero(halted).flatten().tolist():
             met[slot].append((int(slots.row_B[slot]), *slots.inputs_BT[slot].tolist()))
@@ -111,7 +113,7 @@ def test_chance_is_decided_by_seed_step_slot_and_size(two_sizes: TrainConfig, tm
 
     numbers = [
         number
-        for slots in job.slots.values()
+        for slots in job.learner.examples.groups.values()
         for seed in (0, 1)
         for step in (0, 1, 7)
         for pair in drawn(slots, step, seed)
@@ -120,7 +122,7 @@ def test_chance_is_decided_by_seed_step_slot_and_size(two_sizes: TrainConfig, tm
     assert len(numbers) == len(set(numbers)) == 2 * 2 * 3 * two_sizes.batch * 2
     assert 0 <= min(numbers) < 0.1
     assert 0.9 < max(numbers) < 1
-    stream, bank, keys = job.slots[16].stream, job.data.bank, job.data.keys()
+    stream, bank, keys = job.learner.examples.groups[16].stream, job.data.bank, job.data.keys()
     shares = ((0, two_sizes.batch), (2, 6))
     whole, part = (Slots(job.model, stream, bank, keys, share, HERE.device) for share in shares)
     assert drawn(part, 5, 3) == drawn(whole, 5, 3)[2:6]
@@ -141,13 +143,13 @@ def test_hrm_foresees_the_halt_logit_at_its_last_step_only(tmp_path: Path) -> No
         torch.no_grad()
     ):  # continue is larger, so that it matters which one is foreseen, and no slot halts early
         model.reasoner.halt_bias.copy_(torch.tensor([-1.0, 2.0]))
-    (slots,) = job.slots.values()
+    (slots,) = job.learner.examples.groups.values()
     previous = slots.state_SBLD
     for step in range(7):
         made = step % 3 + 1  # refinement steps of every slot, this one included
         assert slots.halted_B.tolist() == [made == 1] * 4
         found = refine_slots(
-            model, slots, config.refinement, step, config.seed
+            model, slots, job.learner.examples.settings, step, config.seed
         )  # takes examples; slots now hold this step's
         model.zero_grad(set_to_none=True)
         after = slots.state_SBLD.clone()

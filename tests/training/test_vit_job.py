@@ -237,8 +237,7 @@ def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
         adaptation = Adaptation(job.model, job.data, recipe, "full", here)
         rates = []
         for passed in (0.0, 0.05, 0.0, 0.1, 0.55, 1.0):
-            adaptation.passed = passed
-            adaptation.update()
+            adaptation.update(passed)
             rates.append([group["lr"] for one in adaptation.optimizers.all for group in one.param_groups])
     # Up over a tenth of the time or of the updates, then down along half a cosine.
     assert np.allclose(rates, [2 * [rate * 3e-4] for rate in (1 / 5, 1 / 2, 3 / 5, 1, 1 / 2, 0)])
@@ -254,8 +253,7 @@ def test_adaptation_of_a_vit_clips_all_gradients_together(tmp_path: Path) -> Non
             assert recipe.clip == 1.0
             job = arc_job(config, here, say=quiet)
             adaptation = Adaptation(job.model, job.data, replace(recipe, clip=clip), "full", here)
-            adaptation.passed = 0.1
-            adaptation.update()
+            adaptation.update(0.1)
             moments = [
                 [state["exp_avg"].flatten() / 0.1 for state in one.state.values()]
                 for one in adaptation.optimizers.all

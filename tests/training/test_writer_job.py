@@ -140,11 +140,11 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
 def test_the_loss_can_be_traced_for_compilation(tmp_path: Path) -> None:
     with place("cpu") as here:
         job = arc_job(writer_config(tmp_path), here, say=lambda text: None)
-        job.packs.prepare()
+        packs, writer = job.learner.examples.prepare(0), job.model.writer
         job.model.eval()
-        task_ND = job.model.task(job.packs.row_N)
-        plain, _ = job.writer.loss(job.packs.pack, task_ND)
-        traced, _ = torch.compile(job.writer.loss, backend="eager")(job.packs.pack, task_ND)
+        task_ND = job.model.task(packs.row_N)
+        plain, _ = writer.loss(packs.pack, task_ND)
+        traced, _ = torch.compile(writer.loss, backend="eager")(packs.pack, task_ND)
         assert traced.item() == pytest.approx(plain.item(), rel=1e-5)
 
 
@@ -161,11 +161,13 @@ def test_compiling_learns_nothing_and_takes_no_sequence(
     with place("cpu") as here:
         job = arc_job(writer_config(tmp_path, compile="on"), here, say=lambda text: None)
         job.update(0)
-        taken, before = job.packs.taken.copy(), {n: t.clone() for n, t in job.model.state_dict().items()}
+        packs, writer = job.learner.examples, job.model.writer
+        taken, before = packs.taken.copy(), {n: t.clone() for n, t in job.model.state_dict().items()}
         job.compile()
-        assert compiled == [job.writer.loss]
-        assert job.loss != job.writer.loss
-        assert job.packs.taken == taken
+        assert compiled == [writer.loss]
+        assert writer.compiled
+        assert writer.learned_loss != writer.loss
+        assert packs.taken == taken
         assert taken[0] > 0
         assert all(parameter.grad is None for parameter in job.model.parameters())
         assert all(torch.equal(tensor, before[n]) for n, tensor in job.model.state_dict().items())

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.models.canvas.config import CanvasConfig
+from charm.models.canvas.slots import CanvasNetwork
 from charm.models.layers import Block, Linear, Rotation, rotation
 from charm.models.vit.network import Vit
 
@@ -86,7 +87,7 @@ def plain(block: nn.Module, turn: Rotation) -> Apply:
 RECUR = {"urm": recur_urm, "trm": recur_trm, "hrm": recur_hrm}
 
 
-class Reasoner(nn.Module):
+class Reasoner(CanvasNetwork):
     """A recurrent backbone with its token embedding, token head and halt head; `seed` decides its start."""
 
     initial: Tensor

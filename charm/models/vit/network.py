@@ -20,6 +20,7 @@ from torch.nn.attention.varlen import varlen_attn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
+from charm.models.canvas.slots import CanvasNetwork
 from charm.models.layers import NORM_EPS, Rotation, dropped, rotate, rotation
 from charm.models.vit.config import PATCH, VitConfig
 from charm.tasks.canvas import LARGE_SIDE, PAD, VOCABULARY
@@ -148,7 +149,7 @@ class VitLayer(nn.Module):
         return self.norm_feed_forward(x_BLD + drop(self.down(inner_BLF)))
 
 
-class Vit(nn.Module):
+class Vit(CanvasNetwork):
     """Symbol embedding, patches, layers and head; `seed` decides its start. It answers as a reasoner does that takes
     one refinement step, carries no state and has no halt head."""
 

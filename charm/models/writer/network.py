@@ -14,23 +14,31 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.attention.varlen import varlen_attn
 
+from charm.devices import Place
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.models.layers import Linear, dropped, rms_norm
+from charm.models.network import BatchSize, Network
 from charm.models.writer.config import WriterConfig
+from charm.models.writer.packs import Packs
 from charm.models.writer.passes import GatedSilu, RmsNorm, Rotate, add_dropped
 from charm.models.writer.products import linear
+from charm.tasks.dataset import Dataset
 from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
+
+if TYPE_CHECKING:
+    from charm.models.model import CharmModel
 
 # (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
 Attend = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+Loss = Callable[[Pack, Tensor], tuple[Tensor, dict[str, Tensor]]]
 
 HAS_TRITON = importlib.util.find_spec("triton") is not None
 FUSED_WIDTHS = (32, 64)  # of a head; wider ones would need other blocks
@@ -98,7 +106,7 @@ class WriterLayer(nn.Module):
         return x + dropped(branch, self.dropout, self.training)
 
 
-class Writer(nn.Module):
+class Writer(Network):
     """Token embedding, layers and token head; `seed` decides its start."""
 
     frequency_3P: Tensor
@@ -107,13 +115,42 @@ class Writer(nn.Module):
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
         self.config = config
-        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
+        self.compute_dtype = getattr(torch, config.compute_dtype)
+        self._compiled_loss: Loss | None = None
         rows = torch.empty(SEQUENCE_VOCABULARY, config.width)
         self.tokens = nn.Parameter(truncated_normal_(rows, 1.0, generator))
         self.layers = nn.ModuleList(WriterLayer(config, generator) for _ in range(config.layers))
         self.head = Linear(config.width, SEQUENCE_VOCABULARY, generator)
         nn.init.zeros_(self.head.weight)
         self.register_buffer("frequency_3P", _frequencies(config), persistent=False)
+
+    def examples(
+        self,
+        model: CharmModel,
+        data: Dataset,
+        size: BatchSize,
+        seed: int,
+        place: Place,
+        rehearsal: Dataset | None = None,
+    ) -> Packs:
+        if size.tokens % place.world or size.accumulate != 1:
+            raise CharmError(
+                f"tokens ({size.tokens}) must divide among {place.world} processes, and accumulate must be 1"
+            )
+        if rehearsal is not None:
+            raise CharmError("a writer rehearses tasks of its own data; it takes no other")
+        return Packs(data, size.tokens // place.world, seed, place.device, place.rank, place.world)
+
+    def compile_parts(self) -> None:
+        self._compiled_loss = torch.compile(self.loss, dynamic=False)
+
+    def uncompile(self) -> None:
+        self._compiled_loss = None
+
+    @property
+    def learned_loss(self) -> Loss:
+        """`loss`, compiled together with its gradient where `compile_parts` was called."""
+        return self._compiled_loss or self.loss
 
     def elementwise_parameters(self) -> list[nn.Parameter]:
         """Matrices whose rows are single tokens: to be moved by AdamW, never by Muon."""

@@ -9,19 +9,27 @@ Dimension letters: B this process's slots, T cells, S states, L positions, D wid
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from charm.devices import to_device
-from charm.models.model import CharmModel
+from charm.devices import Place, to_device
+from charm.errors import CharmError
+from charm.models.canvas.refinement import Refinement, refine_prepared
+from charm.models.network import BatchSize, Examples, Network
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import Keys
 from charm.tasks.sampling import Stream
+
+if TYPE_CHECKING:
+    from charm.models.model import CharmModel
 
 IntArray = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -157,3 +165,92 @@ def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:
     ends = np.cumsum([len(group.stream.mixture) for group in slots.values()])
     drawn = keyed.uniform(keyed.key_of("side", seed), np.array([step]))[0] * ends[-1]
     return list(slots.values())[int(np.searchsorted(ends, drawn, side="right"))]
+
+
+class Canvases(Examples):
+    """The slots of every canvas size, and those of older tasks that are rehearsed."""
+
+    def __init__(
+        self,
+        model: CharmModel,
+        data: Dataset,
+        settings: Refinement,
+        seed: int,
+        place: Place,
+        rehearsal: Dataset | None = None,
+    ) -> None:
+        share = place.share(settings.batch)
+        if (share[1] - share[0]) % settings.accumulate:
+            raise CharmError(
+                f"{share[1] - share[0]} slots cannot be split into {settings.accumulate} equal parts"
+            )
+        self._again = partial(Canvases, model, data, seed=seed, place=place, rehearsal=rehearsal)
+        self.settings, self.seed, self.work = settings, seed, (settings.batch, "samples")
+        filling = (settings.batch, seed, place.device, share)
+        self.groups = fill_slots(model, data, *filling)
+        self.rehearsed = {} if rehearsal is None else fill_slots(model, rehearsal, *filling)
+
+    def prepare(self, update: int, focused: bool = False) -> Slots:
+        slots = pick_slots(self.groups if focused else self.rehearsed or self.groups, self.seed, update)
+        slots.prepare(update, self.seed)
+        return slots
+
+    def is_rehearsed(self, batch: Slots) -> bool:
+        return any(batch is group for group in self.rehearsed.values())
+
+    def gradients(self, model: CharmModel, batch: Slots) -> dict[str, Tensor]:
+        return refine_prepared(model, batch, self.settings)
+
+    def trial(self, model: CharmModel) -> None:
+        side = min(self.groups)
+        slots = self.groups[side]
+        part = slice(0, len(slots) // self.settings.accumulate)
+        state = slots.state_SBLD[:, part].clone()
+        _, logits, halt = model(state, slots.inputs_BT[part], slots.row_B[part], side)
+        (logits.sum() + halt.sum()).backward()
+
+    def halved(self) -> Canvases | None:
+        half = self.settings.batch // 2
+        return self._again(settings=replace(self.settings, batch=half)) if half else None
+
+    def state(self) -> dict[str, Tensor]:
+        return {f"{name}/{k}": v for name, group in self._named().items() for k, v in group.state().items()}
+
+    def restore(self, parts: Sequence[Mapping[str, Tensor]]) -> None:
+        for start, group in self._named().items():
+            mine = slice(int(group.numbers[0]), int(group.numbers[-1]) + 1)
+            here = [name for name in parts[0] if name.startswith(f"{start}/")]
+            group.restore({n.rpartition("/")[2]: torch.cat([part[n] for part in parts])[mine] for n in here})
+
+    def _named(self) -> dict[str, Slots]:
+        named = {str(side): group for side, group in self.groups.items()}
+        return named | {f"rehearsal/{side}": group for side, group in self.rehearsed.items()}
+
+
+class CanvasNetwork(Network):
+    """A network that answers all cells of a canvas at once, block by block."""
+
+    blocks: nn.ModuleList
+
+    def examples(
+        self,
+        model: CharmModel,
+        data: Dataset,
+        size: BatchSize,
+        seed: int,
+        place: Place,
+        rehearsal: Dataset | None = None,
+    ) -> Canvases:
+        settings = Refinement.of(model.config.reasoner, size.examples, size.halt_weight, size.accumulate)
+        return Canvases(model, data, settings, seed, place, rehearsal)
+
+    def compile_parts(self) -> None:
+        self.compile_blocks()
+
+    def compile_blocks(self, **options: Any) -> None:
+        """Compile one application of each block with torch.compile, whose options these are."""
+        raise NotImplementedError
+
+    def uncompile(self) -> None:
+        for block in self.blocks:
+            block._compiled_call_impl = None

@@ -7,13 +7,16 @@ the evaluated tasks alone. The only state is the place in each.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from charm.devices import to_device
 from charm.errors import CharmError
+from charm.models.network import Examples
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
@@ -21,7 +24,9 @@ from charm.tasks.keys import Keys
 from charm.tasks.sampling import SWAPS, Draw, Mixture, Stream
 from charm.tasks.sequences import Pack, pack_pairs, sequence_lengths
 from charm.tasks.view import decode
-from charm.training.slots import to_device
+
+if TYPE_CHECKING:
+    from charm.models.model import CharmModel
 
 LOOK_AHEAD = 4096  # sequences of the stream whose mean length predicts how many fit in a pack
 SPARE = 1.5  # room for this multiple of an average pack's sequences; attention is slower with more
@@ -31,7 +36,7 @@ SPARE = 1.5  # room for this multiple of an average pack's sequences; attention 
 LEAST_ROOM = 96
 
 
-class Packs:
+class Packs(Examples):
     """This process's packs of `tokens` tokens. The tensors of `pack` and `row_N` stay where they are in memory."""
 
     def __init__(
@@ -45,7 +50,9 @@ class Packs:
     ) -> None:
         if tokens < (longest := longest_sequence(data)):
             raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
+        self.data, self.seed, self.device, self.longest = data, seed, device, longest
         self.tokens, self.rank, self.world = tokens, rank, world
+        self.work = (tokens * world, "tokens")
         puzzle, codes = data.instances.table()
         self.dihedrals, _ = decode(codes)
         self.shapes = data.bank.shape.numpy()
@@ -75,7 +82,7 @@ class Packs:
         draw = stream.draw(np.zeros_like(position_N), position_N)
         return draw, sequence_lengths(self.shapes[draw.pair_N], SWAPS[self.dihedrals[draw.row_N]])
 
-    def prepare(self, focused: bool = False) -> None:
+    def prepare(self, update: int, focused: bool = False) -> Packs:
         """Lay out the next sequences of all tasks, or of the evaluated ones alone."""
         stream = int(focused)
         position_N = (self.taken[stream] + np.arange(self.room)) * self.world + self.rank
@@ -90,12 +97,34 @@ class Packs:
         self.row_N.copy_(row_N)
         for name in Pack.__dataclass_fields__:
             getattr(self.pack, name).copy_(getattr(made, name))
+        return self
+
+    def gradients(self, model: CharmModel, batch: Packs) -> dict[str, Tensor]:
+        loss, metrics = model.writer.learned_loss(batch.pack, model.task(batch.row_N))
+        (loss / self.world).backward()
+        return metrics
+
+    def trial(self, model: CharmModel) -> None:
+        taken = self.taken.copy()
+        self.prepare(0)  # real sequences to compile with, which are not learned from yet
+        self.taken = taken
+        self.gradients(model, self)
+
+    def halved(self) -> Packs | None:
+        half = self.tokens // 2
+        if half < self.longest:
+            return None
+        return Packs(self.data, half, self.seed, self.device, self.rank, self.world)
 
     def state(self) -> dict[str, Tensor]:
         return {"taken": torch.tensor(self.taken)}
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        self.taken = [*saved["taken"].tolist(), 0][:2]  # earlier versions had one stream
+    def restore(self, parts: Sequence[Mapping[str, Tensor]]) -> None:
+        if len(parts) != self.world:
+            raise CharmError(
+                f"this writer was trained with {len(parts)} processes; resume it with {len(parts)}, got {self.world}"
+            )
+        self.taken = [*parts[self.rank]["taken"].tolist(), 0][:2]  # earlier versions had one stream
 
 
 def longest_sequence(data: Dataset) -> int:

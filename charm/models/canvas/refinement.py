@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
 from charm.models.canvas.halting import halt_now, minimum_steps
 from charm.models.canvas.losses import canvas_loss, continue_loss, refinement_loss
-from charm.models.model import CharmModel
-from charm.runs.settings import Refinement
-from charm.training.slots import Slots
+from charm.models.config import NetworkConfig
+
+if TYPE_CHECKING:
+    from charm.models.canvas.slots import Slots
+    from charm.models.model import CharmModel
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """Settings of a refinement step in training."""
+
+    kind: str
+    limit: int
+    """Maximum number of refinement steps per example."""
+    exploration: float
+    """Share of examples that must not halt before a randomly drawn depth."""
+    batch: int
+    """Slots over all processes; the loss is a mean over them."""
+    halt_weight: float
+    """Weight of the halting loss."""
+    accumulate: int = 1
+    """Number of micro-batches per update."""
+
+    @staticmethod
+    def of(reasoner: NetworkConfig, batch: int, halt_weight: float, accumulate: int = 1) -> Refinement:
+        limits = (reasoner.kind, reasoner.depth, reasoner.explored)
+        return Refinement(*limits, batch, halt_weight, accumulate)
 
 
 def refine_prepared(model: CharmModel, slots: Slots, settings: Refinement) -> dict[str, Tensor]:

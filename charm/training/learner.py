@@ -1,0 +1,151 @@
+"""The one update of every network: training, solving and continual learning make it here.
+
+A learner owns what an update needs: the model, its optimizers and their rates, the moving average, the examples, and
+the recorded CUDA graphs. Which network learns is its model's business (`charm.models.network`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim import Optimizer
+
+from charm.devices import Place
+from charm.models.model import CharmModel
+from charm.models.network import Examples
+from charm.progress import say
+from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
+from charm.tasks.keyed import key_of
+from charm.training.engine import compiles
+from charm.training.graphs import UpdateGraphs
+from charm.training.optimizers import MovingAverage, OptimizerSet
+
+Metrics = dict[str, Tensor]
+Rate = Callable[[int, float], float]  # (update, share of the time that has passed) -> share of the full rates
+
+
+class Learner:
+    """A model that learns, update by update.
+
+    With `retreats`, updates whose memory runs out continue in batches of half the size. `rank` tells processes apart
+    that train together. Subclasses add what moves beside the gradients (`after_backward`, `after_step`).
+    """
+
+    def __init__(
+        self,
+        model: CharmModel,
+        optimizers: OptimizerSet,
+        examples: Examples,
+        rate: Rate,
+        seed: int,
+        place: Place,
+        rank: int | None = None,
+        average: MovingAverage | None = None,
+        records: bool = True,
+        retreats: bool = False,
+        say: Callable[[str], None] = say,
+    ) -> None:
+        self.model, self.optimizers, self.examples, self.rate = model, optimizers, examples, rate
+        self.seed, self.place, self.rank = seed, place, rank
+        self.average = average or MovingAverage([], 0.0)
+        self.retreats, self.say = retreats, say
+        self.graphs = UpdateGraphs(model, say) if records and place.device.type == "cuda" else None
+        self.updates = 0
+
+    def update(self, passed: float = 0.0) -> Metrics:
+        """Make one update, where this share of the learning time has passed; returns what was measured before it."""
+        try:
+            return self.learn(self.examples.prepare(self.updates, self.focused(passed)), passed)
+        except torch.OutOfMemoryError:
+            smaller = self.examples.halved() if self.retreats else None
+            if smaller is None:
+                raise
+        # After the handler: the traceback holds the tensors of the failed update.
+        self.model.zero_grad(set_to_none=True)
+        self.examples = smaller
+        if self.graphs is not None:
+            self.graphs.close()
+            self.graphs = UpdateGraphs(self.model, self.say)
+        return self.update(passed)
+
+    def learn(self, batch: Any, passed: float = 0.0) -> Metrics:
+        """Make an update from a batch that is laid out."""
+        self.optimizers.scale(self.rate(self.updates, passed))
+        # The same activations drop when this update is made again after a resume.
+        ranks = () if self.rank is None else (self.rank,)
+        torch.manual_seed(key_of("dropout", self.seed, self.updates, *ranks) >> 1)
+        metrics = self._moved(batch) if self.graphs is None else self.graphs(self._moved, batch)
+        self.updates += 1
+        return metrics
+
+    def _moved(self, batch: Any) -> Metrics:
+        """Device half of `learn`; never synchronises with the host."""
+        metrics = self.examples.gradients(self.model, batch)
+        self.after_backward()
+        self.optimizers.step(self.moving(batch))
+        self.after_step()
+        self.average.update()
+        return metrics
+
+    def focused(self, passed: float) -> bool:
+        """Whether the next update reads only the tasks that are being learned, not those to rehearse."""
+        return False
+
+    def moving(self, batch: Any) -> Sequence[Optimizer] | None:
+        """Return the optimizers that move weights for this batch; None for all."""
+        return None
+
+    def after_backward(self) -> None:
+        """Called when the gradients are there."""
+
+    def after_step(self) -> None:
+        """Called when the optimizers have moved the weights."""
+
+    def compile(self, wanted: str) -> None:
+        """Compile the network if wanted, with its gradient, and report a failure."""
+        compile_network(self.model, lambda: self.examples.trial(self.model), wanted, self.place, self.say)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return everything that resuming needs, except the weights."""
+        tensors = {f"optimizer/{n}": value for n, value in optimizer_tensors(self.optimizers.all).items()}
+        tensors |= {f"slots/{name}": value for name, value in self.examples.state().items()}
+        return {**tensors, "updates": torch.tensor(self.updates)}
+
+    def restore(self, tensors: Mapping[str, Tensor]) -> None:
+        restore_optimizers(self.optimizers.all, _below("optimizer/", tensors))
+        self.examples.restore([_below("slots/", tensors)])
+        self.updates = int(tensors["updates"])
+
+    def close(self) -> None:
+        """Free the recorded updates on the GPU; call this before another learner begins."""
+        if self.graphs is not None:
+            self.graphs.close()
+
+
+def compile_network(
+    model: CharmModel, attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]
+) -> bool:
+    """Return whether the network is compiled now: if that is wanted, and `attempt`, which uses it, succeeds."""
+    network = model.reasoner
+
+    def compiled() -> None:
+        network.compile_parts()
+        attempt()
+        model.zero_grad(set_to_none=True)
+
+    network.compiled = compiles(compiled, wanted, place, say)
+    if not network.compiled:
+        network.uncompile()
+    return network.compiled
+
+
+def is_finite(tensors: Sequence[Tensor]) -> bool:
+    """Return whether all of these weights are finite; learning has diverged if not."""
+    return all(bool(tensor.isfinite().all()) for tensor in tensors)
+
+
+def _below(start: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}
