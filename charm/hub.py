@@ -14,12 +14,16 @@ from typing import Any
 from charm.errors import CharmError
 
 NAME = re.compile(r"[\w.-]+/[\w.-]+", re.ASCII)  # "owner/name"
+RUNS = "runs"  # the folder of runs, unless --out names another
 FILES = ("*.json", "*.safetensors", "*.npz", "README.md")  # what is downloaded of a model
 
 
 def is_hub_name(model: str | Path) -> bool:
-    """Whether this is "owner/name" and not a folder on this machine."""
-    return isinstance(model, str) and NAME.fullmatch(model) is not None and not Path(model).exists()
+    """Whether this is "owner/name" and not a path on this machine: neither `runs/NAME` nor in a folder that exists."""
+    if not isinstance(model, str) or NAME.fullmatch(model) is None:
+        return False
+    owner = model.partition("/")[0]
+    return owner != RUNS and not Path(owner).exists()
 
 
 def download(name: str, revision: str | None = None) -> Path:

@@ -14,11 +14,12 @@ RELEASED = Path(__file__).parent / "released"  # trained models, by name
 
 
 def data_dir(override: Path | None = None) -> Path:
-    """`override`, else $CHARM_DATA, else `charm` in the user's cache folder; nothing is created."""
-    if override is not None:
-        return override.expanduser()
-    if chosen := os.environ.get("CHARM_DATA"):
-        return Path(chosen).expanduser()
+    """`override`, else $CHARM_DATA, else `charm` in the user's cache folder; nothing is created. A file is refused."""
+    if chosen := override or os.environ.get("CHARM_DATA"):
+        folder = Path(chosen).expanduser()
+        if folder.exists() and not folder.is_dir():
+            raise CharmError(f"the data folder {folder} is not a folder")
+        return folder
     if sys.platform == "win32":
         caches = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":

@@ -179,3 +179,17 @@ def test_what_the_hub_lacks_is_told_in_one_sentence(
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(charm.CharmError, match=r"pip install 'charm-arc\[hub\]'"):
         charm.load("nobody/nothing", "cpu")
+
+
+def test_a_missing_run_is_not_looked_for_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*rest: Any, **named: Any) -> None:
+        raise AssertionError("the hub was asked")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("charm.hub.download", asked)
+    (tmp_path / "models").mkdir()
+    for name in ("runs/arc1", "models/mine", "./mine", "../mine"):
+        with pytest.raises(charm.CharmError, match=rf"^{re.escape(str(Path(name)))} .*: no such folder$"):
+            charm.load(name)
+    with pytest.raises(AssertionError, match="the hub was asked"):
+        charm.load("somebody/arc1")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
-from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output
+from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output, process_count
 from charm.drawing import grids as pictures
 from charm.drawing import terminal
 from charm.errors import CharmError
@@ -128,10 +127,10 @@ def rearc(
     Example: charm data rearc --workers 2
 
     Args:
-        pairs: pairs per task.
+        pairs: pairs per task; more than before are added to those that are there.
     """
     summary = build_rearc(
-        data_dir(data) / "rearc", seed, pairs, workers or os.cpu_count() or 1, tasks or None, wheel, data
+        data_dir(data) / "rearc", seed, pairs, process_count(workers), tasks or None, wheel, data
     )
     output(json, summary.as_json(), summary.table(), summary.line())
 

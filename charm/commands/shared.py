@@ -6,6 +6,7 @@ A help text is one line of a docstring: tyro would break it where the docstring'
 from __future__ import annotations
 
 import json as jsonlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -45,6 +46,14 @@ Seed = Annotated[int, flag(text="seed that determines every pair.")]
 Switch = Annotated[bool, flag()]
 Wheel = Annotated[Path | None, flag("FILE", "fetched with pip", "a reasoning-gym wheel on disk.")]
 Workers = Annotated[int | None, flag("INT", "one per core", "number of processes.")]
+
+
+def process_count(workers: int | None) -> int:
+    """The number of processes that `--workers` asks for."""
+    from charm.config import refuse_below
+
+    refuse_below(1, {"--workers": workers})
+    return workers or os.cpu_count() or 1
 
 
 def output(json: bool, found: Any, *shown: Table | RenderableType) -> None:

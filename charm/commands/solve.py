@@ -143,8 +143,8 @@ def solve(
             seconds = time.monotonic() - began
             scores = measured(loaded, found, begun.submission, model, options, devices, seconds, dollars)
             _write_scores(path.with_suffix(".scores.json"), scores, json)
-        if begun.problems:
-            _tell_problems(begun.problems, found, len(left))
+        if begun.problems or skipped:
+            _tell_problems(begun.problems, found, len(left), len(skipped))
             sys.exit(1)
 
 
@@ -194,12 +194,15 @@ def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
     say(table.caption) if json else show(table if table.rows else table.caption)
 
 
-def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: int) -> None:
-
+def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: int, skipped: int) -> None:
+    """Say which tasks failed and why, and how many could not be used."""
     for task_id, problem in problems.items():
         kept = "its first answers are kept" if task_id in found else "it has no answer"
         say(f"charm: task {task_id} failed ({problem}); {kept}")
-    say(f"charm: {len(problems)} of {tasks} tasks failed; --resume tries them again")
+    if problems:
+        say(f"charm: {len(problems)} of {tasks} tasks failed; --resume tries them again")
+    if skipped:
+        say(f"charm: {skipped} of the files and tasks could not be used and have no answer")
 
 
 def _budget(given: str | None, seconds: float, tasks: int, devices: list[str]) -> float:

@@ -18,8 +18,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -46,6 +44,7 @@ from charm.files import check_files, fingerprint, locked, read_sealed, write_ato
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
+from charm.runs.export import write_model
 from charm.runs.metrics import has_evaluation
 from charm.runs.settings import read_config
 from charm.tasks import dataset, keyed
@@ -485,10 +484,7 @@ class StreamJob(Job):
     def finish(self) -> None:
         """Write the model in the end, where there is one, and the summary."""
         if not self.method.restores and not (self.out / "model").is_dir():
-            temporary = self.out / "model.tmp"
-            shutil.rmtree(temporary, ignore_errors=True)
-            self.model.save(temporary)
-            os.replace(temporary, self.out / "model")
+            write_model(self.model, self.out / "model", torch.float32)
         write_matrices(self.out)
         write_sealed(self.out / "result.json", summarize(self.out))
 

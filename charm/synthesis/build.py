@@ -102,7 +102,8 @@ def build_pairs(
     """Fill `folder` with `plan.pairs` unique, non-identity, legal pairs for each of `tasks`.
 
     Tasks start in the given order, so put slow ones first. A task that is finished in the folder is kept, so that an
-    interrupted build resumes and a small one can be extended, unless `versions` shows that its maker has changed.
+    interrupted build resumes, unless `versions` shows that its maker has changed. More pairs than before extend every
+    task of the folder.
     A task with too few pairs is stored with the reason. `caps` lists tasks that have no more pairs than that.
     """
     versions, caps = versions or {}, caps or {}
@@ -114,16 +115,19 @@ def build_pairs(
     with charm_errors(f"{folder}: cannot create the folder", OSError):
         folder.mkdir(parents=True, exist_ok=True)
     with locked(folder, "build"):
-        manifest = _resume(folder, plan)
+        manifest, few = _resume(folder, plan)
         for task in tasks:
             if task in manifest.tasks and manifest.tasks[task].version != versions.get(task, ""):
                 del manifest.tasks[task]
-        waiting = [task for task in dict.fromkeys(tasks) if task not in manifest.tasks]
-        manifest.unfinished = sorted({*manifest.unfinished, *waiting})
+        pairs = manifest.plan.pairs
+        wanted = {task: min(pairs, caps.get(task, pairs)) for task in (*tasks, *manifest.tasks)}
+        short = {task for task in few if task in manifest.tasks and manifest.tasks[task].pairs < wanted[task]}
+        manifest.unfinished = sorted({*manifest.unfinished, *short, *set(tasks) - manifest.tasks.keys()})
         pairs_file.write_manifest(folder, manifest)
+        begun = {task for task in manifest.unfinished if task in manifest.tasks}
+        waiting = [task for task in dict.fromkeys((*tasks, *sorted(begun))) if task in manifest.unfinished]
         if waiting:
-            wanted = {task: min(plan.pairs, caps.get(task, plan.pairs)) for task in waiting}
-            _fill(folder, manifest, make, wanted, versions, workers)
+            _fill(folder, manifest, make, {task: wanted[task] for task in waiting}, versions, workers)
     return Summary(folder, manifest, len(waiting), time.monotonic() - began)
 
 
@@ -139,13 +143,17 @@ def _fill(
     plan = manifest.plan
     with process_pool(min(workers, len(wanted))) as pool, bar(plan.provider, len(wanted), stays=True) as line:
         limit = plan.time_limit
-        jobs = {pool.submit(collect, make, task, pairs, limit): task for task, pairs in wanted.items()}
+        jobs = {
+            pool.submit(collect, make, task, pairs, limit, folder, manifest.tasks.get(task)): task
+            for task, pairs in wanted.items()
+        }
         try:
             for done, job in enumerate(as_completed(jobs), 1):
                 task = jobs[job]
                 block, record = job.result()
                 pairs_file.write_block(folder, task, block)
-                manifest.tasks[task] = replace(record, version=versions.get(task, ""))
+                begun = manifest.tasks.get(task, record)  # of a task that is extended but was not named
+                manifest.tasks[task] = replace(record, version=versions.get(task, begun.version))
                 manifest.unfinished.remove(task)
                 pairs_file.write_manifest(folder, manifest)
                 line.update(done)
@@ -153,12 +161,26 @@ def _fill(
             raise CharmError("a worker process died (out of memory?); run the same command again") from None
 
 
-def collect(make: Maker, task: str, pairs: int, time_limit: float) -> tuple[PairBlock, TaskRecord]:
-    """Collect one task's pairs; must run in a process's main thread, where signals arrive."""
+def collect(
+    make: Maker,
+    task: str,
+    pairs: int,
+    time_limit: float,
+    folder: Path | None = None,
+    begun: TaskRecord | None = None,
+) -> tuple[PairBlock, TaskRecord]:
+    """Collect one task's pairs; must run in a process's main thread, where signals arrive.
+
+    A task that is `begun` continues with its next attempt after the pairs in `folder`, to the same result.
+    """
     kept: dict[bytes, Pair] = {}
     index: list[int] = []
     rejects: Counter[str] = Counter()
     attempts = 0
+    if folder is not None and begun is not None:
+        earlier = pairs_file.read_block(folder, task, begun.sha256)
+        kept = {pair.content: pair for pair in earlier.pairs()}
+        index, rejects, attempts = earlier.index.tolist(), Counter(begun.rejects), begun.attempts
     previous = signal.signal(signal.SIGPROF, _raise_overtime)
     try:
         most = ATTEMPTS_PER_PAIR * pairs
@@ -210,14 +232,18 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
     return Rejected(IDENTITY) if np.array_equal(before, after) else Pair(before, after)
 
 
-def _resume(folder: Path, plan: Plan) -> Manifest:
-    """The folder's manifest without the tasks whose files are damaged, or a new one."""
+def _resume(folder: Path, plan: Plan) -> tuple[Manifest, set[str]]:
+    """The folder's manifest without the tasks whose files are damaged, or a new one; and its tasks to extend.
+
+    A folder of fewer pairs per task is extended: attempts are numbered, so the result is as if it was built at once.
+    One of more pairs keeps them.
+    """
     if not (folder / pairs_file.MANIFEST).exists():
-        return Manifest(plan)
+        return Manifest(plan), set()
     manifest = pairs_file.read_manifest(folder)
     for name, asked in asdict(plan).items():
         found = getattr(manifest.plan, name)
-        if found != asked:
+        if found != asked and name != "pairs":
             raise CharmError(
                 f"{folder}: contains pairs with {name} {found}, but {asked} was requested; choose another folder"
             )
@@ -228,4 +254,10 @@ def _resume(folder: Path, plan: Plan) -> Manifest:
             say(f"{error}; rebuilding it")
             del manifest.tasks[task]
             manifest.unfinished.append(task)
-    return manifest
+    before = manifest.plan.pairs
+    if plan.pairs < before:
+        say(f"{folder}: has {before:,} pairs per task already; they are kept")
+    elif plan.pairs > before:
+        manifest.plan = plan
+        return manifest, set(manifest.tasks)
+    return manifest, set()

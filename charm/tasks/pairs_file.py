@@ -13,7 +13,7 @@ import re
 import shlex
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -115,7 +115,9 @@ class Manifest:
     """The content of a folder, and how it was made."""
 
     plan: Plan
-    unfinished: list[str] = field(default_factory=list)  # requested, not made yet
+    unfinished: list[str] = field(
+        default_factory=list
+    )  # requested, not made yet, or with fewer pairs than the plan
     tasks: dict[str, TaskRecord] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -147,7 +149,7 @@ def shortage(folder: Path) -> tuple[str, str] | None:
         return f"has pairs for {built} of {whole} tasks", f"run `{made_by(folder, plan)}` to build the rest"
     if plan.pairs < WHOLE_PAIRS:
         what = f"has {plan.pairs:,} pairs per task, expected {WHOLE_PAIRS:,}"
-        return what, f"delete the folder and run `{made_by(folder)}`"
+        return what, f"run `{made_by(folder, replace(plan, pairs=WHOLE_PAIRS))}` to add them"
     return None
 
 
@@ -204,7 +206,7 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
             raise CharmError(f"{folder}: {count} tasks are not built yet; run `{command}` to finish them")
         task_ids = manifest.tasks
     wanted = sorted(set(task_ids))
-    missing = [task for task in wanted if task not in manifest.tasks]
+    missing = [task for task in wanted if task not in manifest.tasks or task in manifest.unfinished]
     if missing:
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise CharmError(

@@ -6,6 +6,7 @@ A package is one file `tasks/<id>.py` under the root (see docs/rearc2.md); the p
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import traceback
 from collections.abc import Callable, Sequence
@@ -221,14 +222,15 @@ def build_rearc2(
 ) -> Summary:
     """Fill `folder` with pairs of the given tasks, resuming an earlier build; pairs of changed packages are made again.
 
-    Pairs of another seed, number or version of the helpers are refused, or dropped first with `replace`.
+    Pairs of another seed or version of the helpers are refused, or dropped first with `replace`. More pairs than
+    before extend every task of the folder.
     """
     # Problems of a package show before anything is written.
     packages = {task: load_package(task, root) for task in tasks}
     plan = Plan("rearc2", helpers_version(), seed, pairs, TIME_LIMIT)
     if (folder / MANIFEST).exists():
         held = read_manifest(folder)
-        if held.plan != plan:
+        if dataclasses.replace(held.plan, pairs=pairs) != plan:
             if not replace:
                 raise CharmError(
                     f"{folder}: contains other pairs ({held.plan.version}); use --replace to overwrite them"
@@ -237,9 +239,16 @@ def build_rearc2(
             (folder / MANIFEST).unlink()
             for task in held.tasks:
                 (folder / f"{task}.npz").unlink(missing_ok=True)
-        elif stale := [task for task in held.tasks if held.tasks[task].version != built_version(task, root)]:
-            kept = {task: record for task, record in held.tasks.items() if task not in stale}
-            write_manifest(folder, Manifest(plan, held.unfinished, kept))
+        else:
+            kept = {
+                task: record
+                for task, record in held.tasks.items()
+                if record.version == built_version(task, root)
+            }
+            if len(kept) < len(held.tasks):
+                write_manifest(folder, Manifest(held.plan, held.unfinished, kept))
+            if pairs > held.plan.pairs:  # these are extended too
+                packages |= {task: load_package(task, root) for task in kept if task not in packages}
     versions = {task: built_version(task, root) for task in tasks}
     caps = {
         task: package.cap + len(package.wrong)

@@ -120,7 +120,8 @@ def test_a_submission_is_named_after_its_only_task(
     bad = tmp_path / "bad.json"
     bad.write_text("{")
     file = (unseen / "new1.json").rename(tmp_path / "new [b].json")
-    solve((bad, file), checkpoint=base, steps=0, views=1, device="cpu")
+    with pytest.raises(SystemExit, match="1"):
+        solve((bad, file), checkpoint=base, steps=0, views=1, device="cpu")
     assert list(json.loads((tmp_path / "new [b].submission.json").read_text())) == ["new [b]"]
     printed = capsys.readouterr()
     assert f"left out: {bad}: invalid JSON" in printed.err
@@ -334,8 +335,11 @@ def test_a_malformed_task_of_a_competition_has_an_empty_entry(
     tasks["new2"] = None
     challenges, out = tmp_path / "challenges.json", tmp_path / "out.json"
     challenges.write_text(json.dumps(tasks))
-    solve((challenges,), checkpoint=base, out=out, **SMALL)
-    assert "left out: " in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="1"):
+        solve((challenges,), checkpoint=base, out=out, **SMALL)
+    said = capsys.readouterr().err
+    assert "left out: " in said
+    assert said.splitlines()[-1] == "charm: 2 of the files and tasks could not be used and have no answer"
     empty = {"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}
     found = json.loads(out.read_text())
     assert found.pop("new0") != [empty]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from charm.continual import run as run_module
@@ -308,6 +309,18 @@ def test_a_finished_run_is_only_summed_up(base: Path, unseen: Path, tmp_path: Pa
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()} == before
     with pytest.raises(CharmError, match="views"):
         learn(base, tmp_path / "out", unseen, views=2)
+
+
+def test_a_full_disk_at_the_end_is_one_sentence(base: Path, unseen: Path, tmp_path: Path) -> None:
+    def full(*rest: object) -> None:
+        raise SafetensorError("No space left on device")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("charm.models.model.save_file", full)
+        with pytest.raises(CharmError, match=r"out/model: cannot be written \(No space left on device\)"):
+            learn(base, tmp_path / "out", unseen)
+    assert not list((tmp_path / "out").glob("model*"))
+    assert learn(base, tmp_path / "out", unseen)["stages"] == 3  # the same command finishes it
 
 
 @pytest.mark.parametrize("method", ["oracle", "memory-only"])

@@ -160,17 +160,20 @@ def test_a_task_that_was_malformed_is_solved_when_it_is_repaired(
     good = {name: json.loads((unseen / f"{name}.json").read_text()) for name in names}
     file, out = tmp_path / "challenges.json", tmp_path / "out.json"
     file.write_text(json.dumps(good | {"new1": {"train": [], "test": [1]}}))
-    solve((file,), checkpoint=base, out=out, **SMALL)
+    with pytest.raises(SystemExit, match="1"):  # a task could not be used
+        solve((file,), checkpoint=base, out=out, **SMALL)
     first = json.loads(out.read_text())
     assert first["new1"] == EMPTY
     file.write_text(json.dumps(good | {"new2": {"train": [], "test": [1]}, "new4": None}))
-    solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+    with pytest.raises(SystemExit, match="1"):  # a task could not be used
+        solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
     second = json.loads(out.read_text())
     assert second.pop("new1") != EMPTY
     assert second == {name: first[name] for name in ("new0", "new2", "new3")} | {"new4": EMPTY}
     # Also if there is nothing else to do.
     file.write_text(json.dumps(good | {"new5": None}))
-    solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+    with pytest.raises(SystemExit, match="1"):  # a task could not be used
+        solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
     assert json.loads(out.read_text())["new5"] == EMPTY
 
 
@@ -280,7 +283,8 @@ def test_a_malformed_task_in_a_folder_has_an_empty_entry(base: Path, unseen: Pat
     some = {"good": task, "bad": {"train": [], "test": [1, 2]}}
     (unseen / "some_challenges.json").write_text(json.dumps(some))
     (unseen / "some_solutions.json").write_text(json.dumps({name: [[[1]]] for name in some}))
-    solve((unseen,), checkpoint=base, out=tmp_path / "out.json", **SMALL)
+    with pytest.raises(SystemExit, match="1"):
+        solve((unseen,), checkpoint=base, out=tmp_path / "out.json", **SMALL)
     found = json.loads((tmp_path / "out.json").read_text())
     assert sorted(found) == ["bad", "good", "new0", "new1", "new2", "new3"]
     assert found["bad"] == EMPTY * 2

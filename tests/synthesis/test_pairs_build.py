@@ -15,7 +15,7 @@ from rich.console import Console
 from charm.drawing.terminal import show
 from charm.errors import CharmError
 from charm.synthesis.build import MAX_TIME_LIMITS, Rejected, Sample, build_pairs, collect
-from charm.tasks.pairs_file import Plan, load_pairs
+from charm.tasks.pairs_file import Plan, load_pairs, read_manifest, write_manifest
 
 PLAN = Plan("toy", "1", seed=0, pairs=4, time_limit=5.0)
 
@@ -124,13 +124,53 @@ def test_damaged_tasks_not_asked_for_stay_unfinished(tmp_path: Path) -> None:
     [
         (Plan("toy", "1", 5, 4, 5.0), "contains pairs with seed 0, but 5"),
         (Plan("toy", "2", 0, 4, 5.0), "contains pairs with version 1, but 2"),
-        (Plan("toy", "1", 0, 9, 5.0), "contains pairs with pairs 4, but 9"),
     ],
 )
 def test_a_folder_holds_one_plan(tmp_path: Path, plan: Plan, words: str) -> None:
     build_pairs(tmp_path, PLAN, scripted, [])
     with pytest.raises(CharmError, match=words):
         build_pairs(tmp_path, plan, scripted, ["a"])
+
+
+def counting(task: str, index: int) -> Sample | Rejected:
+    """Every third attempt fails, every fifth repeats another; task "c" has 7 pairs at most."""
+    if index % 3 == 2:
+        return Rejected("third")
+    number = index % 7 if task == "c" else index // 5
+    return ([[number // 10 % 10, number % 10]], [[1], [int(task, 16) % 10]])
+
+
+@pytest.mark.parametrize("steps", [(1, 20), (4, 9, 20)])
+def test_extending_gives_the_bytes_of_building_at_once(tmp_path: Path, steps: tuple[int, ...]) -> None:
+    tasks = ["a", "b", "c"]
+    build_pairs(tmp_path / "once", Plan("toy", "1", 0, 20, 5.0), counting, tasks)
+    for pairs in steps:  # a task that is not named is extended too
+        summary = build_pairs(tmp_path / "parts", Plan("toy", "1", 0, pairs, 5.0), counting, tasks)
+        tasks = tasks[:1]
+        assert summary.built == 3
+    once, parts = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("once", "parts")
+    )
+    assert once == parts
+    assert len(load_pairs(tmp_path / "parts")["a"]) == 20
+    # Fewer pairs than there are change nothing.
+    assert build_pairs(tmp_path / "parts", Plan("toy", "1", 0, 1, 5.0), counting, tasks).built == 0
+    assert {path.name: path.read_bytes() for path in (tmp_path / "parts").iterdir()} == once
+
+
+def test_an_interrupted_extension_is_not_loaded_and_continues(tmp_path: Path) -> None:
+    build_pairs(tmp_path / "once", Plan("toy", "1", 0, 20, 5.0), counting, ["a", "b"])
+    build_pairs(tmp_path / "parts", Plan("toy", "1", 0, 5, 5.0), counting, ["a", "b"])
+    manifest = read_manifest(tmp_path / "parts")
+    manifest.plan = Plan("toy", "1", 0, 20, 5.0)  # what a kill after the first write leaves
+    manifest.unfinished = ["a", "b"]
+    write_manifest(tmp_path / "parts", manifest)
+    for tasks in (None, ["a"]):
+        with pytest.raises(CharmError, match=r"not built yet|have no pairs"):
+            load_pairs(tmp_path / "parts", tasks)
+    assert build_pairs(tmp_path / "parts", manifest.plan, counting, ["a"]).built == 2
+    for path in (tmp_path / "once").iterdir():
+        assert path.read_bytes() == (tmp_path / "parts" / path.name).read_bytes()
 
 
 def test_one_build_at_a_time(tmp_path: Path) -> None:

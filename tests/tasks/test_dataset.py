@@ -251,7 +251,7 @@ def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig)
     unfinished = Manifest(plan, ["other0"], {"a": record, **others})
     assert f"1 tasks are not built yet; run {command} to finish them" in lacking(unfinished)
     few = replace(whole, plan=replace(plan, pairs=10))
-    assert f"has 10 pairs per task, expected 1,000; delete the folder and run {command}" in lacking(few)
+    assert f"has 10 pairs per task, expected 1,000; run {command} to add them" in lacking(few)
     write_manifest(folder, whole)
     assert load_dataset(replace(config, synthetic=("rearc",))).manifest["partial"] == []
 
