@@ -9,6 +9,7 @@ with replacement (the bootstrap), each by itself, and the 2.5 and 97.5 % quantil
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,6 +38,7 @@ def over_tasks_and_seeds(difference_ST: npt.NDArray[np.float64]) -> Interval:
     return Interval(float(difference_ST.mean()), float(low), float(high))
 
 
+@cache
 def main_claim(first: str = "train.cose", second: str = "train.table", tasks: int = 179) -> Interval:
     """CoSE minus a full table, in tasks that are solved whole: records keep their ids, not the share of a task."""
     runs = _read("full-cose-ablation-no-rearc_small")["runs"]
@@ -50,6 +52,7 @@ def main_claim(first: str = "train.cose", second: str = "train.table", tasks: in
     return over_tasks_and_seeds(difference_ST)
 
 
+@cache
 def continual() -> Interval:
     """Memory-only CoSE minus a table of its size on the stream; tasks are drawn, runs are averaged."""
     runs = [run for run in _read("continual_study")["runs"] if run["part"] == "orders"]

@@ -428,18 +428,32 @@ def guides() -> list[Quote]:
     for memory, bold in (("CoSE", "**"), ("table", "")):
         acc = study.text(f"{memory} memory-only", ".1f")
         found.append(Quote("docs/adapt.md", f"| {acc} | {bold}{acc}{bold} | 0.0 | 0.0 |", ()))
-
-    car = record("car-single-horizon_small")
-    for variant in ("full-table", "low-rank", "three-factor", "three-factor-cose"):
-        seen, unseen = (car.text(f"car.{variant} {part} pass@2", ".1f") for part in ("seen", "unseen"))
-        assert found_in_row("docs/car.md", seen, unseen), f"docs/car.md has no row with {seen} and {unseen}"
     return found
 
 
-def found_in_row(page: str, *values: str) -> bool:
-    """Whether a row of a table has these cells, whichever of them is bold."""
-    lines = [line.replace("*", "") for line in read(page).splitlines() if line.startswith("|")]
-    return any(all(f"| {value} |" in line for value in values) for line in lines)
+def guide_rows() -> list[tuple[str, tuple[str, ...]]]:
+    """Cells that some row of a page's tables must have together."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for name in ("solve_recipes", "solve_views"):
+        for key in record(name).numbers:
+            recipe, _, last = key.rpartition(": ")
+            if last == "pass@2":
+                counts = [f"{n(name, f'{recipe}: {what}'):,.0f}" for what in ("updates", "views")]
+                scores = [f"{n(name, f'{recipe}: pass@{k}'):.1f}" for k in (1, 2, 1000)]
+                right = f"{n(name, f'{recipe}: all test inputs right'):.0f}"
+                found.append(("docs/solve.md", (*counts, *scores, right)))
+    for memory in ("Engram", "CoSE"):
+        bits = [record("language_gpu").text(f"{memory} {size}", ".4f") for size in ("x5", "x20")]
+        found.append(("docs/language.md", tuple(bits)))
+    for method in {key.partition(": ")[0] for key in record("continual_released").numbers}:
+        scores = [n("continual_released", f"{method}: {what}") for what in ("Learned", "ACC", "base ACC")]
+        found.append(("docs/adapt.md", tuple(f"{score:.1f}" for score in scores)))
+    for variant in ("full-table", "low-rank", "three-factor", "three-factor-cose"):
+        keys = [f"car.{variant} {part} pass@2" for part in ("seen", "unseen")]
+        found.append(
+            ("docs/car.md", tuple(record("car-single-horizon_small").text(key, ".1f") for key in keys))
+        )
+    return sorted(found)
 
 
 # Counts of sets and settings that the data and the code have, versions, and what no record of ours can have.
@@ -542,6 +556,12 @@ QUOTES = quotes()
 @pytest.mark.parametrize("quote", QUOTES, ids=lambda quote: f"{quote.page}: {quote.text[:60]}")
 def test_a_quoted_number_is_the_record_s(quote: Quote) -> None:
     assert quote.text in read(quote.page), f"{quote.page} must say: {quote.text}"
+
+
+@pytest.mark.parametrize(("page", "cells"), guide_rows())
+def test_a_row_of_a_guide_is_the_record_s(page: str, cells: tuple[str, ...]) -> None:
+    lines = [line.replace("*", "") for line in read(page).splitlines() if line.startswith("|")]
+    assert any(all(f"| {cell} |" in line for cell in cells) for line in lines), f"{page}: no row has {cells}"
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/compared.md"])
