@@ -26,11 +26,14 @@ if TYPE_CHECKING:
     from charm.api import train as train
     from charm.errors import CharmError as CharmError
     from charm.models.model import CharmModel as CharmModel
+    from charm.solving.options import SolveOptions as SolveOptions
     from charm.solving.solution import Solution as Solution
-    from charm.tasks import load as tasks  # noqa: F401
+    from charm.tasks import load as _tasks
     from charm.tasks.sources import load_source as load_source
     from charm.tasks.task import Task as Task
     from charm.tasks.view import View as View
+
+    tasks = _tasks  # an alias of another name would not be exported to strict type checkers
 
 # Threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs next to
 # nothing on a free one. OpenMP reads this when torch is imported: where that has been done, threads are told otherwise.
@@ -43,6 +46,7 @@ _HOMES = {
     "CharmError": "charm.errors",
     "CharmModel": "charm.models.model",
     "Solution": "charm.solving.solution",
+    "SolveOptions": "charm.solving.options",
     "Task": "charm.tasks.task",
     "View": "charm.tasks.view",
     "evaluate": "charm.api",

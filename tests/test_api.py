@@ -1,5 +1,6 @@
 """The names that `import charm` gives, from the outside."""
 
+import ast
 import json
 import os
 import subprocess
@@ -39,6 +40,17 @@ def test_importing_charm_loads_no_torch_and_every_name_is_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'slove'"):
         charm.slove  # noqa: B018
     assert (Path(charm.__file__).parent / "py.typed").is_file()
+
+
+def test_every_name_is_exported_to_strict_type_checkers() -> None:
+    """mypy --strict exports an import only if it keeps its name (`from x import a as a`), and every assignment."""
+    block = next(
+        node for node in ast.parse(Path(charm.__file__).read_text()).body if isinstance(node, ast.If)
+    )
+    imported = [alias for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assigned = [one.id for node in block.body if isinstance(node, ast.Assign) for one in node.targets]  # type: ignore[attr-defined]
+    exported = {alias.name for alias in imported if alias.name == alias.asname} | set(assigned)
+    assert exported == set(charm.__all__) - {"__version__"}
 
 
 @pytest.mark.parametrize("chosen", [None, "ACTIVE"])

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -68,6 +69,18 @@ def test_the_sdist_builds_a_wheel_that_runs_outside_the_clone(tmp_path: Path) ->
     where, puzzles = done.stderr.split()[-2:]
     assert Path(where).is_relative_to(installed)
     assert int(puzzles) > 100
+
+
+def test_an_editable_install_is_a_path_that_type_checkers_read(tmp_path: Path) -> None:
+    """By default setuptools installs an import hook, which mypy and editors do not run."""
+    for name in ("pyproject.toml", "setup.cfg", "README.md", "LICENSE", "NOTICE"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "charm").mkdir()
+    for name in ("__init__.py", "version.py", "py.typed"):
+        shutil.copy(ROOT / "charm" / name, tmp_path / "charm")
+    with zipfile.ZipFile(built("editable", tmp_path, tmp_path)) as archive:
+        (path,) = [archive.read(name) for name in archive.namelist() if name.endswith(".pth")]
+        assert path.decode().strip() == str(tmp_path)
 
 
 def test_the_version_is_said_once() -> None:
