@@ -149,7 +149,9 @@ def train(
     if changes:
         config = _options(type(config), {**to_json(config), **changes}, "charm.train")
     with place(config.device) as here:
-        DOMAINS[config.domain].get("train")(config, out, here, resume, say)
+        engine = DOMAINS[config.domain].get("train")(config, out, here, resume, say)
+    if not engine.finished:
+        raise engine.interrupt
     return out
 
 

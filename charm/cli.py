@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import importlib
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -31,7 +32,8 @@ from charm.commands import (
 from charm.commands.parsing import GROUPS, Commands
 from charm.commands.presets import READABLE
 from charm.errors import CharmError
-from charm.signals import StoppedEarly, stop_early
+from charm.files import Terminated, terminates_as_interrupt
+from charm.signals import StoppedEarly, exit_code, stop_early
 from charm.version import __version__
 
 DESCRIPTION = "CHARM: small models that learn ARC-AGI from scratch, and structured sparse task memory."
@@ -82,38 +84,47 @@ def app() -> Commands:
     return everything
 
 
+def _run(args: list[str]) -> None:
+    match args:  # the preset or the run decides which flags may follow it
+        case [] | ["-h"] | ["--help"]:
+            print(OVERVIEW, end="")
+            sys.exit(0 if args else 2)
+        case ["--version"]:
+            print(f"charm {__version__}")
+        case ["train", "--resume", run, *flags] if not run.startswith("-"):
+            with stop_early():
+                train.run_resume(Path(run), flags)
+        case ["train", name, *flags] if not name.startswith("-"):
+            with stop_early():
+                train.run_train(name, flags)
+        case ["eval", run, *flags] if not run.startswith("-"):
+            evaluate.run_evaluate(Path(run), flags)
+        case ["bench", name, *_] if not name.startswith("-"):
+            bench.run_bench(args[1:])
+        case [name, *words] if name in GROUPS:
+            group: Commands = importlib.import_module(f"charm.commands.{name}").app
+            group.cli(prog=f"charm {name}", description=GROUPS[name], args=words, **TYRO)
+        case _:
+            app().cli(prog="charm", description=DESCRIPTION, args=args, **TYRO)
+
+
 def main(args: Sequence[str] | None = None) -> None:
     args = list(sys.argv[1:] if args is None else args)
     try:
-        match args:  # the preset or the run decides which flags may follow it
-            case [] | ["-h"] | ["--help"]:
-                print(OVERVIEW, end="")
-                sys.exit(0 if args else 2)
-            case ["--version"]:
-                print(f"charm {__version__}")
-            case ["train", "--resume", run, *flags] if not run.startswith("-"):
-                with stop_early():
-                    train.run_resume(Path(run), flags)
-            case ["train", name, *flags] if not name.startswith("-"):
-                with stop_early():
-                    train.run_train(name, flags)
-            case ["eval", run, *flags] if not run.startswith("-"):
-                evaluate.run_evaluate(Path(run), flags)
-            case ["bench", name, *_] if not name.startswith("-"):
-                bench.run_bench(args[1:])
-            case [name, *words] if name in GROUPS:
-                group: Commands = importlib.import_module(f"charm.commands.{name}").app
-                group.cli(prog=f"charm {name}", description=GROUPS[name], args=words, **TYRO)
-            case _:
-                app().cli(prog="charm", description=DESCRIPTION, args=args, **TYRO)
+        with terminates_as_interrupt():
+            _run(args)
     except CharmError as error:
         print(f"charm: {error}", file=sys.stderr)
         sys.exit(2)
     except StoppedEarly as stop:
         print(f"charm: {stop}", file=sys.stderr)
+        sys.exit(exit_code(stop.number))
+    except Terminated:
+        print("charm: stopped by SIGTERM", file=sys.stderr)
+        sys.exit(exit_code(signal.SIGTERM))
     except KeyboardInterrupt:
         print("charm: interrupted", file=sys.stderr)
-        sys.exit(130)
+        sys.exit(exit_code(signal.SIGINT))
     except BrokenPipeError:
         sys.exit(141)  # the reader of our output went away, as `| head` does
     except OSError as error:

@@ -194,12 +194,16 @@ def whole_folder(target: Path) -> Iterator[Path]:
             shutil.rmtree(scratch, ignore_errors=True)
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came."""
+
+
 @contextmanager
 def terminates_as_interrupt() -> Iterator[None]:
-    """SIGTERM raises KeyboardInterrupt, as Ctrl-C does, unless it is handled already."""
+    """SIGTERM raises `Terminated`, a KeyboardInterrupt, unless it is handled already."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        raise Terminated
 
     before = signal.getsignal(signal.SIGTERM)
     if before is not signal.SIG_DFL or threading.current_thread() is not threading.main_thread():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,10 +14,8 @@ from charm.devices import place
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol, settings_text
 from charm.evaluation.run import evaluate_run, evaluate_votes
-from charm.files import locked
 from charm.report.film import refinement_film
 from charm.report.page import write_report
-from charm.runs.checkpoint import steps_of
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
 
@@ -39,8 +36,8 @@ def run_quickstart(
         resume = _resumes(out, config)
         say(f"training {len(config.data.tasks)} tasks for {config.steps} updates on {here.describe()}")
         engine = train(config, out, here, resume, lambda text: say(text.replace(config.resume_hint, AGAIN)))
-        if engine.step < config.steps:  # a signal: half a training has no scores worth waiting for
-            raise KeyboardInterrupt
+        if engine.step < config.steps:  # half a training has no scores worth waiting for
+            raise engine.interrupt
         job = engine.job
         trained = time.monotonic() - began
         protocol = Protocol(views=config.evaluate_views, window="current", loops=config.evaluate_loops)
@@ -88,17 +85,14 @@ def run_quickstart(
 
 
 def _resumes(out: Path, config: TrainConfig) -> bool:
-    """Whether the folder contains this run, unfinished. Another quickstart in it is removed, anything else refused."""
+    """Whether the folder contains this run, finished or not; anything else is refused."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return False
-    found = read_config(out) if (out / "config.json").is_file() else None
-    if found == config and (steps := steps_of(out)) and steps[-1] < config.steps:
-        return True
-    if found is None or replace(found, seed=config.seed, steps=config.steps) != config:
-        raise CharmError(f"{out} exists and is not a quickstart run; remove it or choose another --out")
-    with locked(out, "training run"):
-        shutil.rmtree(out, ignore_errors=True)
-    return False
+    if not (out / "config.json").is_file() or read_config(out) != config:
+        raise CharmError(
+            f"{out} exists and is not a quickstart run with these settings; remove it or choose another --out"
+        )
+    return True
 
 
 def results_table(found: dict[str, Any]) -> Table:

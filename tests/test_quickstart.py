@@ -1,4 +1,5 @@
 import os
+import shutil
 import signal
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,9 @@ import torch
 from charm.arc.run import train
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked
 from charm.quickstart import run_quickstart
 from charm.runs.checkpoint import steps_of
-from charm.runs.settings import TrainConfig, read_config
+from charm.runs.settings import TrainConfig
 from charm.training.job import ReasonerJob
 from tests.toy import toy_config, write_toy_tasks
 
@@ -61,14 +61,18 @@ def test_a_signal_ends_the_quickstart_and_the_same_command_continues(
     assert found["tasks"] == whole["tasks"]
 
 
-def test_an_earlier_quickstart_is_replaced_unless_it_is_at_work(config: TrainConfig, tmp_path: Path) -> None:
-    run_quickstart(tmp_path / "run", 0, print, config)
-    with (
-        locked(tmp_path / "run", "training run"),
-        pytest.raises(CharmError, match="in use by another training run"),
-    ):
-        run_quickstart(tmp_path / "run", 1, print, config)
-    assert read_config(tmp_path / "run").seed == 0
-    found = run_quickstart(tmp_path / "run", 1, print, config)
-    assert read_config(tmp_path / "run").seed == 1
-    assert len(found["tasks"]) == 3
+def test_a_quickstart_is_never_erased(config: TrainConfig, tmp_path: Path) -> None:
+    """Killed while voting it votes on, a finished one is shown again, and one with other settings is refused."""
+    run = tmp_path / "run"
+    whole = run_quickstart(run, 0, print, config)
+    (run / "notes.txt").write_text("years of work")
+    weights = {path: path.stat().st_mtime_ns for path in run.rglob("*.safetensors")}
+    shutil.rmtree(run / "eval")
+    shutil.rmtree(run / "votes_blank")
+    found = run_quickstart(run, 0, print, config)
+    assert found["tasks"] == whole["tasks"]
+    for seed, other in ((1, config), (0, replace(config, steps=50_000))):
+        with pytest.raises(CharmError, match="is not a quickstart run with these settings"):
+            run_quickstart(run, seed, print, other)
+    assert {path: path.stat().st_mtime_ns for path in run.rglob("*.safetensors")} == weights
+    assert (run / "notes.txt").read_text() == "years of work"

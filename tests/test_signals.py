@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 import torch
 
-from charm import cli, files, signals
-from charm.commands import train
+from charm import api, cli, files, signals
+from charm.arc.run import train as arc_train
+from charm.commands import presets, train
 from charm.devices import Place
+from charm.training.job import ReasonerJob
+from tests.toy import toy_config, write_toy_tasks
 
 ROOT = Path(__file__).parents[1]
 
@@ -146,7 +149,7 @@ def test_a_signal_before_the_loop_ends_the_command_with_a_sentence(number: int, 
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
     assert err == f"charm: stopped by {signal.Signals(number).name} before the first update\n"
-    assert process.returncode == 0
+    assert process.returncode == 128 + number
     if state == "waiting":
         assert out == "cleaned up\n"
 
@@ -173,7 +176,7 @@ def test_a_stopped_process_leaves_no_temporary_folder_and_the_next_removes_a_kil
         assert len([*tmp_path.iterdir()]) == 2
         process.send_signal(number)
         process.communicate(timeout=30)
-        assert process.returncode == -(signal.SIGINT if number == signal.SIGTERM else number)
+        assert process.returncode == (1 if number == signal.SIGTERM else -number)
         assert len([*tmp_path.iterdir()]) == (2 if number == signal.SIGKILL else 1)
     with files.whole_folder(tmp_path / "new") as part:
         (part / "whole").write_text("")
@@ -237,3 +240,42 @@ def test_slow_devices_look_at_every_update() -> None:
     cpu, gpu = torch.device("cpu"), torch.device("cuda")
     assert [signals.check_every(place) for place in (Place(cpu), Place(gpu), Place(cpu, 0, 2))] == [1, 1, 1]
     assert signals.check_every(Place(gpu, 0, 2)) == 10
+
+
+@pytest.mark.parametrize("number", signals.NUMBERS)
+def test_a_training_that_was_stopped_does_not_exit_with_0(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or `charm train && charm eval` would go on; in Python it raises."""
+    config, update = toy_config(write_toy_tasks(tmp_path / "tasks")), ReasonerJob.update
+
+    def stop(job: ReasonerJob, step: int) -> dict[str, torch.Tensor]:
+        os.kill(os.getpid(), number)
+        return update(job, step)
+
+    monkeypatch.setattr(ReasonerJob, "update", stop)
+    with pytest.raises(KeyboardInterrupt):
+        api.train(config, tmp_path / "api")
+
+    def run(name: str, flags: list[str]) -> None:
+        presets.train_preset("charm train", name, config, ["--out", str(tmp_path / "run")], arc_train)
+
+    monkeypatch.setattr(train, "run_train", run)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["train", "toy"])
+    assert ended.value.code == 128 + number
+
+
+def test_sigterm_ends_any_command_with_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(run: Path, flags: list[str]) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(10)
+
+    monkeypatch.setattr(cli.evaluate, "run_evaluate", run)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["eval", "runs/x"])
+    assert ended.value.code == 143
+    assert capsys.readouterr().err == "charm: stopped by SIGTERM\n"
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

@@ -106,8 +106,6 @@ def adapt(
     folder = compared / "-".join(parts)
     with place(device) as here:
         found = run_stream(run, folder, options, here, say)
-    if not (folder / "result.json").is_file():
-        return  # it was stopped, and has already reported it
     with charm_errors(f"{compared}: the result.json of a run is damaged", *ODD_VALUES):
         groups = results.gather(compared)
         written = results.write_results(groups, compared)

@@ -154,10 +154,12 @@ def train_preset(
         if options.restart:
             clear_run(options.out, here, say)
         engine = train(config, options.out, here, options.resume, say)
-        if getattr(engine, "finished", False):
+        if engine.finished:
             evaluated = getattr(getattr(config, "data", None), "evaluate", True)
             after = f"eval {options.out}" if evaluated else f"solve TASKS --checkpoint {options.out}"
             say(f"finished; next: charm {after}")
+    if not engine.finished:
+        raise engine.interrupt
 
 
 def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:

@@ -25,7 +25,7 @@ def quickstart(
     Example: charm quickstart --out runs/quickstart
 
     Args:
-        out: the run folder; a finished run there is replaced, an interrupted one resumed.
+        out: the run folder; the same run there is continued, and a finished one is shown again.
         seed: seed for everything random.
         steps: number of updates; a few are enough to see that everything works.
     """

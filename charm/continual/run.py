@@ -131,7 +131,7 @@ def run_stream(
 ) -> dict[str, Any]:
     """Learn a stream from a trained base and return the summary; started again, it goes on where it stopped.
 
-    SIGTERM and SIGINT ask for a checkpoint, in the middle of a stage as well, and a clean return.
+    SIGTERM and SIGINT ask for a checkpoint, in the middle of a stage as well; then KeyboardInterrupt is raised.
     """
     if place.world > 1:
         raise CharmError(
@@ -156,6 +156,8 @@ def run_stream(
     if engine.step == updates and (engine.evaluated() or not config.evaluates_at(updates)):
         with locked(out, "training run"):
             engine.job.finish()
+    if not engine.finished:
+        raise engine.interrupt
     return summarize(out)
 
 

@@ -134,8 +134,9 @@ def _learn_stream(
         raise CharmError(
             f"{trained}: the base has no checkpoint; delete {shelf.result_path(base, 0)} to train it again"
         )
-    summary = run_stream(trained, out, shelf.config(variant, seed), here, say)
-    if not (out / "result.json").is_file():
+    try:
+        summary = run_stream(trained, out, shelf.config(variant, seed), here, say)
+    except KeyboardInterrupt:  # stopped by a signal, with a checkpoint
         return None
     names = [f"{when} pass@{k}" for when in ("zero-shot", "immediate", "final") for k in (1, 2)]
     scores = {

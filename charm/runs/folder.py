@@ -6,13 +6,13 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from charm.config import read_run_config, to_json
+from charm.config import read_run_config, read_settings, to_json
 from charm.devices import Place
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.files import locked, sweep, write_sealed
 from charm.runs.checkpoint import clean, steps_of
 from charm.runs.config import EngineConfig
@@ -27,6 +27,7 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     `config.free` names fields that may change, such as "steps" or "data.data".
     """
     existing = steps_of(out)
+    require_run(out)
     if existing and not resume:
         raise CharmError(f"{out} already contains a run at step {existing[-1]}; use --resume to continue it")
     results = [name for name in RESULTS if (out / name).is_dir() and any((out / name).iterdir())]
@@ -42,9 +43,26 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     if existing and existing[-1] > config.steps:
         raise CharmError(f"{out} is at step {existing[-1]}; steps must be >= that, got {config.steps}")
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
-    for name, value in before.items():
-        if value != after[name]:
-            raise CharmError(f"{out} was started with different settings ({name} differs); use the same ones")
+    differences = [
+        f"--{name.replace('_', '-')} {old}, now {new}" for name, old, new in _differences(before, after)
+    ]
+    if differences:
+        raise CharmError(
+            f"{out} was started with different settings ({'; '.join(differences)}); use the same ones"
+        )
+
+
+def require_run(out: Path) -> None:
+    """Refuse a folder with files that no run has written: they could be overwritten."""
+    if not out.is_dir():
+        return
+    # Another process of this run may be writing its settings just now.
+    foreign = [path for path in out.iterdir() if path.name != ".lock" and path.suffix != ".tmp"]
+    settings: dict[str, Any] = {}
+    with suppress(CharmError):
+        settings = read_settings(out)
+    if foreign and not {"steps", "seed"} <= settings.keys():
+        raise CharmError(f"{out} is not empty and has no config.json of a run; choose another folder")
 
 
 def run_name(config: EngineConfig, data: str) -> str:
@@ -54,14 +72,22 @@ def run_name(config: EngineConfig, data: str) -> str:
 
 
 def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
-    """Erase the run in a folder, so that another can start there; the results of `charm adapt` stay."""
-    known = any((out / name).is_file() for name in ("config.json", "metrics.jsonl"))
-    if place.is_main and (known or steps_of(out)):
-        with locked(out, "training run"):
-            for name in ("checkpoints", *RESULTS):
-                shutil.rmtree(out / name, ignore_errors=True)
-            for name in ("config.json", "data.json", "metrics.jsonl", "films.json", "report.html"):
-                (out / name).unlink(missing_ok=True)
+    """Erase the run in a folder, so that another can start there.
+
+    The settings stay, which show that the folder is a run's, and so do the results of `charm adapt` and the files of
+    others.
+    """
+    require_run(out)
+    if place.is_main and (out / "config.json").is_file():
+        erased = [path for name in ("checkpoints", *RESULTS) for path in (out / name).glob("step_*")]
+        erased += (out / "eval").glob("*.json")
+        erased += [out / name for name in ("data.json", "metrics.jsonl", "films.json", "report.html")]
+        with locked(out, "training run"), charm_errors(f"{out} cannot be erased", OSError):
+            for path in erased:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink(missing_ok=True)
         say(f"erased the run in {out}: checkpoints, metrics, votes and evaluations")
     place.barrier()
 
@@ -82,6 +108,15 @@ def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
         part, _, field = name.rpartition(".")
         (found[part] if part else found).pop(field, None)
     return found
+
+
+def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the fields that differ, as in ("recipe.steps", 100, 200)."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*old, *new)):
+            yield from _differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
+    elif old != new:
+        yield name, old, new
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -17,6 +18,7 @@ from torch import Tensor
 
 from charm.devices import Place
 from charm.errors import ODD_VALUES, CharmError, charm_errors
+from charm.files import Terminated
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.runs.folder import check_run, occupied, require_checkpoint, run_name
@@ -82,6 +84,7 @@ class Engine(Generic[J]):
         self.job, self.config, self.out, self.place, self.say = job, config, out, place, say
         self.step = 0
         self.finished = False  # with the last update and its evaluation
+        self.stopped: Sequence[int] = ()  # signals that asked for a stop
         self.name = run_name(config, str(job.manifest.get("pairs_sha256") or json.dumps(job.manifest)))
         self.logs = Logs(out, config, place)
 
@@ -106,6 +109,11 @@ class Engine(Generic[J]):
             self.finished = not asked or (self.step >= config.steps and not config.evaluates_at(self.step))
             if not self.finished:
                 self.say(f"stopped at step {self.step}; {config.resume_hint}")
+
+    @property
+    def interrupt(self) -> KeyboardInterrupt:
+        """The exception for a run that was stopped: Ctrl-C, or SIGTERM, also if only another process had a signal."""
+        return KeyboardInterrupt() if signal.SIGINT in self.stopped else Terminated()
 
     def advance(self) -> None:
         """One update, and a line of metrics where one is due."""
@@ -201,8 +209,8 @@ def train(
         if place.is_main:
             engine.forget_later()
         try:
-            with stop_on_signal(say) as stopped:
-                engine.run(stopped)
+            with stop_on_signal(say) as engine.stopped:
+                engine.run(engine.stopped)
         finally:
             job.close()
     return engine

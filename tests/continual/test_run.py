@@ -18,7 +18,7 @@ from charm.continual.results import summarize
 from charm.continual.run import StreamOptions, run_stream
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked, read_sealed
+from charm.files import Terminated, locked, read_sealed
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import folder_of, newest_checkpoint, steps_of
 from charm.tasks.keys import MemoryConfig
@@ -231,7 +231,8 @@ def test_a_signal_in_the_middle_of_a_stage_is_answered_with_a_checkpoint(
         return update(self, passed)
 
     monkeypatch.setattr(Adaptation, "update", counted)
-    learn(base, tmp_path / "stopped", whole.stream, method=method)
+    with pytest.raises(Terminated):
+        learn(base, tmp_path / "stopped", whole.stream, method=method)
     assert steps_of(tmp_path / "stopped")[-1] == updates
     assert not (tmp_path / "stopped" / "result.json").exists()
     learn(base, tmp_path / "stopped", whole.stream, method=method)

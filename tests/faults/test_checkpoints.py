@@ -87,7 +87,47 @@ def test_votes_of_a_run_without_checkpoints_are_not_taken_over(resume: bool, tmp
     with pytest.raises(CharmError, match="votes and votes_blank and eval of an earlier run"):
         train(toy(tmp_path, seed=0 if resume else 1), run, HERE, resume, quiet)
     clear_run(run, HERE, quiet)
-    assert sorted(path.name for path in run.iterdir()) == [".lock"]
+    assert not [
+        path for path in run.rglob("*") if path.is_file() and path.name not in (".lock", "config.json")
+    ]
+    assert train(toy(tmp_path, seed=1), run, HERE, say=quiet).step == 12
+
+
+def test_a_folder_that_is_not_a_run_is_left_alone(tmp_path: Path) -> None:
+    """Also one with a config.json and checkpoints of another program, and with --restart."""
+    other = tmp_path / "other"
+    (other / "checkpoints" / "step_1").mkdir(parents=True)
+    for name in ("config.json", "metrics.jsonl", "checkpoints/step_1/weights.bin", "notes.txt"):
+        (other / name).write_text('{"model_type": "bert"}')
+    before = {path: path.read_bytes() for path in other.rglob("*") if path.is_file()}
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone" / "notes.txt").write_text("years of work")
+    for folder in (other, tmp_path / "alone"):
+        with pytest.raises(CharmError, match=r"is not empty and has no config\.json of a run"):
+            train(toy(tmp_path), folder, HERE, say=quiet)
+        with pytest.raises(CharmError, match=r"is not empty and has no config\.json of a run"):
+            clear_run(folder, HERE, quiet)
+        assert not (folder / ".lock").exists()
+    assert {path: path.read_bytes() for path in other.rglob("*") if path.is_file()} == before
+
+
+def test_restart_erases_checkpoints_behind_a_link_and_nothing_of_others(tmp_path: Path) -> None:
+    run, disk = trained(tmp_path), tmp_path / "disk"
+    (run / "checkpoints").rename(disk)
+    (run / "checkpoints").symlink_to(disk)
+    for notes in (run / "notes.txt", disk / "notes.txt"):
+        notes.write_text("years of work")
+    clear_run(run, HERE, quiet)
+    assert [path.name for path in disk.iterdir()] == ["notes.txt"]
+    assert (run / "notes.txt").is_file()
+    assert train(toy(tmp_path), run, HERE, say=quiet).step == 12
+
+
+def test_a_run_resumed_with_other_settings_says_which(tmp_path: Path) -> None:
+    run, config = trained(tmp_path), toy(tmp_path)
+    changed = replace(config, seed=7, optimizer=replace(config.optimizer, lr=0.5))
+    with pytest.raises(CharmError, match=rf"\(--seed {config.seed}, now 7; --optimizer\.lr \S+, now 0\.5\)"):
+        train(changed, run, HERE, resume=True, say=quiet)
 
 
 def test_weights_that_are_not_finite_are_never_written(tmp_path: Path) -> None:
