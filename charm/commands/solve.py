@@ -221,7 +221,7 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
         show(f"{task_id}: {solution}")
         for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
-                votes = f"{candidate.votes} of {solution.cast} votes"
+                votes = solution.votes_text(candidate)
                 title = f"\n{question}, attempt {number}: {votes}, {solution.sure} {candidate.confidence:.2f}"
                 show(title, grid_text(candidate.grid))
             if not candidates:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from charm.devices import Place
+from charm.evaluation import calibration
 from charm.evaluation.judging import Judgements
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot, protocol_named
@@ -55,6 +56,18 @@ class Solution:
         """What speaks against the answers: demonstrations that were not learned, views that disagree; "" otherwise."""
         return "; ".join(filter(None, (self.unlearned, self.disagreement)))
 
+    def chance(self, candidate: Candidate) -> float | None:
+        """How often an answer of a canvas with this share of the votes was right; not measured for other networks."""
+        if self.sure != "halting" or not self.cast:
+            return None
+        return calibration.chance(candidate.votes / self.cast)
+
+    def votes_text(self, candidate: Candidate) -> str:
+        """The votes of an answer, and how often such answers were right where that is known."""
+        right = self.chance(candidate)
+        often = "" if right is None else f", right in {right:.0%} of such cases"
+        return f"{candidate.votes} of {self.cast} votes{often}"
+
     @property
     def disagreement(self) -> str:
         """Name the test inputs whose first answer has as many votes as another, or less than half of all."""
@@ -89,7 +102,7 @@ class Solution:
     def _repr_html_(self) -> str:
         """The answers as a notebook shows them: the first three to each test input, with their votes."""
         rows = [
-            row((block(f"{one.votes} of {self.cast} votes", one.grid) for one in ranked[:3]), str(question))
+            row((block(self.votes_text(one), one.grid) for one in ranked[:3]), str(question))
             for question, ranked in self.answers.items()
         ]
         doubt = f"<div><b>{self.doubt}</b></div>" if self.doubt else ""

@@ -172,6 +172,10 @@ def test_a_candidate_is_as_likely_as_the_geometric_mean_of_its_judges(
         assert sum(counts) == 2 * judges + 1
         assert np.array_equal(found.candidate_V, votes.candidate_V)
     assert JUDGES == 16
+    first, hashed = rows[0][:2], int(votes.candidates.hash_K[int(votes.candidate_V[0])])
+    sure = {(0, hashed, first[0]): -0.1, (0, hashed, first[1]): -0.7}  # with these, close to 1
+    likely = probability(judged(model, data, votes, 2, CPU, sure).logit_V[0])
+    assert float(likely) == pytest.approx(math.exp(-0.4), rel=1e-5)
     # Judges differ, so that the mean of probabilities is another number.
     spread = log_likelihoods(model, data, votes.candidates, 3, CPU)[0]
     assert np.exp(spread).mean() > 1.02 * np.exp(spread.mean())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from charm.errors import CharmError
-from charm.tasks.task import Pair, Task, as_grid, check_unique, task_from_json, task_to_json
+from charm.tasks.task import Pair, Task, as_grid, check_unique, grid_hash, task_from_json, task_to_json
 
 grids = arrays(np.uint8, array_shapes(min_dims=2, max_dims=2, max_side=30), elements=st.integers(0, 9))
 
@@ -148,3 +148,9 @@ def test_check_unique() -> None:
     assert check_unique(iter([a, b]), "here") == (a, b)
     with pytest.raises(CharmError, match=r"^here: task id a appears twice"):
         check_unique([a, b, a], "here")
+
+
+def test_the_hash_of_a_grid_covers_its_shape_and_its_cells() -> None:
+    some = [np.array(cells, np.uint8) for cells in ([[1, 2]], [[1], [2]], [[2, 1]], [[1, 2, 0]])]
+    assert len({grid_hash(grid) for grid in some}) == 4
+    assert grid_hash(some[0]) == grid_hash(np.array([[1, 2]], np.uint8)) == "30ace33963fd17c4"
