@@ -33,6 +33,7 @@ from charm.commands.parsing import GROUPS, Commands
 from charm.commands.presets import READABLE
 from charm.errors import CharmError
 from charm.files import Terminated, terminates_as_interrupt
+from charm.progress import say
 from charm.signals import StoppedEarly, exit_code, stop_early
 from charm.version import __version__
 
@@ -114,16 +115,16 @@ def main(args: Sequence[str] | None = None) -> None:
         with terminates_as_interrupt():
             _run(args)
     except CharmError as error:
-        print(f"charm: {error}", file=sys.stderr)
+        say(f"charm: {error}")
         sys.exit(2)
     except StoppedEarly as stop:
-        print(f"charm: {stop}", file=sys.stderr)
+        say(f"charm: {stop}")
         sys.exit(exit_code(stop.number))
     except Terminated:
-        print("charm: stopped by SIGTERM", file=sys.stderr)
+        say("charm: stopped by SIGTERM")
         sys.exit(exit_code(signal.SIGTERM))
     except KeyboardInterrupt:
-        print("charm: interrupted", file=sys.stderr)
+        say("charm: interrupted")
         sys.exit(exit_code(signal.SIGINT))
     except BrokenPipeError:
         sys.exit(141)  # the reader of our output went away, as `| head` does
@@ -131,5 +132,5 @@ def main(args: Sequence[str] | None = None) -> None:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise  # neither about a file of the user's nor a full disk: a fault of ours
         place = "" if error.filename is None else f"{error.filename}: "
-        print(f"charm: {place}{error.strerror}", file=sys.stderr)
+        say(f"charm: {place}{error.strerror}")
         sys.exit(2)

@@ -1,7 +1,12 @@
-"""Progress on the terminal: a line on stderr with a bar and the time left. `rich` is loaded once a bar is drawn."""
+"""Text on the terminal, and progress: a line on stderr with a bar and the time left.
+
+Ids, file and field names come from files of others. `plain` and `console` show their control characters instead of
+sending them to the terminal. `rich` is loaded once a bar or a table is drawn.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -9,11 +14,34 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress
 
 Item = TypeVar("Item")
 
+# Control characters but for newline and tab, marks that turn the direction of text, and bytes that are not UTF-8.
+UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 LOG_EVERY = 60.0  # seconds between the lines that stand for a bar in a log file, where none can be drawn
+
+
+def plain(text: str) -> str:
+    """Escape what a terminal would obey: "\\x1b" becomes four visible characters."""
+    return UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def console(stderr: bool = False, width: int | None = None) -> Console:
+    """Make a rich console that prints every text as `plain` does."""
+    from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.segment import Segment
+
+    class PlainConsole(Console):
+        def render(
+            self, renderable: RenderableType, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for text, style, control in super().render(renderable, options):
+                yield Segment(text if control else plain(text), style, control)
+
+    return PlainConsole(stderr=stderr, width=width)
 
 
 class Bar:
@@ -58,7 +86,6 @@ def bar(
 ) -> Iterator[Bar]:
     """A bar while the block runs; it pulses while the total is None, and its last state stays if asked to."""
     from rich import progress as parts
-    from rich.console import Console
     from rich.table import Column
 
     columns: list[parts.ProgressColumn] = [
@@ -68,8 +95,7 @@ def bar(
     ]
     if counts:
         columns.insert(1, parts.MofNCompleteColumn(table_column=Column(no_wrap=True)))  # never shortened
-    console = Console(stderr=True)
-    progress = parts.Progress(*columns, console=console, transient=not stays, disable=not shown)
+    progress = parts.Progress(*columns, console=console(stderr=True), transient=not stays, disable=not shown)
     progress.start()
     try:
         progress.add_task(text, total=total, completed=done)  # type: ignore[arg-type]  # rich rounds it itself
@@ -80,8 +106,9 @@ def bar(
 
 
 def say(line: str) -> None:
+    """Print a line on stderr."""
     with _full_disk_ignored():
-        print(line, file=sys.stderr)
+        print(plain(line), file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -97,9 +124,7 @@ def _full_disk_ignored() -> Iterator[None]:
 
 def status(text: str) -> AbstractContextManager[object]:
     """Show a spinner while the block runs, for work without known progress."""
-    from rich.console import Console
-
-    return Console(stderr=True).status(text)
+    return console(stderr=True).status(text)
 
 
 def track(items: Iterable[Item], text: str, total: int, shown: bool = True) -> Iterator[Item]:

@@ -7,8 +7,10 @@ from io import StringIO
 
 import pytest
 
+from charm.cli import main
 from charm.commands.shared import output
-from charm.progress import bar, say, track
+from charm.drawing.terminal import show
+from charm.progress import bar, plain, say, track
 from charm.tables import Table
 
 
@@ -100,3 +102,22 @@ def test_output_is_either_json_or_for_people(capsys: pytest.CaptureFixture[str])
     assert "Title" in shown
     assert "[a]" in shown
     assert "a line [/] of text" in shown
+
+
+HOSTILE = "a\x1b]0;owned\x07\x9b31m\r\u202e\udcffz"
+
+
+def test_control_characters_are_shown_not_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    """In lines, bars, tables, errors and file names; newlines, tabs and other languages stay."""
+    assert plain("grün\n\t✓ 目") == "grün\n\t✓ 目"
+    say(HOSTILE)
+    with bar(HOSTILE, 1, stays=True) as line:
+        line.say(HOSTILE)
+        line.update(1, text=HOSTILE)
+    show(HOSTILE, Table([HOSTILE], [[HOSTILE]], HOSTILE, HOSTILE))
+    with pytest.raises(SystemExit):
+        main(["data", "show", f"{HOSTILE}.json"])
+    printed = capsys.readouterr()
+    for text in (printed.out, printed.err):
+        assert "\\x1b]0;owned" in text
+        assert not set("\x1b\x07\x9b\r\u202e\udcff") & set(text)

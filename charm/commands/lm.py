@@ -13,7 +13,7 @@ from charm.errors import CharmError
 from charm.language.corpus import LEFT_OUT, gather
 from charm.language.data import prepare as write
 from charm.paths import data_dir
-from charm.progress import bar, status
+from charm.progress import bar, plain, status
 
 app = Commands()
 
@@ -111,4 +111,4 @@ def sample(
             if token == bos:
                 break
             ids.append(token)
-    print(tokenizer.decode(ids[1:]))
+    print(plain(tokenizer.decode(ids[1:])))

@@ -8,7 +8,6 @@ from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import Annotated
 
-from rich.console import Console
 from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
@@ -19,7 +18,7 @@ from charm.drawing.terminal import show
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paths import data_dir
-from charm.progress import say, status
+from charm.progress import console, say, status
 from charm.synthesis.rearc import fetch_package
 from charm.tasks.pairs_file import read_archive, read_manifest, write_archive
 from rearc2.workbench import check as checking
@@ -98,7 +97,7 @@ def check(
     chosen = packages.package_ids() if all else list(tasks)
     if not chosen:
         raise CharmError("name the packages to check, or use --all")
-    console = Console(stderr=json, width=None if sys.stdout.isatty() else 110)
+    screen = console(stderr=json, width=None if sys.stdout.isatty() else 110)
     outcome = {}
     for number, task in enumerate(chosen, 1):
         # Packages named by the user are shown again even if they are unchanged.
@@ -117,9 +116,9 @@ def check(
                 f"regularity: {name} ({broken}); {judgements.get(name, records.NOT_JUDGED)}"
                 for name, broken in report.regularities.items()
             ]
-            show(report.table(), *judged, *report.lines(), console=console)
+            show(report.table(), *judged, *report.lines(), console=screen)
         verdict = "passes" if report.passed else "is refused"
-        show(f"{task} {verdict}{' (quick, not recorded)' if quick else ''}", console=console)
+        show(f"{task} {verdict}{' (quick, not recorded)' if quick else ''}", console=screen)
     refused = [task for task, found in outcome.items() if not found["passed"]]
     passing = f"{len(outcome) - len(refused)} of {len(outcome)} packages pass"
     output(json, outcome, *([passing] if all else []))

@@ -10,6 +10,7 @@ from tyro.conf import Positional, arg
 from charm.commands.shared import RunData, flag
 from charm.domains import PageOptions
 from charm.errors import CharmError
+from charm.progress import plain
 
 
 def report(
@@ -48,8 +49,8 @@ def report(
             raise CharmError("--protocol and --films are for pages, not for figures")
         from charm.report.measurements import draw_figure
 
-        print(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))
+        print(plain(str(draw_figure(figure, runs, out or Path(f"{figure}.pdf"), data))))
     else:
         from charm.report.pages import write_pages
 
-        print(write_pages(runs, out, PageOptions(protocol, films, device, data)))
+        print(plain(str(write_pages(runs, out, PageOptions(protocol, films, device, data)))))

@@ -8,6 +8,7 @@ from typing import Annotated
 from tyro.conf import Positional
 
 from charm.commands.shared import Data, Switch, flag
+from charm.progress import say
 
 
 def view(
@@ -43,10 +44,9 @@ def view(
     from charm.web.api import open_library
     from charm.web.server import Viewer
 
-    def say(text: str) -> None:
-        print(f"charm: {text}", file=sys.stderr)
-
-    viewer = Viewer(open_library(runs, checkpoint, tasks, data, say), port, device)
+    viewer = Viewer(
+        open_library(runs, checkpoint, tasks, data, lambda text: say(f"charm: {text}")), port, device
+    )
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # stop cleanly, as with Ctrl-C
     print(f"{viewer.url} (press Ctrl-C to stop)", flush=True)
     if not no_open:

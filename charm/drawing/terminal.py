@@ -16,6 +16,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from charm.drawing.grids import PALETTE, as_canvas, captioned_pairs, ink_on, title_of
+from charm.progress import console as new_console
+from charm.progress import plain
 from charm.tables import Table
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, Tokens
 from charm.tasks.task import Grid, Pair, Task
@@ -40,17 +42,17 @@ def table_text(table: Table) -> RichTable:
     for number, heading in enumerate(table.columns):
         cells = [row[number] for row in table.rows if number < len(row)]
         right = number > 0 and all(map(NUMBER.match, cells))
-        drawn.add_column(Text(heading), justify="right" if right else "left", no_wrap=right)
+        drawn.add_column(Text(plain(heading)), justify="right" if right else "left", no_wrap=right)
     for number, row in enumerate(table.rows):
         total = number in table.totals
-        texts = [Text(cell, STYLES.get(cell, "")) for cell in row]
+        texts = [Text(plain(cell), STYLES.get(cell, "")) for cell in row]
         drawn.add_row(*texts, style="bold" if total else "", end_section=total)
     return drawn
 
 
 def show(*things: Table | RenderableType, console: Console | None = None) -> None:
     """Print tables, lines of text (taken literally) and drawings, one below the other."""
-    console = console or Console()
+    console = console or new_console()
     for thing in things:
         if isinstance(thing, str):
             console.print(thing, highlight=False, markup=False, soft_wrap=True)
@@ -131,7 +133,7 @@ def marked_text(answer: Grid, truth: Grid) -> Text:
 
 def show_grids(grids: Mapping[str, Grid]) -> None:
     """Print grids under their names, as many side by side as fit in the terminal."""
-    console = Console()
+    console = new_console()
     columns = [(name, grid_text(grid)) for name, grid in grids.items()]
     across = max(1, console.width // (2 * max(grid.shape[1] for grid in grids.values()) + 3))
     for first in range(0, len(columns), across):
@@ -140,7 +142,7 @@ def show_grids(grids: Mapping[str, Grid]) -> None:
 
 def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:
     """Show grids one after the other in the same place."""
-    with Live(auto_refresh=False) as live:
+    with Live(auto_refresh=False, console=new_console()) as live:
         for name, grid in grids.items():
             live.update(side_by_side((name, grid_text(grid))), refresh=True)
             time.sleep(seconds)

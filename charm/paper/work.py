@@ -34,6 +34,7 @@ from charm.paper.shelf import Result, Shelf, identity
 from charm.paper.sizes import SizeName
 from charm.paper.tables import EMERGED
 from charm.paper.variants import Variant, variant_named
+from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.metrics import curve, mean_around, read_metrics
 from charm.signals import StoppedEarly, stop_early
@@ -261,10 +262,10 @@ def main() -> None:
             with place(options.device) as here:
                 finished = run_one(variant, options.seed, shelf, here, at_once=options.at_once)
     except CharmError as error:
-        print(f"charm: {error}", file=sys.stderr)
+        say(f"charm: {error}")
         sys.exit(2)
     except StoppedEarly as stop:
-        print(f"charm: {stop}", file=sys.stderr)
+        say(f"charm: {stop}")
         sys.exit(STOPPED)
     sys.exit(0 if finished else STOPPED)
 
