@@ -112,7 +112,7 @@ class CharmModel(nn.Module):
     def canvas(self) -> Reasoner | Vit:
         if isinstance(self.reasoner, Writer):
             raise CharmError(
-                "this model is a writer: it answers the tasks it was trained on, and cannot be adapted to others yet"
+                "this model is a writer; this needs a model that answers whole canvases. `charm solve` adapts writers"
             )
         return self.reasoner
 
