@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from charm.tasks.task import Task
 
 
+SHOWN_PROBLEMS = 10  # of the tasks that failed
+
+
 def solve(
     tasks: Annotated[Positional[tuple[Path, ...]], arg(metavar="PATH ...", help_behavior_hint="(required)")],
     *,
@@ -64,7 +67,7 @@ def solve(
     Example: charm solve test_challenges.json --checkpoint runs/arc2 --budget 11.5h --out submission.json
 
     Args:
-        tasks: files of one task or of many by id (Kaggle challenges), folders, or public sets such as arc2/evaluation.
+        tasks: files of one task or many (Kaggle challenges), folders, public sets (arc2/evaluation) or ids (007bbfb7).
         checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
         mode: memory (a task's rows), composition (the memory's shared weights, too) or full (all).
         budget: time for everything, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
@@ -196,10 +199,12 @@ def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
 
 def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: int, skipped: int) -> None:
     """Say which tasks failed and why, and how many could not be used."""
-    for task_id, problem in problems.items():
+    for task_id, problem in list(problems.items())[:SHOWN_PROBLEMS]:
         kept = "its first answers are kept" if task_id in found else "it has no answer"
         say(f"charm: task {task_id} failed ({problem}); {kept}")
     if problems:
+        if (more := len(problems) - SHOWN_PROBLEMS) > 0:
+            say(f"charm: and {more} more")
         say(f"charm: {len(problems)} of {tasks} tasks failed; --resume tries them again")
     if skipped:
         say(f"charm: {skipped} of the files and tasks could not be used and have no answer")

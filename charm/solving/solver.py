@@ -30,7 +30,7 @@ from charm.solving.solution import Clock, Publish, Say, Solution, improved
 from charm.solving.workers import Crew, CrewTask
 from charm.solving.writer import FAR_TOO_LATE, WriterSolver
 from charm.tasks.reading import read_tasks
-from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, load_source
+from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, find_task, load_source
 from charm.tasks.task import Task, check_unique
 
 Group = tuple[Task, ...]
@@ -48,22 +48,30 @@ Make = Callable[[Path, SolveOptions, Place], AnySolver]
 
 
 def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
-    """The tasks of files, folders and public sets by name, and what is not usable with its reason.
+    """The tasks of files, folders, public sets by name and public tasks by id, and what is not usable with its reason.
 
     It is an error if nothing is.
     """
-    named = [path for path in paths if str(path) in (*SOURCE_NAMES, *NEW_SPLITS) and not path.exists()]
+    named = [path for path in paths if not path.exists()]
     for path in paths:
-        if not path.exists() and path not in named:
-            raise CharmError(f"{path}: no such file or folder")
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise CharmError(f"{path}: neither a regular file nor a folder")
     tasks, skipped = read_tasks([path for path in paths if path not in named], unsolved=True)
-    public = [task for path in named for task in load_source(str(path)).tasks]
+    public = [task for path in named for task in _public(str(path))]
     tasks = list(check_unique([*tasks, *public], "the named tasks together"))
     if not tasks:
         raise CharmError(next(iter(skipped.values()), f"no tasks in {' '.join(map(str, paths))}"))
     return tasks, skipped
+
+
+def _public(name: str) -> Sequence[Task]:
+    """Return the tasks of a public set, or the public task of this id."""
+    if name in (*SOURCE_NAMES, *NEW_SPLITS):
+        return load_source(name).tasks
+    try:
+        return [find_task(name)]
+    except CharmError as error:
+        raise CharmError(f"{name}: no such file or folder, and {error}") from error
 
 
 def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 0) -> list[Task]:

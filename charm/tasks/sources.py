@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import tarfile
 import tempfile
 import urllib.request
@@ -46,6 +47,7 @@ ARC_SHA256 = {
 NEW_SPLITS = {"arc2/training-new": "arc2/training", "arc2/evaluation-new": "arc2/evaluation"}
 SAME_RULE = {"db695cfb"}  # its demonstrations are those of 55783887 in ARC-AGI-1's evaluation set
 CONCEPT_ARC = "concept-arc"
+RESULT = re.compile(r"\.|(.*\.)?(submission|scores|progress)\.json$")  # a hidden file, or one of a solve
 SOURCE_NAMES = (*ARC_SPLITS, CONCEPT_ARC)
 
 CONCEPT_ARC_COMMIT = "b22ef52"
@@ -271,15 +273,15 @@ def _download(url: str) -> bytes:
 
 
 def json_files(folder: Path) -> tuple[list[Path], dict[str, str]]:
-    """The JSON files below a folder, hidden ones apart, and a reason for each subfolder that cannot be read.
+    """The JSON files below a folder, and a reason for each subfolder that cannot be read.
 
-    A folder that cannot be read itself is an error.
+    Hidden files are left out, and so is what `charm solve` writes. A folder that cannot be read itself is an error.
     """
     failed: list[OSError] = []
     files: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=failed.append, followlinks=False):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found = (Path(place, name) for name in names if name.endswith(".json") and not name.startswith("."))
+        found = (Path(place, name) for name in names if name.endswith(".json") and not RESULT.match(name))
         files += [path for path in found if path.is_file()]
     reasons = {str(error.filename): f"{error.filename}: {error.strerror}" for error in failed}
     if str(folder) in reasons:

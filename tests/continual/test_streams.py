@@ -96,8 +96,8 @@ def test_what_is_wrong_with_a_whole_file_is_reported(count: int, unseen: Path, t
 
 
 def test_a_file_without_a_usable_task_is_reported_once(unseen: Path) -> None:
-    """Such as the submission of an earlier solve, which has an entry for each of many tasks."""
-    other = unseen / "submission.json"
+    """Such as a submission under another name, which has an entry for each of many tasks."""
+    other = unseen / "other.json"
     other.write_text(json.dumps({f"new{number}": [] for number in range(4)}))
     found, skipped = read_tasks([unseen])
     assert len(found) == 4

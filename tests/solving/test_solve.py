@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from charm.commands import solve as solve_command
+from charm.commands.solve import _tell_problems
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
 from charm.evaluation import predict
@@ -33,6 +34,7 @@ from charm.solving.solver import _work, load_tasks, solve, solve_devices
 from charm.solving.vote_log import round_json
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
+from charm.tasks.sources import load_source
 from charm.tasks.task import Question, Task
 from charm.training.adaptation import Adaptation, private_rows
 from charm.training.graphs import UpdateGraphs
@@ -680,3 +682,29 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(CharmError, match="without torchrun"):
         solve_devices("cpu", 5)
+
+
+def test_what_a_solve_writes_next_to_tasks_is_not_read_as_tasks(unseen: Path) -> None:
+    for name in (
+        "submission.json",
+        "new0.submission.json",
+        "submission.scores.json",
+        "submission.progress.json",
+    ):
+        (unseen / name).write_text('{"new0": [{"attempt_1": [[1]], "attempt_2": [[1]]}]}')
+    assert [task.id for task in load_source(unseen).tasks] == ["new0", "new1", "new2", "new3"]
+    tasks, skipped = load_tasks([unseen])
+    assert (len(tasks), skipped) == (4, {})
+
+
+def test_a_public_task_is_known_by_its_id() -> None:
+    assert [task.id for task in load_tasks([Path("007bbfb7")])[0]] == ["007bbfb7"]
+    with pytest.raises(CharmError, match="nowhere: no such file or folder, and no task nowhere in ARC-AGI-1"):
+        load_tasks([Path("nowhere")])
+
+
+def test_many_failures_are_summarised(capsys: pytest.CaptureFixture[str]) -> None:
+    _tell_problems({f"t{number}": "no time" for number in range(400)}, {}, 400, 0)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 12
+    assert said[-2:] == ["charm: and 390 more", "charm: 400 of 400 tasks failed; --resume tries them again"]
