@@ -68,6 +68,8 @@ def solve(
 ) -> Solution:
     """Answer the test inputs of a task within a time budget; test outputs are ignored.
 
+    Ctrl-C returns the answers so far, if there are any.
+
     Arguments:
         task: a Task, the content of an ARC task file, the path of one, or the id of a public task.
         model: a loaded model, which is not changed, or anything that `load` accepts.
@@ -92,7 +94,11 @@ def solve(
 
     with tempfile.TemporaryDirectory() as folder, place(device) as here:
         solver = open_solver(_on_disk(model, Path(folder)), chosen, here)
-        solver.work([task], clock, lambda used, text: None, publish)
+        try:
+            solver.work([task], clock, lambda used, text: None, publish)
+        except KeyboardInterrupt:  # Ctrl-C ends the solve; the answers so far are returned
+            if not found:
+                raise
     return found[-1]
 
 

@@ -13,10 +13,12 @@ import pytest
 import torch
 
 import charm
+from charm.evaluation.ranking import Candidate
 from charm.files import unseal
 from charm.runs.settings import read_config
-from charm.solving.solution import Clock
+from charm.solving.solution import Clock, Solution
 from charm.tasks.keys import MemoryConfig
+from charm.tasks.task import Question
 from tests.toy_runs import toy_run
 
 TASK = {
@@ -213,6 +215,49 @@ def test_tasks_views_and_results_draw_themselves(run: Path) -> None:
         assert page.count("<svg ") == grids
         ElementTree.fromstring(page)  # every element is closed
     assert f"of {solution.views} votes" in solution._repr_html_()
+
+
+def test_a_result_is_printed_with_its_answers_and_saved(run: Path, tmp_path: Path) -> None:
+    solution = charm.solve(TASK, run, 60, steps=0, views=2, device="cpu")
+    assert [grid.tolist() for grid in solution.best if grid is not None] == [
+        ranked[0].grid.tolist() for ranked in solution.answers.values() if ranked
+    ]
+    shown = str(solution)
+    for question, ranked in solution.answers.items():
+        assert (f"{question}: {ranked[0].votes} of 2 votes" if ranked else f"{question}: no answer") in shown
+    assert shown.endswith(f"{solution.summary}\n{solution.doubt}")
+    assert "demonstrations were not learned" in shown
+    path = tmp_path / "submission.json"
+    solution.save(path)
+    assert json.loads(path.read_text()) == solution.submission()
+    assert [list(one) for one in solution.submission()["task"]] == [["attempt_1", "attempt_2"]] * 2
+    by_hand = Solution(
+        {Question("a", 0): [Candidate(np.array([[1, 2], [3, 4]]), 0, 5, 5, 1.0)]}, 9, 6, 0.1, 1.0, 3.0
+    )
+    assert str(by_hand).splitlines() == [
+        f"{Question('a', 0)}: 5 of 6 votes",
+        "1 2",
+        "3 4",
+        "9 updates, 100% of the last demonstrations exact, 6 views, 3 s",
+    ]
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_ctrl_c_returns_what_there_is(run: Path, monkeypatch: pytest.MonkeyPatch, answered: bool) -> None:
+    solution = Solution({Question("task", 0): []}, 1, 2, 0.0, 1.0, 3.0)
+
+    class Interrupted:
+        def work(self, tasks, clock, say, publish) -> None:  # type: ignore[no-untyped-def]
+            if answered:
+                publish({"task": solution})
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("charm.api.open_solver", lambda *_: Interrupted())
+    if answered:
+        assert charm.solve(TASK, run, 60, device="cpu") is solution
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            charm.solve(TASK, run, 60, device="cpu")
 
 
 def test_the_memory_is_reached_through_the_package() -> None:

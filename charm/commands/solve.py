@@ -223,7 +223,7 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
     from charm.evaluation.protocols import SURE
 
     for task_id, solution in found.items():
-        show(f"{task_id}: {solution}")
+        show(f"{task_id}: {solution.summary}")
         for question, candidates in solution.answers.items() if len(found) == 1 else ():
             for number, candidate in enumerate(candidates[:2], start=1):
                 votes = solution.votes_text(candidate)

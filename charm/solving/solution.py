@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from charm.devices import Place
 from charm.evaluation import calibration
@@ -13,11 +14,12 @@ from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot, protocol_named
 from charm.evaluation.ranking import Candidate, rank
 from charm.evaluation.run import as_asked
+from charm.evaluation.submission import Submission, attempts, write_submission
 from charm.models.model import CharmModel
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
 from charm.tasks.svg import block, row
-from charm.tasks.task import Question
+from charm.tasks.task import Grid, Question
 
 VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
 VOTE_MARGIN = 1.5  # times what the first votes let expect
@@ -93,7 +95,31 @@ class Solution:
         exact = f"only {self.exact_accuracy:.0%} exact" if self.updates else "no update was made"
         return f"the demonstrations were not learned ({exact}): probably wrong, try a longer budget"
 
+    @property
+    def best(self) -> list[Grid | None]:
+        """The first answer to each test input, in order; None where there is none."""
+        return [ranked[0].grid if ranked else None for ranked in self.answers.values()]
+
+    def submission(self) -> Submission:
+        """Return two attempts at each test input, in ARC Prize's format."""
+        return attempts(self.answers)
+
+    def save(self, path: str | Path) -> None:
+        """Write the submission to a file."""
+        write_submission(Path(path), self.submission())
+
     def __str__(self) -> str:
+        """Show the first answer to each test input with its votes, how it was made, and the doubt."""
+        lines = []
+        for question, ranked in self.answers.items():
+            votes = f"{ranked[0].votes} of {self.cast} votes" if ranked else "no answer"
+            lines += [f"{question}: {votes}"]
+            lines += [" ".join(map(str, cells)) for cells in ranked[0].grid.tolist()] if ranked else []
+        return "\n".join([*lines, self.summary, *filter(None, [self.doubt])])
+
+    @property
+    def summary(self) -> str:
+        """How the answers were made, in one line."""
         learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
         if self.diverged:
             learned = " (learning diverged; try another --mode)"
@@ -106,7 +132,7 @@ class Solution:
             for question, ranked in self.answers.items()
         ]
         doubt = f"<div><b>{self.doubt}</b></div>" if self.doubt else ""
-        return f"{''.join(rows)}<div>{self}</div>{doubt}"
+        return f"{''.join(rows)}<div>{self.summary}</div>{doubt}"
 
 
 Say = Callable[[float, str], None]
