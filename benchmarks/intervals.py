@@ -3,7 +3,7 @@
 python benchmarks/intervals.py
 
 Seeds say how far a result would move with another run, tasks how far with other tasks. Tasks and seeds are drawn
-with replacement (the bootstrap), each by itself, and the 2.5 and 97.5 % quantiles of the mean difference are printed.
+with replacement (the bootstrap), independently, and the 2.5 and 97.5 % quantiles of the mean difference are printed.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ COUNTS = (
 )
 
 
-TRAINING = ("/training", "/training-new")  # ends of the names of sources that nobody is scored on
+TRAINING = ("/training", "/training-new")  # ends of the names of sources that are for training
 
 
 @dataclass(frozen=True)

@@ -504,7 +504,7 @@ FREE = {
         "run with 2.9 seconds",
         "which are among the 400",
         "first 48 of the 400 and on 80 of ConceptARC's 160",
-        "each by itself, 10,000 times",
+        "independently, 10,000 times",
         "(all 609 tasks, seed 0)",
         "(seeds 0 and 7, up to 500 for each task)",
     ),
