@@ -176,6 +176,10 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
             "--mode must be one of auto, memory, composition, full; got 'x'",
         ),
         ("solve examples/task.json --batch 0", "batch must be >= 1, got 0"),
+        (
+            "eval base",
+            "base is a model that comes with CHARM, not a run; use `charm solve TASKS --checkpoint base --score`",
+        ),
         ("data rearc --workers 0", "--workers must be >= 1, got 0"),
         ("rearc2 build --workers -1", "--workers must be >= 1, got -1"),
         ("data stats --data README.md", "the data folder README.md is not a folder"),

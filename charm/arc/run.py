@@ -65,10 +65,13 @@ def train(
 def start_from(model: CharmModel, other: CharmModel) -> None:
     """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have."""
     memory = model.config.memory
-    if memory != other.config.memory or (isinstance(memory, MemoryConfig) and memory.color_pool):
+    if memory != other.config.memory:
         raise CharmError(
-            "start: a run starts only from a model with the same memory, which has no pool of colours"
+            f"--start needs a model with the same memory as this run: expected {memory}, "
+            f"got {other.config.memory}"
         )
+    if isinstance(memory, MemoryConfig) and memory.color_pool:
+        raise CharmError(f"--start needs --memory.color-pool 0, got {memory.color_pool}")
     own, others = model.instances, other.instances
     puzzles, rows = [], [(0, 0)]  # places in the model's and in the other's tables; row 0 is the blank one
     for puzzle in own.puzzles:

@@ -9,6 +9,7 @@ from charm.commands.presets import parse_options
 from charm.commands.shared import Device, Json, Run, output
 from charm.domains import domain_of
 from charm.errors import CharmError
+from charm.paths import model_at
 
 
 def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
@@ -29,6 +30,10 @@ def run_evaluate(run: Path, flags: Sequence[str]) -> None:
     """`charm eval RUN ...`: the run's domain decides which flags may follow."""
     from charm.devices import place
 
+    if model_at(run) != run:
+        raise CharmError(
+            f"{run} is a model that comes with CHARM, not a run; use `charm solve TASKS --checkpoint {run} --score`"
+        )
     domain = domain_of(run)
     wanted = parse_options(f"charm eval {run}", domain.get("evaluate_options"), flags)
     with place(wanted.device) as here:
