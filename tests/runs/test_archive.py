@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import tracemalloc
@@ -170,7 +171,9 @@ def test_a_file_that_claims_more_than_it_holds_is_refused_before_memory_is_taken
         parts = {name: file.read(name) for name in file.namelist()}
     shape = str({"descr": "<f4", "fortran_order": False, "shape": (2**42,)}).encode()
     claim = b"\x93NUMPY\x01\x00v\x00" + shape.ljust(117) + b"\n"
-    for name, content in (("logit.npy", claim), ("cells.npy", parts["cells.npy"] + bytes(2**23))):
+    large = io.BytesIO()
+    np.save(large, np.zeros(2**23, np.uint8))
+    for name, content in (("logit.npy", claim), ("cells.npy", large.getvalue())):
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
             for one, part in parts.items():
                 file.writestr(one, content if one == name else part)
