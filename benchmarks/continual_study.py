@@ -39,7 +39,6 @@ import numpy as np
 import torch
 
 from benchmarks.continual_together import run_together
-from charm.arc.presets import preset
 from charm.arc.run import train
 from charm.config import to_json
 from charm.continual.results import memory_name, short_count, write_json
@@ -51,6 +50,7 @@ from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.paper.sizes import base_small, base_smoke, stream_small, stream_smoke
+from charm.paper.variants import VARIANTS
 from charm.paper.verdicts import Difference, paired
 from charm.processes import process_pool
 from charm.runs.checkpoint import steps_of
@@ -63,7 +63,7 @@ from charm.training.adaptation import Recipe, Scope
 LONGEST = 10  # side of the largest visible grid
 
 
-PRESETS = {"cose": "cl-cose-r32", "table": "cl-table-r32"}
+BASES = {"cose": "bases.cose-r32", "table": "bases.table-r32"}
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ def write_tasks(study: Study, out: Path) -> None:
 
 
 def base_config(study: Study, out: Path, memory: str, seed: int) -> TrainConfig:
-    config = study.base(preset(PRESETS[memory]))
+    config = study.base(VARIANTS[BASES[memory]].full())
     data = replace(config.data, evaluate=(str(out / "base.json"),), tasks=())
     return replace(config, data=data, steps=study.updates, checkpoint_every=study.updates, seed=seed)
 

@@ -126,7 +126,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "name a preset before its flags" in fails("bench", "--json", "arc1", capsys=capsys)
     assert "there is no preset arc3" in fails("bench", "arc3", capsys=capsys)
     assert fails("train", "nothing-like-it", capsys=capsys).endswith(
-        "; other domains have car-... and lm-..."
+        "; other domains have car-... and lm-...; `charm reproduce` has the variants of the paper's tables"
     )
     assert "cannot be compared" in fails("bench", "lm-tiny", "arc1", capsys=capsys)
     assert "not a run folder" in fails("eval", str(tmp_path), capsys=capsys)

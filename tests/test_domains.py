@@ -40,7 +40,11 @@ def test_a_folder_tells_its_domain_also_an_older_one(preset: str, name: str, tmp
 
 
 def test_what_is_no_run_of_a_known_domain_is_told(tmp_path: Path) -> None:
-    for content, sentence in (("", "not readable"), ("[]", "is not an object"), ('{"domain": "go"}', "'go'")):
+    for content, sentence in (
+        ("", "not readable"),
+        ("[]", "expected a JSON object, got list"),
+        ('{"domain": "go"}', "'go'"),
+    ):
         (tmp_path / "config.json").write_text(content)
         with pytest.raises(CharmError, match=sentence):
             domain_of(tmp_path)

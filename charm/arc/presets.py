@@ -42,13 +42,9 @@ def arc1() -> TrainConfig:
 
 def arc2() -> TrainConfig:
     """The paper's ARC-AGI-2 system: ungated rank-32 CoSE, Re-ARC and Re-ARC2, 1M updates."""
-    base = arc2_rearc()  # Re-ARC covers 391 of the tasks, Re-ARC2 the other 609
-    return replace(base, data=replace(base.data, synthetic=("rearc", "rearc2"), synthetic_views="own"))
-
-
-def arc2_rearc() -> TrainConfig:
-    """The paper's ARC-AGI-2 system without Re-ARC2: Re-ARC is its only synthetic data."""
-    return TrainConfig(data=replace(ARC2, synthetic=("rearc",)), steps=1_000_000, evaluate_loops=ALL_DEPTHS)
+    # Re-ARC covers 391 of the tasks, Re-ARC2 the other 609.
+    data = replace(ARC2, synthetic=("rearc", "rearc2"), synthetic_views="own")
+    return TrainConfig(data=data, steps=1_000_000, evaluate_loops=ALL_DEPTHS)
 
 
 def arc1_train() -> TrainConfig:
@@ -149,61 +145,6 @@ def loopvit_small_arc1() -> TrainConfig:
     """LoopViT's small size, trained as VARC is."""
     memory = replace(FULL_TABLE, rank=loopvit_small().width)
     return replace(varc_arc1(), reasoner=loopvit_small(), memory=memory)
-
-
-def cl_base(**memory: Any) -> TrainConfig:
-    """A base of the paper's continual learning: `arc1` with another memory, never gated."""
-    return replace(arc1(), memory=MemoryConfig(**memory))
-
-
-# Continual learning: base -> its memory; r is the rank of the rows, t the width of a task's vector where it is not 512.
-CL_BASES: dict[str, dict[str, Any]] = {
-    "cl-cose-r0-t32": {"rank": 0, "task_width": 32},
-    "cl-cose-r0": {"rank": 0},
-    "cl-cose-r32-t32": {"rank": 32, "task_width": 32},
-    "cl-cose-r32": {"rank": 32},
-    "cl-cose-r512": {"rank": 512},
-    "cl-table-r32": {"design": "table", "rank": 32},
-    "cl-table-r512": {"design": "table", "rank": 512},
-}
-
-
-def scaling(unique: int, recurrences: int, learning: int, steps: int) -> TrainConfig:
-    """One point of the paper's backbone studies: U layers, R recurrences, gradients through the last layers."""
-    whole, rest = divmod(learning, unique)
-    return replace(
-        arc1_train(),
-        reasoner=CanvasConfig(
-            layers=unique,
-            recurrences=recurrences,
-            horizon=whole,
-            horizon_layers=learning if rest else 0,
-            ffn="swiglu",
-        ),
-        memory=FULL_TABLE,
-        steps=steps,
-        checkpoint_every=SWEEP_EVERY,
-        evaluate_every=SWEEP_EVERY,
-        log_every=1,  # the paper's loss is a mean over the updates around a step: `charm.runs.metrics.mean_around`
-    )
-
-
-# Every step that the paper reports of its sweeps is a multiple of this.
-SWEEP_EVERY = 16_897
-# Total depth L -> (updates, U of each run); R = L / U, and half of the layers carry gradients.
-ISO_FLOP = {
-    12: (67_588, (2, 3, 4, 6)),
-    24: (33_794, (2, 3, 4, 6, 8, 12)),
-    48: (16_897, (2, 4, 6, 8, 12, 24)),
-}
-# U -> (updates, layer-level horizons); R = 24 / U.
-HORIZONS = {
-    2: (67_588, (6, 12, 18, 24)),
-    3: (67_588, (3, 6, 12, 18, 24)),
-    4: (67_588, (4, 8, 12)),
-    6: (50_691, (6, 12, 18, 24)),
-    12: (33_794, (12, 16, 20, 24)),
-}
 
 
 # Few recurrences and refinement steps: at this length the number of examples counts most.
@@ -349,33 +290,13 @@ QUICKSTART_TASKS = (
 
 # A preset has the name of its function, with dashes.
 _FUNCTIONS = (
-    *(arc1, arc2, arc2_rearc, arc1_train, urm_arc1, urm_arc2, trm_arc1, hrm_arc1, varc_arc1),
-    *(
-        loopvit_arc1,
-        loopvit_medium_arc1,
-        loopvit_small_arc1,
-        quickstart,
-        speedrun,
-        speedrun_public,
-        writer,
-        base,
-    ),
+    *(arc1, arc2, arc1_train, urm_arc1, urm_arc2, trm_arc1, hrm_arc1, varc_arc1, loopvit_arc1),
+    *(loopvit_medium_arc1, loopvit_small_arc1, quickstart, speedrun, speedrun_public, writer, base),
 )
 PRESETS: dict[str, Callable[[], TrainConfig]] = {
     **{function.__name__.replace("_", "-"): function for function in _FUNCTIONS},
     "trm-arc2": partial(on_arc2, trm_arc1, 726_000),
     "hrm-arc2": partial(on_arc2, hrm_arc1, 726_000),
-    **{name: partial(cl_base, **memory) for name, memory in CL_BASES.items()},
-    **{
-        f"isoflop-L{depth}-U{unique}": partial(scaling, unique, depth // unique, depth // 2, steps)
-        for depth, (steps, uniques) in ISO_FLOP.items()
-        for unique in uniques
-    },
-    **{
-        f"horizon-U{unique}-H{layers}": partial(scaling, unique, 24 // unique, layers, steps)
-        for unique, (steps, horizons) in HORIZONS.items()
-        for layers in horizons
-    },
 }
 
 
@@ -384,9 +305,8 @@ def preset(name: str) -> TrainConfig:
         return PRESETS[name]()
     if close := get_close_matches(name, PRESETS, 1):
         raise CharmError(f"there is no preset {name}; did you mean {close[0]}?")
-    shown = [one for one in PRESETS if not one.startswith(("isoflop-", "horizon-"))]
     others = " and ".join(f"{domain.prefix}..." for domain in DOMAINS.values() if domain.prefix)
     raise CharmError(
-        f"there is no preset {name}; the names are {', '.join(shown)}, "
-        f"isoflop-L{{12,24,48}}-U{{2..24}} and horizon-U{{2..12}}-H{{3..24}}; other domains have {others}"
+        f"there is no preset {name}; the names are {', '.join(PRESETS)}; other domains have {others}; "
+        "`charm reproduce` has the variants of the paper's tables"
     )

@@ -1,10 +1,9 @@
-"""Named runs on cellular automata: the paper's two splits and a small one, each with every memory it compares."""
+"""Named runs on cellular automata: the paper's two splits and a small one, and the memories that it compares."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 from charm.automata.benchmark import BenchmarkConfig
 from charm.automata.dataset import CarData
@@ -22,9 +21,10 @@ CAR_MEMORIES = {
     "three-factor": CarMemory(key="rule+horizon", rank=0),
     "three-factor-cose": CarMemory(key="rule+horizon", rank=16),
 }
+DEFAULT_MEMORY = CAR_MEMORIES["three-factor-cose"]
 
 
-def car_single(memory: CarMemory) -> CarConfig:
+def car_single(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
     """The paper's single-horizon split: each of 1,500 rules at one horizon, 500k updates."""
     return CarConfig(
         reasoner=reasoner(),
@@ -38,12 +38,12 @@ def car_single(memory: CarMemory) -> CarConfig:
     )
 
 
-def car_all(memory: CarMemory) -> CarConfig:
+def car_all(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
     """The paper's control: all 6,000 combinations are trained, 280k updates."""
     return replace(car_single(memory), data=CarData(split="all"), steps=280_000)
 
 
-def car_small(memory: CarMemory) -> CarConfig:
+def car_small(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
     """The same comparison on one GPU in a minute or two: Life-like rules, two horizons, canvases filled by the torus.
 
     Positions are two-dimensional, which makes neighbourhoods easier to learn; all recurrences carry gradients, and
@@ -65,18 +65,19 @@ def car_small(memory: CarMemory) -> CarConfig:
 
 
 CAR_PRESETS: dict[str, Callable[[], CarConfig]] = {
-    f"{name}-{memory}": partial(make, design)
-    for name, make in (("car-single", car_single), ("car-all", car_all), ("car-small", car_small))
-    for memory, design in CAR_MEMORIES.items()
+    "car-single": car_single,
+    "car-all": car_all,
+    "car-small": car_small,
 }
 
 
 def car_preset(name: str) -> CarConfig:
-    """A preset of CAR; without the name of a memory it is three-factor CoSE."""
-    full = f"{name}-three-factor-cose" if f"{name}-three-factor-cose" in CAR_PRESETS else name
-    if full not in CAR_PRESETS:
-        raise CharmError(
-            f"there is no preset {name}; the names are car-single, car-all and car-small, alone or followed by "
-            f"-{', -'.join(CAR_MEMORIES)}"
-        )
-    return CAR_PRESETS[full]()
+    """Return a preset; its name may be followed by that of a memory, and has three-factor CoSE without."""
+    for base, make in CAR_PRESETS.items():
+        memory = name.removeprefix(f"{base}-")
+        if name == base or (memory != name and memory in CAR_MEMORIES):
+            return make() if name == base else replace(make(), memory=CAR_MEMORIES[memory])
+    raise CharmError(
+        f"there is no preset {name}; the names are {', '.join(CAR_PRESETS)}, alone or followed by "
+        f"-{', -'.join(CAR_MEMORIES)}"
+    )

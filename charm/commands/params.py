@@ -12,14 +12,12 @@ from charm.commands.shared import Data, Json, Switch, flag, output
 from charm.domains import Counted, domain_of_preset
 from charm.errors import CharmError
 from charm.progress import track
-from charm.tables import Table
 
 
 def params(
     preset: Annotated[Positional[str], flag("[PRESET]")] = "",
     *,
     paper: Switch = False,
-    all: Switch = False,
     data_rows: Switch = False,
     gate: Annotated[Path | None, flag("RUN", "none")] = None,
     json: Json = False,
@@ -29,19 +27,18 @@ def params(
 
     Example: charm params arc1
 
-    Example: charm params lm-d12 --all
+    Example: charm params lm-d12-cose-x5
 
     Example: charm params --gate runs/arc1
 
     Args:
-        preset: name of a preset, or the start of names with --all; not used with --paper.
+        preset: name of a preset; not used with --paper.
         paper: compare all counts in the paper; exits with 1 if one differs beyond rounding (0.2 % with our views).
-        all: list every preset whose name starts with PRESET, one per line.
         data_rows: use the views that we draw for the preset's data instead of the paper's row counts.
         gate: measure how much of its residual rows a trained run's gate lets through, at every checkpoint.
     """
     if gate is not None:
-        if preset or paper or all or data_rows:
+        if preset or paper or data_rows:
             raise CharmError("--gate takes a run folder and goes with --json only")
         from charm.accounting import gate_shares, gates_table
 
@@ -50,25 +47,13 @@ def params(
         return
     if bool(preset) == paper:
         raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")
-    if paper and (data_rows or all):
-        raise CharmError("--data-rows and --all need a preset; --paper always counts everything")
+    if paper and data_rows:
+        raise CharmError("--data-rows needs a preset; --paper always counts everything")
     if paper:
         _paper(json, data)
-    elif all:
-        _all(preset, data_rows, json, data)
     else:
         counted = _counted(preset, data_rows, data)
         output(json, counted.found, counted.table)
-
-
-def _all(start: str, data_rows: bool, json: bool, data: Path | None) -> None:
-    names = [name for name in domain_of_preset(start).get("presets") if name.startswith(start)]
-    if not names:
-        raise CharmError(f"no preset's name starts with {start}")
-    found = {name: _counted(name, data_rows, data) for name in names}
-    rows = [[name, f"{one.memory:,}", f"{one.total:,}"] for name, one in found.items()]
-    table = Table(["preset", "memory", "total"], rows, "Parameters")
-    output(json, {name: one.found for name, one in found.items()}, table)
 
 
 def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:

@@ -15,11 +15,10 @@ from charm.errors import CharmError
 def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
     """Train a preset; any field of its configuration can be given, as in --optimizer.lr 2e-4.
 
-    ARC's tasks: arc1, arc2, arc2-rearc, arc1-train, urm-arc1, trm-arc1, hrm-arc1 (also -arc2), varc-arc1,
-    loopvit-arc1, loopvit-small-arc1, quickstart, speedrun, speedrun-public, writer, base, the bases of continual
-    learning (cl-cose-r0(-t32), cl-cose-r32(-t32), cl-cose-r512, cl-table-r32, cl-table-r512) and points of the
-    sweeps, such as isoflop-L24-U4 and horizon-U3-H6. Cellular automata: car-single, car-all, car-small. Text:
-    lm-d12, lm-d20, lm-tiny. The last two kinds may be followed by a memory: car-small-low-rank, lm-d12-cose-x5.
+    ARC's tasks: arc1, arc2, arc1-train, urm-arc1, trm-arc1, hrm-arc1 (also -arc2), varc-arc1, loopvit-arc1,
+    loopvit-medium-arc1, loopvit-small-arc1, quickstart, speedrun, speedrun-public, writer, base. Cellular automata:
+    car-single, car-all, car-small. Text: lm-d12, lm-d20, lm-tiny. The last two kinds may be followed by a memory:
+    car-small-low-rank, lm-d12-cose-x5. `charm reproduce` has the variants of the paper's tables.
 
     Example: charm train arc1 --out runs/arc1 --batch 96
 

@@ -1,8 +1,8 @@
-"""Named language-model runs: the paper's two backbones with every memory it measures, controls, and a tiny one.
+"""Named language-model runs: the paper's two backbones and a tiny one, and the memories that it measures.
 
 lm-d12                     the stock backbone; lm-d20 likewise
-lm-d12-engram-x5           tables of just over 5 x 32,768 rows; also cose and mixture, x10, x20, x40 (d20: to x20)
-lm-d12-cose-x5-w24         narrower look-ups (d12: 24, 48, 96; d20: 40, 80, 160)
+lm-d12-engram-x5           tables of just over 5 x 32,768 rows; also cose and mixture, and any other multiple
+lm-d12-cose-x5-w24         narrower look-ups
 lm-d12-cose-x0             control: composition only
 lm-d12-engram-one-row      control: tables of one row, which cannot tell n-grams apart; also cose and mixture
 lm-d12-engram-x5-matched   control: Engram with more rows, so that it has as many parameters as CoSE
@@ -11,8 +11,11 @@ lm-tiny, lm-tiny-engram... a model for a CPU, trained on the text that ships wit
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +28,6 @@ from charm.language.ngram import table_sizes
 from charm.tables import Table
 
 VOCAB = 32_768
-CAPACITIES = {12: (5, 10, 20, 40), 20: (5, 10, 20)}
-WIDTHS = {12: (24, 48, 96), 20: (40, 80, 160)}  # in addition to the full widths, 384 and 640
-VARIANTS: tuple[NgramVariant, ...] = ("engram", "cose", "mixture")
 
 
 def deep(depth: int) -> LMConfig:
@@ -80,37 +80,51 @@ def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
     return choices[bisect_left(choices, wanted, key=total)]
 
 
-def _memories(depth: int) -> dict[str, NgramConfig]:
-    """The memories of a backbone by the end of their preset's name; matched controls are computed on demand."""
-    full = deep(depth).gpt.model_width // 2
-    tables = {f"x{times}": (times * VOCAB, full) for times in CAPACITIES[depth]}
-    narrow = {f"x5-w{width}": (5 * VOCAB, width) for width in WIDTHS[depth]}
-    found = {"": NgramConfig(), "-cose-x0": NgramConfig("cose", 0, full)}
-    for variant in VARIANTS:
-        for name, size in {"one-row": (1, full), **tables, **narrow}.items():
-            found[f"-{variant}-{name}"] = NgramConfig(variant, *size)
-    return found | {f"-engram-{name}-matched": NgramConfig("engram", *size) for name, size in tables.items()}
+NAMED = re.compile(
+    r"(?P<variant>engram|cose|mixture)-(?:one-row|x(?P<times>\d+)(?:-w(?P<width>\d+))?(?P<matched>-matched)?)"
+)
 
 
-TINY = {f"-{variant}": NgramConfig(variant, 4 * 2048, 64, layers=(1, 2)) for variant in VARIANTS}
-MEMORIES = {"lm-d12": _memories(12), "lm-d20": _memories(20), "lm-tiny": {"": NgramConfig(), **TINY}}
-# Name -> name of its backbone, and its memory.
-LM_PRESETS = {
-    f"{base}{end}": (base, memory) for base, some in MEMORIES.items() for end, memory in some.items()
+def paper_memory(depth: int, name: str) -> NgramConfig | None:
+    """Return a memory of the paper by name, for its backbone of this depth; "" is none, None an unknown name."""
+    gpt, found = deep(depth).gpt, NAMED.fullmatch(name)
+    if found is None:
+        return None if name else NgramConfig()
+    rows = 1 if found["times"] is None else int(found["times"]) * VOCAB
+    memory = NgramConfig(found["variant"], rows, int(found["width"] or gpt.model_width // 2))  # type: ignore[arg-type]
+    return replace(memory, rows=matched_rows(gpt, memory)) if found["matched"] else memory
+
+
+def tiny_memory(name: str) -> NgramConfig | None:
+    """Return a memory for the tiny model: engram, cose or mixture; "" is none, None an unknown name."""
+    if not name:
+        return NgramConfig()
+    known: dict[str, NgramVariant] = {"engram": "engram", "cose": "cose", "mixture": "mixture"}
+    return NgramConfig(known[name], 4 * 2048, 64, layers=(1, 2)) if name in known else None
+
+
+LM_PRESETS: dict[str, Callable[[], LMConfig]] = {
+    "lm-d12": partial(deep, 12),
+    "lm-d20": partial(deep, 20),
+    "lm-tiny": tiny,
+}
+MEMORIES: dict[str, Callable[[str], NgramConfig | None]] = {
+    "lm-d12": partial(paper_memory, 12),
+    "lm-d20": partial(paper_memory, 20),
+    "lm-tiny": tiny_memory,
 }
 
 
 def lm_preset(name: str) -> LMConfig:
-    if name not in LM_PRESETS:
+    """Return a preset; its name may be followed by that of a memory, as in lm-d12-cose-x5 and lm-tiny-cose."""
+    base = next((one for one in LM_PRESETS if name == one or name.startswith(f"{one}-")), None)
+    memory = None if base is None else MEMORIES[base](name.removeprefix(base).removeprefix("-"))
+    if base is None or memory is None:
         raise CharmError(
-            f"there is no preset {name}; the names are lm-d12, lm-d20 and lm-tiny, alone or followed by a memory as in "
-            f"lm-d12-cose-x5, and `charm params lm- --all` lists them"
+            f"there is no preset {name}; the names are {', '.join(LM_PRESETS)}, alone or followed by a memory as in "
+            f"lm-d12-cose-x5 and lm-tiny-cose"
         )
-    base, memory = LM_PRESETS[name]
-    config = tiny() if base == "lm-tiny" else deep(int(base.removeprefix("lm-d")))
-    if name.endswith("-matched"):
-        memory = replace(memory, rows=matched_rows(config.gpt, memory))
-    return replace(config, ngram=memory)
+    return replace(LM_PRESETS[base](), ngram=memory)
 
 
 def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> Counted:

@@ -205,8 +205,9 @@ def count_of(claim: PaperCount, size: Size) -> Count:
 
 @cache
 def _language(preset: str) -> Mapping[str, int]:
-    key = f"text.{preset.removeprefix('lm-')}"  # lm-d20 is not a run of the paper
-    config = VARIANTS[key].full() if key in VARIANTS else lm_preset(preset)
+    config = (
+        VARIANTS[preset].full() if preset in VARIANTS else lm_preset(preset)
+    )  # lm-d20 is not a run of the paper
     return components(config.gpt, config.ngram)
 
 

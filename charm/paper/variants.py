@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
-from charm.arc.presets import CL_BASES, HORIZONS, ISO_FLOP
+from charm.arc.presets import FULL_TABLE
 from charm.automata.presets import CAR_MEMORIES
 from charm.config import to_json
 from charm.continual.run import StreamOptions
 from charm.domains import Domain, domain_of_preset
 from charm.errors import CharmError
+from charm.models.canvas.config import CanvasConfig
 from charm.paper.sizes import GROUPS, Setting, SizeName
 from charm.training.adaptation import Recipe, Scope
 
@@ -71,6 +72,8 @@ class Variant:
 class StreamVariant(Variant):
     """A run of continual learning: a stream of unseen tasks, learned from a base. The preset is the base's."""
 
+    memory: str = "cose-r32"
+    """Name of the base among the variants of group "bases"."""
     stream: str = "arc2-training"
     method: str = "memory-only"
     scope: Scope = "rows"
@@ -78,7 +81,7 @@ class StreamVariant(Variant):
 
     @property
     def base(self) -> Variant:
-        return VARIANTS[f"bases.{self.preset.removeprefix('cl-')}"]
+        return VARIANTS[f"bases.{self.memory}"]
 
     def full(self) -> StreamOptions:
         return StreamOptions(self.stream, self.method, self.scope, Recipe(halt_weight=self.halt_weight))
@@ -171,8 +174,54 @@ def mixed(views: int, repeats: int) -> Mapping[str, Any]:
     return {"data.synthetic_view_count": views, "data.evaluate_repeats": repeats}
 
 
+# The bases of continual learning: `arc1` with another memory, never gated. r is the rank of the rows, t the width of a
+# task's vector where it is not 512.
+CL_BASES: Mapping[str, Mapping[str, Any]] = {
+    "cose-r0-t32": {**COMPOSITION, "memory.task_width": 32},
+    "cose-r0": COMPOSITION,
+    "cose-r32-t32": {"memory.task_width": 32},
+    "cose-r32": {},
+    "cose-r512": {"memory.rank": 512},
+    "table-r32": low_rank(32),
+    "table-r512": TABLE,
+}
+
+# The recurrent backbone. Every step that the paper reports of its sweeps is a multiple of this.
+SWEEP_EVERY = 16_897
+# Total depth L -> (updates, U of each run); R = L / U, and half of the layers carry gradients.
+ISO_FLOP = {
+    12: (67_588, (2, 3, 4, 6)),
+    24: (33_794, (2, 3, 4, 6, 8, 12)),
+    48: (16_897, (2, 4, 6, 8, 12, 24)),
+}
+# U -> (updates, layer-level horizons); R = 24 / U.
+HORIZONS = {
+    2: (67_588, (6, 12, 18, 24)),
+    3: (67_588, (3, 6, 12, 18, 24)),
+    4: (67_588, (4, 8, 12)),
+    6: (50_691, (6, 12, 18, 24)),
+    12: (33_794, (12, 16, 20, 24)),
+}
+
+
+def _backbone(name: str, unique: int, recurrences: int, learning: int, steps: int) -> Variant:
+    """One point of the backbone studies: U layers, R recurrences, gradients through the last layers."""
+    whole, rest = divmod(learning, unique)
+    shape = CanvasConfig(
+        layers=unique,
+        recurrences=recurrences,
+        horizon=whole,
+        horizon_layers=learning if rest else 0,
+        ffn="swiglu",
+    )
+    changes = {"reasoner": shape, "memory": FULL_TABLE, "steps": steps}
+    changes |= {"checkpoint_every": SWEEP_EVERY, "evaluate_every": SWEEP_EVERY}
+    # The paper's loss is a mean over the updates around a step: `charm.runs.metrics.mean_around`.
+    return Variant("sweep", name, "arc1-train", {**changes, "log_every": 1})
+
+
 def _text() -> list[Variant]:
-    """Language models by the suffix of their preset, and the two token budgets that are not a preset's."""
+    """Language models: every memory of both backbones, and the two token budgets that are not a preset's."""
     ends = {
         "d12": ("", *(f"-{kind}-x{k}" for k in (5, 10, 20, 40) for kind in ("engram", "cose")), "-cose-x0"),
         "d20": tuple(f"-{kind}-x{k}" for k in (5, 10, 20) for kind in ("engram", "cose")),
@@ -198,15 +247,14 @@ def _streams() -> list[Variant]:
         for base in CL_BASES:
             for method, scope in common.items():
                 for weight in HALT_WEIGHTS:
-                    name = f"{base.removeprefix('cl-')}-{method}-h{weight:g}"
-                    made.append(StreamVariant(group, name, base, {}, stream, method, scope, weight))
+                    name = f"{base}-{method}-h{weight:g}"
+                    made.append(StreamVariant(group, name, "arc1", {}, base, stream, method, scope, weight))
     for method in ("l2sp", "rehearsal", "ewc", "naive"):
         for one in SCOPES:
             for weight in HALT_WEIGHTS:
                 name = f"{method}-{one}-h{weight:g}"
-                made.append(
-                    StreamVariant("stream1", name, "cl-cose-r32", {}, "arc2-training", method, one, weight)
-                )
+                options = ("cose-r32", "arc2-training", method, one, weight)
+                made.append(StreamVariant("stream1", name, "arc1", {}, *options))
     return made
 
 
@@ -260,7 +308,9 @@ VARIANTS: dict[str, Variant] = {
             {},
             {"table": TABLE, "cose": {}, "cose-gated": GATED, "cose-v10": {"data.synthetic_view_count": 10}},
         ),
-        Variant("arc2", "cose-rearc", "arc2-rearc"),
+        Variant(
+            "arc2", "cose-rearc", "arc2", {"data.synthetic": ("rearc",), "data.synthetic_views": "shared"}
+        ),
         *_variants("arc2-plain", "arc2", NO_DATA, {"table": TABLE, "cose": {}, "cose-gated": GATED}),
         # Complete systems.
         *(Variant("systems", name, name) for name in ("hrm-arc1", "trm-arc1", "urm-arc1")),
@@ -269,13 +319,13 @@ VARIANTS: dict[str, Variant] = {
         Variant("systems", "charm-arc2", "arc2", {"steps": 2_380_000}),
         # The recurrent backbone.
         *(
-            Variant("sweep", f"L{depth}-U{unique}", f"isoflop-L{depth}-U{unique}")
-            for depth, (_, every) in ISO_FLOP.items()
+            _backbone(f"L{depth}-U{unique}", unique, depth // unique, depth // 2, steps)
+            for depth, (steps, every) in ISO_FLOP.items()
             for unique in every
         ),
         *(
-            Variant("sweep", f"U{unique}-H{layers}", f"horizon-U{unique}-H{layers}")
-            for unique, (_, every) in HORIZONS.items()
+            _backbone(f"U{unique}-H{layers}", unique, 24 // unique, layers, steps)
+            for unique, (steps, every) in HORIZONS.items()
             for layers in every
         ),
         # Cellular automata.
@@ -286,7 +336,7 @@ VARIANTS: dict[str, Variant] = {
         *(Variant("car-280k", memory, f"car-single-{memory}", {"steps": 280_000}) for memory in CAR_MEMORIES),
         *(Variant("car-all", memory, f"car-all-{memory}") for memory in CAR_MEMORIES),
         *_text(),
-        *(Variant("bases", name.removeprefix("cl-"), name) for name in CL_BASES),
+        *_variants("bases", "arc1", UNGATED, CL_BASES),
         *_streams(),
     )
 }

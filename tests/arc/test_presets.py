@@ -7,11 +7,12 @@ import pytest
 import torch
 
 from charm.accounting import account
-from charm.arc.presets import PRESETS, preset
+from charm.arc.presets import preset
 from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
 from charm.models.model import CharmModel
+from charm.paper.variants import VARIANTS
 from charm.paths import data_dir
 from charm.tasks.audit import audit
 from charm.tasks.dataset import TaskSet, assemble, load_tasks
@@ -28,9 +29,9 @@ def test_arc2_means_the_same_whatever_is_built(tmp_path: Path, monkeypatch: pyte
     add_synthetic(tmp_path / "rearc2", {"a": [Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))]})
     assert preset("arc2") == without
     assert (without.data.synthetic, without.data.synthetic_views) == (("rearc", "rearc2"), "own")
-    rearc = preset("arc2-rearc").data
-    assert (rearc.synthetic, rearc.synthetic_views) == (("rearc",), "shared")
-    assert replace(without, data=rearc) == preset("arc2-rearc")
+    rearc = VARIANTS["arc2.cose-rearc"].full()
+    assert (rearc.data.synthetic, rearc.data.synthetic_views) == (("rearc",), "shared")
+    assert replace(without, data=rearc.data) == rearc
 
 
 def test_missing_data_are_named_with_the_command_that_builds_them(
@@ -88,14 +89,16 @@ HORIZON = """
 
 @pytest.mark.parametrize(
     ("rows", "start", "name"),
-    [(SCALING, "isoflop-", "isoflop-L{0}-U{1}"), (HORIZON, "horizon-", "horizon-U{1}-H{3}")],
+    [(SCALING, "L", "sweep.L{0}-U{1}"), (HORIZON, "U", "sweep.U{1}-H{3}")],
     ids=["tab:scaling", "tab:scaling-tbptt"],
 )
 def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
     table = [tuple(map(int, row.split())) for row in rows.replace("\n", " ").split(",")]
-    assert {name.format(*row) for row in table} == {one for one in PRESETS if one.startswith(start)}
+    assert {name.format(*row) for row in table} == {
+        one for one in VARIANTS if one.startswith(f"sweep.{start}")
+    }
     for row in table:
-        config = preset(name.format(*row))
+        config = VARIANTS[name.format(*row)].full()
         shape = config.reasoner
         depth = shape.layers * shape.recurrences
         assert (depth, shape.layers, shape.recurrences, shape.learning_layers, config.steps) == row
@@ -108,27 +111,27 @@ def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
 # The seven bases of continual learning with the millions that the paper updates for a task of the training stream: all
 # weights (tab:cose-cl-core), and of one base the composition alone (tab:cose-cl-baselines).
 BASES = {
-    "cl-cose-r0-t32": 14.733,
-    "cl-cose-r0": 14.717,
-    "cl-cose-r32-t32": 14.781,
-    "cl-cose-r32": 14.765,
-    "cl-cose-r512": 15.217,
-    "cl-table-r32": 13.710,
-    "cl-table-r512": 14.163,
+    "bases.cose-r0-t32": 14.733,
+    "bases.cose-r0": 14.717,
+    "bases.cose-r32-t32": 14.781,
+    "bases.cose-r32": 14.765,
+    "bases.cose-r512": 15.217,
+    "bases.table-r32": 13.710,
+    "bases.table-r512": 14.163,
 }
 
 
 def test_the_bases_of_continual_learning_are_the_papers() -> None:
-    assert {name for name in PRESETS if name.startswith("cl-")} == BASES.keys()
+    assert {name for name in VARIANTS if name.startswith("bases.")} == BASES.keys()
     arc1 = preset("arc1")
     for name, millions in BASES.items():
-        config = preset(name)
+        config = VARIANTS[name].full()
         assert replace(config, memory=arc1.memory) == arc1
         # Built with one task of 976.42 rows on average: 227,506 rows of 233 tasks.
         found = account(config.model, 233, 227_506)
         private = (found.puzzles + found.table) / 233
         assert round((found.reasoner + found.shared + private) / 1e6, 3) == millions, name
-        if name == "cl-cose-r32":
+        if name == "bases.cose-r32":
             assert round((found.shared + private) / 1e6, 3) == 1.102
 
 

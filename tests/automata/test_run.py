@@ -190,7 +190,7 @@ def test_presets_are_the_papers() -> None:
         assert (config.reasoner.width, config.reasoner.layers) == (256, 2)
         assert config.reasoner.refinement_steps == (1 if name.startswith("car-small") else 4)
     single = car_preset("car-single")
-    assert single == CAR_PRESETS["car-single-three-factor-cose"]()
+    assert single == car_preset("car-single-three-factor-cose")
     assert single.data.benchmark == BenchmarkConfig()
     assert (single.batch, single.steps, single.data.canvas) == (1536, 500_000, 30)
     assert (single.optimizer.lr, single.optimizer.factor_lr, single.optimizer.row_lr) == (1e-4, 1e-2, 1e-2)

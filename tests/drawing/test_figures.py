@@ -22,6 +22,7 @@ from charm.continual.results import retention, write_json
 from charm.drawing import figures
 from charm.drawing.figures import Point, frontier, save
 from charm.errors import CharmError
+from charm.paper.variants import VARIANTS
 from charm.report.measurements import (
     FIGURES,
     PUBLISHED,
@@ -52,7 +53,9 @@ SERIES = {"a": [Point(10, (1.0, 3.0)), Point(1000, (8.0, 8.0))], "b": [Point(100
 def write_scored(run: Path, name: str, scores: dict[int, float], seed: int = 0) -> Path:
     """A run folder of a preset with evaluations made while training."""
     (run / "eval").mkdir(parents=True)
-    (run / "config.json").write_text(json.dumps(to_json(replace(preset(name), seed=seed))))
+    (run / "config.json").write_text(
+        json.dumps(to_json(replace(VARIANTS[name].full() if name in VARIANTS else preset(name), seed=seed)))
+    )
     for step, value in scores.items():
         found = {"step": step, "puzzles": 400, "metrics": {"pass@1": value / 2, "pass@2": value}}
         (run / "eval" / f"step_{step:09d}.json").write_text(json.dumps(found))
@@ -164,18 +167,18 @@ def test_formats(tmp_path: Path) -> None:
 
 def test_sweeps_are_compared_at_the_latest_shared_step(tmp_path: Path) -> None:
     runs = [
-        write_scored(tmp_path / "u2", "isoflop-L48-U2", {10: 0.1, 20: 0.2, 30: 0.9}),
-        write_scored(tmp_path / "u4", "isoflop-L48-U4", {10: 0.2, 20: 0.4}),
-        write_scored(tmp_path / "u4b", "isoflop-L48-U4", {10: 0.2, 20: 0.5}, seed=1),
-        write_scored(tmp_path / "l12", "isoflop-L12-U2", {30: 0.3}),
+        write_scored(tmp_path / "u2", "sweep.L48-U2", {10: 0.1, 20: 0.2, 30: 0.9}),
+        write_scored(tmp_path / "u4", "sweep.L48-U4", {10: 0.2, 20: 0.4}),
+        write_scored(tmp_path / "u4b", "sweep.L48-U4", {10: 0.2, 20: 0.5}, seed=1),
+        write_scored(tmp_path / "l12", "sweep.L12-U2", {30: 0.3}),
     ]
     assert read_isoflop(runs) == {
         "L=12": [Point(2, (30.0,))],
         "L=48": [Point(2, (20.0,)), Point(4, (40.0, 50.0))],
     }
-    horizons = [write_scored(tmp_path / f"h{h}", f"horizon-U2-H{h}", {10: h / 100}) for h in (6, 12)]
+    horizons = [write_scored(tmp_path / f"h{h}", f"sweep.U2-H{h}", {10: h / 100}) for h in (6, 12)]
     assert read_horizon(horizons) == {"U=2, R=12": [Point(6, (6.0,)), Point(12, (12.0,))]}
-    late = write_scored(tmp_path / "late", "isoflop-L48-U6", {40: 0.3})
+    late = write_scored(tmp_path / "late", "sweep.L48-U6", {40: 0.3})
     with pytest.raises(CharmError, match="no step at which all of these were evaluated"):
         read_isoflop([*runs, late])
 

@@ -55,10 +55,6 @@ def test_from_text_to_a_sample(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_params(capsys: pytest.CaptureFixture[str]) -> None:
     charm("params", "lm-d12-cose-x5", "--json")
     assert json.loads(capsys.readouterr().out)["memory"] == 257_816_064
-    charm("params", "lm-d12-cose", "--all", "--json")
-    found = json.loads(capsys.readouterr().out)
-    assert found["lm-d12-cose-x5"]["memory"] == 257_816_064
-    assert all(name.startswith("lm-d12-cose") for name in found)
     charm("params", "lm-d12")
     assert "286,261,730" in capsys.readouterr().out
 
@@ -67,7 +63,6 @@ def test_params(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "sentence"),
     [
         ("params lm-nothing", "there is no preset lm-nothing"),
-        ("params lm-nothing --all", "no preset's name starts with lm-nothing"),
         ("train lm-nothing", "there is no preset lm-nothing"),
         ("eval nowhere", "not a run folder"),
         ("lm sample nowhere", "no such tokenizer file"),

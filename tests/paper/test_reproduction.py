@@ -181,7 +181,7 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
     assert learning == pytest.approx(600_000 * 768 / 500 / 3600)
     assert asking == pytest.approx(60 * 502 * 768 * 24 / 1000 / 3600)
     # Half the layers, half of them with gradients, as in arc1: half of the time but for the heads.
-    half, _ = speed.hours(preset("isoflop-L24-U4"), 600_000, ARC1)
+    half, _ = speed.hours(VARIANTS["sweep.L24-U4"].full(), 600_000, ARC1)
     assert half == pytest.approx(learning / 2, rel=0.01)
     assert hours(VARIANTS["stream2.cose-r32-oracle-h0"], "full") == pytest.approx(
         114 * 1000 * 128 / 505.5 / 3600

@@ -19,6 +19,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import locked
 from charm.models.canvas.config import CanvasConfig
+from charm.paper.variants import VARIANTS
 from charm.runs import checkpoint
 from charm.runs.archive import read_pass
 from charm.runs.settings import TrainConfig, read_config
@@ -394,10 +395,10 @@ def test_a_saved_model_is_not_taken_for_a_run(config: TrainConfig, tmp_path: Pat
         read_config(checkpoint.folder_of(tmp_path / "run", 12))
 
 
-@pytest.mark.parametrize("name", [n for n in PRESETS if "-L" not in n and "-H" not in n] + ["isoflop-L48-U4"])
+@pytest.mark.parametrize("name", [*PRESETS, "sweep.L48-U4", "bases.cose-r32-t32", "bases.table-r512"])
 def test_every_preset_takes_a_step_at_reduced_size(name: str, tmp_path: Path) -> None:
     """Its own recurrence, memory and optimizers on toy tasks, with everything wide or long cut down."""
-    config = PRESETS[name]()
+    config = VARIANTS[name].full() if name in VARIANTS else PRESETS[name]()
     toy = toy_config(write_toy_tasks(tmp_path / "tasks"))
     rank = 32 if config.memory.rank == 512 else min(config.memory.rank, 8)
     small = replace(
