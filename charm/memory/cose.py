@@ -81,7 +81,8 @@ class CoSE(MemoryModule):
                 raise CharmError(f"CoSE: {name} must have the base's width {self.width}, got {width}")
         if composer.modifiers not in (None, len(modifiers)):
             raise CharmError(
-                f"CoSE: the composer expects {composer.modifiers} modifiers, got {len(modifiers)}"
+                f"CoSE: the composer expects {composer.modifiers} modifiers, got {len(modifiers)}; "
+                f"write {type(composer).__name__}({composer.width}, modifiers={len(modifiers)})"
             )
         if gate and residual is None:
             raise CharmError("CoSE: a gate needs a residual")

@@ -305,3 +305,10 @@ def test_inspection_of_fresh_ungated_and_plain_memories():
     assert reads(TableMemory(RowTable(20, WIDTH)), [keys()]).norms == {"memory": 0.0}
     with pytest.raises(CharmError, match="no key"):
         reads(arc(), [])
+
+
+def test_a_composer_for_another_number_of_modifiers_says_what_to_write() -> None:
+    base, one = (Lookup(name, 3, 4) for name in ("user", "item"))
+    with pytest.raises(CharmError, match=r"expects 2 modifiers, got 1; write Film\(4, modifiers=1\)"):
+        CoSE(base, [one], Film(4))
+    assert CoSE(base, [one], Film(4, modifiers=1))({"user": [0], "item": [1]}).shape == (1, 4)
