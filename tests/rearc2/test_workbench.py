@@ -48,6 +48,7 @@ from rearc2.workbench.records import (
     record_reading,
     state,
 )
+from tests.toy import write_rearc_package
 
 TASK, OTHER = "00576224", "03560426"
 
@@ -280,16 +281,17 @@ def test_rearc_tasks_that_fail_are_told_with_the_reason(toy_wheel: tuple[Path, s
 
 def test_quarantine_reads_a_folder_of_pairs(tmp_path: Path) -> None:
     # ARC-AGI-1's 67a3c6ac is the mirror image; 68b16354 turns upside down, so the same verifier is wrong there.
-    package, folder = tmp_path / "package", tmp_path / "pairs"
-    package.mkdir()
+    folder = tmp_path / "pairs"
     folder.mkdir()
-    (package / "__init__.py").touch()
     generator = "def generate_67a3c6ac(rng, diff_lb, diff_ub):\n"
     generator += "    grid = tuple(tuple(rng.randrange(9) for _ in range(6)) for _ in range(5))\n"
     generator += "    return {'input': grid, 'output': tuple(row[::-1] for row in grid)}\n"
     verifier = "def verify_67a3c6ac(grid):\n    return tuple(row[::-1] for row in grid)\n"
-    (package / "generators.py").write_text(generator + "generate_68b16354 = generate_67a3c6ac\n")
-    (package / "verifiers.py").write_text(verifier + "verify_68b16354 = verify_67a3c6ac\n")
+    package = write_rearc_package(
+        tmp_path,
+        generator + "generate_68b16354 = generate_67a3c6ac\n",
+        verifier + "verify_68b16354 = verify_67a3c6ac\n",
+    )
     manifest = Manifest(Plan("rearc", "toy", 0, 10, 5.0))
     for task in ("67a3c6ac", "68b16354"):
         block, manifest.tasks[task] = collect(ReArc(package).make, task, 10, 5.0)
