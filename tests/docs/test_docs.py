@@ -439,7 +439,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][\w.-]*")
 LISTED = re.compile(r"│ (?:-h, )?(--[a-z][\w.-]*)")  # in a help text, which may have columns
 # Commands whose flags depend on what comes first.
 FIRST = {
-    ("train",): ("arc1", "quickstart", "car-small", "lm-tiny-cose"),
+    ("train",): ("arc1", "quickstart", "base", "varc-arc1", "car-small", "lm-tiny-cose"),
     ("eval",): ("arc", "car", "lm"),  # folders of runs
     ("bench",): ("arc1", "car-small", "lm-tiny"),
 }
