@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from charm.models.layers import Linear
-from charm.models.writer.network import Writer
+from charm.models.writer.network import Last, Writer
 from charm.tasks.canvas import BOUNDARY
 from charm.tasks.sequences import END, LONGEST_ANSWER, Pack
 
@@ -47,37 +47,64 @@ def write(
     length_N: Tensor,
     task_ND: Tensor,
     limit: int = LONGEST_ANSWER,
+    draft_NA: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Answers [N, A] to questions START, input, ANSWER of these lengths, END after the last token; and their
-    log-probabilities, minus infinity for an answer that had not ended after `limit` tokens."""
+    log-probabilities, minus infinity for an answer that had not ended after `limit` tokens.
+
+    Drafts are guesses of the answers, END after the last token. Each is read in one pass: what the writer would have
+    written as well is taken over, and it writes the rest. The answers are the same with any drafts.
+    """
     writer = to_ask(writer)
     (count, longest), device = token_NL.shape, token_NL.device
     past = _Past(writer, count, longest, longest - length_N)
-    logits_NV = writer(token_NL, place_NL3, task_ND[:, None], past.read)[:, -1]
+    logits_NV = writer(token_NL, place_NL3, task_ND[:, None], past.read, Last(_newest, past.read))[:, -1]
 
     answer_NA = torch.full((count, limit), END, dtype=torch.uint8, device=device)
     sure_N = torch.zeros(count, device=device)
     ended_N = torch.zeros(count, dtype=torch.bool, device=device)
     number_N = torch.arange(count, device=device)  # of the answers in the batch
-    open_N = ~ended_N  # which of them are still being written
-    row_N, column_N = torch.ones_like(number_N), torch.ones_like(number_N)
+    written_N, row_N, column_N = torch.zeros_like(number_N), *torch.ones(2, count, device=device).long()
+    if draft_NA is not None:
+        draft_NA = draft_NA[:, :limit]
+        place_NB3 = _places(draft_NA)
+        past.extend(draft_NA.shape[1])
+        more_NAV = writer(draft_NA, place_NB3[:, :-1], task_ND[:, None], past.read_draft)
+        logits_NBV = torch.cat(
+            [logits_NV[:, None], more_NAV], dim=1
+        )  # of each token of the draft, and one more
+        best_NB = logits_NBV.log_softmax(-1).max(-1)
+        ends_NA = (draft_NA == END).long()
+        same_NA = (best_NB.indices[:, :-1] == draft_NA) & (ends_NA.cumsum(1) == ends_NA)
+        same_NA = same_NA.long().cumprod(1).bool()
+        written_N = same_NA.sum(1)
+        answer_NA[:, : draft_NA.shape[1]] = torch.where(same_NA, draft_NA, END).to(torch.uint8)
+        sure_N = torch.where(same_NA, best_NB.values[:, :-1], 0.0).sum(1)
+        ended_N = (same_NA & (draft_NA == END)).any(1)
+        logits_NV = logits_NBV[number_N, written_N]
+        row_N, column_N = place_NB3[number_N, written_N, :2].T
+        past.shorten(written_N)
+
+    open_N = ~ended_N & (written_N < limit)  # which are still being written
     look_every = LOOK_EVERY_CPU if device.type == "cpu" else LOOK_EVERY
-    for written in range(limit):
-        best_N = logits_NV.log_softmax(-1).max(-1)
-        token_N = torch.where(open_N, best_N.indices, END)
-        answer_NA[number_N, written] = token_N.to(torch.uint8)
-        sure_N[number_N] += torch.where(open_N, best_N.values, 0.0)
-        open_N = open_N & (token_N != END)
-        ended_N[number_N] = ~open_N
-        if written % look_every == look_every - 1:
+    for step in range(limit):
+        if step % look_every == 0:
             still = int(open_N.sum())
             if still == 0:
                 break
             if still < CROWDED * len(open_N):
-                columns = (number_N, token_N, row_N, column_N, task_ND)
-                number_N, token_N, row_N, column_N, task_ND = (column[open_N] for column in columns)
+                columns = (number_N, written_N, row_N, column_N, task_ND, logits_NV)
+                number_N, written_N, row_N, column_N, task_ND, logits_NV = (one[open_N] for one in columns)
                 past.keep(open_N)
                 open_N = open_N[open_N]
+        best_N = logits_NV.log_softmax(-1).max(-1)
+        token_N = best_N.indices
+        at_N = (number_N, written_N.clamp(max=limit - 1))
+        answer_NA[at_N] = torch.where(open_N, token_N.to(torch.uint8), answer_NA[at_N])
+        sure_N[number_N] += torch.where(open_N, best_N.values, 0.0)
+        ended_N[number_N] |= open_N & (token_N == END)
+        written_N = written_N + open_N
+        open_N = open_N & (token_N != END) & (written_N < limit)
         place_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
         past.advance()
         logits_NV = writer(token_N[:, None], place_N3[:, None], task_ND[:, None], past.read_one)[:, -1]
@@ -85,6 +112,19 @@ def write(
         row_N = torch.where(closes_N, row_N + 1, row_N)
         column_N = torch.where(closes_N, 1, column_N + 1)
     return answer_NA, torch.where(ended_N, sure_N, -math.inf)
+
+
+def _newest(x_NLD: Tensor) -> Tensor:
+    return x_NLD[:, -1:]
+
+
+def _places(token_NA: Tensor) -> Tensor:
+    """Where each token of an answer stands, and the one after the last: [N, A + 1, 3]."""
+    closes_NB = F.pad((token_NA == BOUNDARY).long(), (1, 0))
+    row_NB = 1 + closes_NB.cumsum(1)
+    at_B = torch.arange(closes_NB.shape[1], device=token_NA.device)
+    column_NB = at_B - torch.where(closes_NB == 1, at_B, 0).cummax(1).values + 1
+    return torch.stack([row_NB, column_NB, torch.ones_like(row_NB)], dim=-1)
 
 
 def to_ask(writer: Writer) -> Writer:
@@ -101,12 +141,16 @@ def to_ask(writer: Writer) -> Writer:
 
 
 class _Past:
-    """Keys and values of every layer application for all tokens so far; nothing before a question is seen."""
+    """Keys and values of every layer application for all tokens so far; nothing before a question is seen.
+
+    Answers begin at one place; they may have different lengths, if parts of drafts were taken over.
+    """
 
     def __init__(self, writer: Writer, count: int, longest: int, before_N: Tensor) -> None:
         config, device = writer.config, before_N.device
         applications = config.recurrences * len(writer.layers)
         self.longest, self.length, self.before_N = longest, longest, before_N
+        self.length_N: Tensor | None = None  # where they differ; `length` is the largest then
         shape = (2, applications, count, config.heads, _rounded(longest + 1), config.head_width)
         self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
         at_L = torch.arange(longest, device=device)
@@ -116,27 +160,59 @@ class _Past:
         self.mask = self._hiding(sees_NLL[:, None])
 
     def read(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        """Attention within the questions, [N, L, H, K]."""
+        """Attention within the questions, [N, L, H, K], or of their last tokens to all."""
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         self.kept[0, index, :, :, : self.longest] = k
         self.kept[1, index, :, :, : self.longest] = v
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask).transpose(1, 2)
+        mask = self.mask[:, :, -q.shape[2] :]
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2)
+
+    def extend(self, tokens: int) -> None:
+        """Make room for drafts of this many tokens, each of which sees those before it."""
+        self._grow(self.longest + tokens)
+        at_R = torch.arange(_rounded(self.length), device=self.before_N.device)
+        at_A = torch.arange(self.longest, self.length, device=at_R.device)
+        sees_NAR = (at_R >= self.before_N[:, None])[:, None] & (at_R <= at_A[:, None])
+        self.mask = self._hiding(sees_NAR[:, None])
+
+    def read_draft(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        """Attention of the drafts to questions and themselves, [N, A, H, K]."""
+        q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        self.kept[0, index, :, :, self.longest : self.length] = k
+        self.kept[1, index, :, :, self.longest : self.length] = v
+        keys, values = self.kept[:, index, :, :, : self.mask.shape[-1]]
+        return F.scaled_dot_product_attention(q, keys, values, attn_mask=self.mask).transpose(1, 2)
+
+    def shorten(self, written_N: Tensor) -> None:
+        """Forget all but this many tokens of each draft."""
+        self.length_N = self.longest + written_N
+        self.length = int(self.length_N.max())
 
     def advance(self) -> None:
         """Make room for one more token."""
-        self.length += 1
-        have = self.kept.shape[4]
-        if self.length > have:
-            more = _rounded(min(2 * have, self.longest + LONGEST_ANSWER))
-            self.kept = F.pad(self.kept, (0, 0, 0, max(more - have, ROOM)))
+        self._grow(self.length + 1)
         at_R = torch.arange(_rounded(self.length), device=self.before_N.device)
-        seen_NR = (at_R >= self.before_N[:, None]) & (at_R < self.length)
+        seen_NR = at_R >= self.before_N[:, None]
+        if self.length_N is None:
+            seen_NR &= at_R < self.length
+        else:
+            self.length_N = self.length_N + 1
+            seen_NR &= at_R < self.length_N[:, None]
         self.mask = self._hiding(seen_NR[:, None, None])
+
+    def _grow(self, length: int) -> None:
+        self.length, have = length, self.kept.shape[4]
+        if length > have:
+            more = _rounded(max(length, min(2 * have, self.longest + LONGEST_ANSWER)))
+            self.kept = F.pad(self.kept, (0, 0, 0, max(more - have, ROOM)))
 
     def read_one(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
         """Attention of one new token to all before it and to itself, [N, 1, H, K]."""
-        self.kept[0, index, :, :, self.length - 1] = k[:, 0]
-        self.kept[1, index, :, :, self.length - 1] = v[:, 0]
+        for kept, new in zip(self.kept[:, index], (k, v), strict=True):
+            if self.length_N is None:
+                kept[:, :, self.length - 1] = new[:, 0]
+            else:
+                kept[torch.arange(len(kept), device=kept.device), :, self.length_N - 1] = new[:, 0]
         keys, values = self.kept[:, index, :, :, : self.mask.shape[-1]]
         q = q.transpose(1, 2)
         return F.scaled_dot_product_attention(q, keys, values, attn_mask=self.mask).transpose(1, 2)
@@ -148,6 +224,9 @@ class _Past:
     def keep(self, open_N: Tensor) -> None:
         """Forget all questions but these."""
         self.kept, self.before_N = self.kept[:, :, open_N], self.before_N[open_N]
+        if self.length_N is not None:
+            self.length_N = self.length_N[open_N]
+            self.length = int(self.length_N.max())
 
 
 def _rounded(tokens: int) -> int:

@@ -195,6 +195,51 @@ def test_writing_equals_asking_again_for_every_token(
     assert len(ended) > 1
 
 
+def asked_six(reads: str) -> tuple[Writer, tuple[Tensor, ...]]:
+    """A writer and six questions; its answers have no token, eight, or do not end."""
+    writer, pack = trained_like(44, reads=reads), make_pack(3, asked=True, count=6)
+    with torch.no_grad():
+        writer.head.weight[END] += 0.6 * writer.head.weight[BOUNDARY]
+    task_ND = torch.randn(6, 32, generator=torch.Generator().manual_seed(2)) * 2
+    return writer, (*questions(pack), task_ND)
+
+
+@pytest.mark.parametrize("reads", READINGS)
+@pytest.mark.parametrize("look_every", [1, 5])
+@torch.no_grad()
+def test_drafts_do_not_change_what_is_written(
+    look_every: int, reads: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole answers, beginnings of them, wrong ones, too long ones and drafts that end too early."""
+    monkeypatch.setattr(writing, "LOOK_EVERY_CPU", look_every)
+    monkeypatch.setattr(writing, "ROOM", 4)
+    writer, asked = asked_six(reads)
+    plain_NA, sure_N = write(writer, *asked, limit=60)
+    plain_NA = plain_NA.long()
+    length_N = (plain_NA != END).sum(1)
+    assert len(set(length_N.tolist())) > 2
+    wrong = plain_NA.clone()
+    middle = torch.arange(6), length_N // 2
+    wrong[middle] = 3 + (wrong[middle] - 2) % 9
+    short = torch.where(torch.arange(60) < (length_N // 2)[:, None], plain_NA, END)
+    mixed = torch.where((torch.arange(6) % 2 == 0)[:, None], plain_NA, wrong)
+    longer = torch.where(plain_NA == END, 4, plain_NA)
+    for draft in (plain_NA, wrong, short, mixed, longer, torch.full((6, 90), END), plain_NA[:, :7]):
+        found_NA, found_sure_N = write(writer, *asked, limit=60, draft_NA=draft)
+        assert torch.equal(found_NA.long(), plain_NA)
+        torch.testing.assert_close(found_sure_N, sure_N, rtol=1e-4, atol=1e-3)
+
+
+@torch.no_grad()
+def test_a_draft_that_is_right_is_read_in_one_pass() -> None:
+    writer, asked = asked_six("whole")
+    plain_NA, _ = write(writer, *asked, limit=60)
+    passes = []
+    writer.register_forward_hook(lambda *_: passes.append(1))
+    write(writer, *asked, limit=60, draft_NA=plain_NA.long())
+    assert len(passes) == 2
+
+
 @torch.no_grad()
 def test_an_answer_that_does_not_end_in_time_has_no_probability() -> None:
     pack, writer = make_pack(3, asked=True, count=2), trained_like(4)
