@@ -20,7 +20,7 @@ from charm.errors import CharmError
 from charm.evaluation.decode import collect
 from charm.evaluation.judging import Judgements, judged
 from charm.evaluation.placing import AskedBatch, canvas_answers
-from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
+from charm.evaluation.writing import answer_limit, at_once, drafts, likely_lengths, rounds, write_answers
 from charm.models.model import CharmModel
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import to_ask
@@ -123,10 +123,8 @@ def predict(
     finished = len(row_N) - len(todo)
     advance(finished, len(row_N))
     with model.reading_alone(lambda: torch.from_numpy(row_N)):  # processes have unequally many batches
-        for side in np.unique(side_N[todo]).tolist():
-            mine = todo[side_N[todo] == side]
-            if lengths is not None:
-                mine = mine[np.argsort(lengths[question_N[mine]], kind="stable")]
+        for side, mine in _groups(todo, question_N, side_N, lengths):
+            guessed = None if writer is None else drafts(data, merge(parts[1])).to(device)
             first = 0
             while first < len(mine):
                 size = batch
@@ -146,7 +144,7 @@ def predict(
                 asked = AskedBatch(bank, keys, question, row, task_ND)
                 if writer is not None and lengths is not None:
                     limit = answer_limit(int(lengths[question_N[chosen]].max()))
-                    answers = iter([write_answers(writer, asked, limit)])
+                    answers = iter([write_answers(writer, asked, limit, guessed)])
                 else:
                     answers = canvas_answers(model, asked, side, data.question_bounds, depths[-1])
                 for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
@@ -161,6 +159,18 @@ def predict(
                     kept(complete=False)
                     saved = time.monotonic()
         return kept(complete=True)
+
+
+def _groups(
+    todo: Numbers, question_N: Numbers, side_N: Numbers, lengths: Numbers | None
+) -> list[tuple[int, Numbers]]:
+    """Jobs that may be asked together, and the side of their canvases; a writer's by length, in `rounds`."""
+    groups = [(side, todo[side_N[todo] == side]) for side in np.unique(side_N[todo]).tolist()]
+    if lengths is None:
+        return groups
+    sorted_ = [(side, mine[np.argsort(lengths[question_N[mine]], kind="stable")]) for side, mine in groups]
+    split = [(side, mine[at]) for side, mine in sorted_ for at in rounds(question_N[mine])]
+    return [(side, mine) for side, mine in split if len(mine)]
 
 
 def _share(request: Request, place: Place) -> tuple[Numbers, Numbers, Numbers]:

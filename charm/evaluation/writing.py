@@ -11,11 +11,17 @@ from charm.evaluation.placing import AskedBatch
 from charm.models.canvas.halting import log_odds
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import questions, write
-from charm.tasks.batch import TURNS
+from charm.runs.votes import Votes
+from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
-from charm.tasks.sequences import LONGEST_ANSWER, pack_pairs, to_canvas
+from charm.tasks.keys import Keys
+from charm.tasks.sequences import END, LONGEST_ANSWER, pack_pairs, to_canvas
+from charm.tasks.task import Pair
+
+ROUNDS = (1, 4)  # views of a question before the second and the third round of its answers
+SHORT = 32  # tokens by which answers may differ that a CPU writes together, however short they are
 
 
 def likely_lengths(data: Dataset) -> npt.NDArray[np.int64]:
@@ -58,12 +64,41 @@ def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int)
     per_token = 2 * config.recurrences * len(writer.layers) * config.width * writer.compute_dtype.itemsize
     limit_N = np.array([answer_limit(likely) for likely in np.maximum.accumulate(likely_N)])
     bytes_N = (LONGEST_ANSWER + limit_N) * per_token * np.arange(1, len(likely_N) + 1)
+    if device.type == "cpu":  # reading costs as much as writing there, and all are padded to the longest
+        batch = min(batch, int(np.searchsorted(likely_N, 2 * likely_N[0] + SHORT, side="right")))
     return max(1, min(batch, int(np.searchsorted(bytes_N, memory, side="right"))))
 
 
+def rounds(question_N: Numbers) -> list[Numbers]:
+    """Split jobs into rounds, so that later views of a question find answers of earlier ones: places in the order."""
+    order = np.argsort(question_N, kind="stable")
+    _, first, count = np.unique(question_N[order], return_index=True, return_counts=True)
+    rank_N = np.empty(len(question_N), np.int64)
+    rank_N[order] = np.arange(len(question_N)) - np.repeat(first, count)
+    round_N = np.searchsorted(ROUNDS, rank_N, side="right")
+    return [np.flatnonzero(round_N == number) for number in range(len(ROUNDS) + 1)]
+
+
+def drafts(data: Dataset, votes: Votes) -> PairBank:
+    """Pair each question with a guess of its answer: the candidate with most votes, or the input if there is none."""
+    candidates = votes.candidates
+    inputs = [data.question_bank.pair(number).input for number in range(len(data.questions))]
+    guesses = [*inputs]
+    votes_K = np.bincount(votes.candidate_V, minlength=len(candidates))
+    for k in np.argsort(votes_K, kind="stable").tolist():  # the one with most votes comes last
+        if candidates.area_K[k]:
+            guesses[candidates.question_K[k]] = candidates.grid(k)
+    return PairBank.of([Pair(*both) for both in zip(inputs, guesses, strict=True)])
+
+
 @torch.inference_mode()
-def write_answers(writer: Writer, asked: AskedBatch, limit: int = LONGEST_ANSWER) -> tuple[Tensor, Tensor]:
-    """Token canvases uint8 [N, 900] of the answers to questions under views, and each answer's log-odds to be right."""
+def write_answers(
+    writer: Writer, asked: AskedBatch, limit: int = LONGEST_ANSWER, guessed: PairBank | None = None
+) -> tuple[Tensor, Tensor]:
+    """Token canvases uint8 [N, 900] of the answers to questions under views, and each answer's log-odds to be right.
+
+    `guessed` has a guess for each question of the bank (`drafts`); the answers are the same without.
+    """
     bank, keys, question_N, row_N, task_ND = asked
     swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
     height_N, width_N = bank.shape[question_N][:, :2].unbind(1)
@@ -72,5 +107,18 @@ def write_answers(writer: Writer, asked: AskedBatch, limit: int = LONGEST_ANSWER
     )
     ends_N = (2 + lines_N * (cells_N + 1)).cumsum(0)
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
-    answer_NA, sure_N = write(writer, *questions(pack), task_ND, limit)
+    draft_NA = None if guessed is None else _drafted(guessed, keys, question_N, row_N)
+    answer_NA, sure_N = write(writer, *questions(pack), task_ND, limit, draft_NA)
     return to_canvas(answer_NA.long(), FULL_SIDE), log_odds(sure_N.clamp(max=0.0))
+
+
+def _drafted(bank: PairBank, keys: Keys, question_N: Tensor, row_N: Tensor) -> Tensor:
+    """The outputs of these pairs under views as tokens [N, A], END after the last."""
+    swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
+    shape_N4 = bank.shape[question_N]
+    shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
+    input_N, output_N = (shape_N4[:, at] * (shape_N4[:, at + 1] + 1) for at in (0, 2))
+    ends_N = (3 + input_N + output_N).cumsum(0)
+    pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
+    at_NA = pack.answers_N.long()[:, None] + torch.arange(int(output_N.max()) + 1, device=row_N.device)
+    return torch.where(at_NA < ends_N[:, None], pack.token_L[at_NA.clamp(max=len(pack.token_L) - 1)], END)

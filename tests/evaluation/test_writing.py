@@ -8,11 +8,15 @@ import pytest
 import torch
 from torch import Tensor
 
+from charm.devices import Place
 from charm.evaluation import writing
 from charm.evaluation.placing import AskedBatch
-from charm.evaluation.writing import answer_limit, at_once, likely_lengths, write_answers
+from charm.evaluation.predict import Request, predict
+from charm.evaluation.writing import answer_limit, at_once, drafts, likely_lengths, rounds, write_answers
 from charm.models.model import CharmModel
 from charm.models.writer.network import Writer
+from charm.models.writer.writing import write
+from charm.runs.votes import Candidates, Votes
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import BOUNDARY, PAD
 from charm.tasks.dataset import DataConfig, load_dataset
@@ -75,5 +79,61 @@ def test_answers_written_together_fit_the_memory() -> None:
     fits = 2**30 // (per_token * (LONGEST_ANSWER + 228))
     assert at_once(writer, np.full(10**6, 50), CPU, 10**6) == fits
     assert at_once(writer, np.full(10**6, 50), CPU, 100) == 100
-    longer = at_once(writer, np.r_[np.full(100, 50), np.full(10**6, 900)], CPU, 10**6)
-    assert longer == 2**30 // (per_token * 2 * LONGEST_ANSWER)  # the longest makes room for all
+    longer = at_once(writer, np.r_[np.full(100, 50), np.full(10**6, 132)], CPU, 10**6)
+    assert longer == 2**30 // (per_token * (LONGEST_ANSWER + 392))  # the longest makes room for all
+    # A CPU does not pad short answers to far longer ones.
+    assert at_once(writer, np.r_[np.full(100, 50), np.full(10**6, 133)], CPU, 10**6) == 100
+
+
+def test_a_questions_first_view_is_answered_before_the_others() -> None:
+    question_N = np.array([5, 5, 7, 5, 7, 5, 5, 9, 5])
+    assert [part.tolist() for part in rounds(question_N)] == [[0, 2, 7], [1, 3, 4, 5], [6, 8]]
+
+
+def toy(folder: Path, questions: int = 2, views: int = 7) -> tuple[CharmModel, Any]:
+    tests = [{"input": [[3, 4, 0], [5, 6, number]]} for number in range(questions)]
+    task = {"train": [{"input": [[1, 2]], "output": [[2, 1]]}], "test": tests}
+    (folder / "a.json").write_text(json.dumps(task))
+    data = load_dataset(DataConfig(train=(), evaluate=(str(folder),), auxiliary=(), views=views))
+    model = CharmModel(SMALL, MemoryConfig(rank=0, colors="free"), ArcKey(data.instances)).eval()
+    assert isinstance(model.reasoner, Writer)
+    torch.nn.init.normal_(model.reasoner.head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
+    return model, data
+
+
+def test_drafts_are_the_candidates_with_most_votes_or_the_inputs(tmp_path: Path) -> None:
+    _, data = toy(tmp_path, questions=3)
+    # Question 0: 1 x 2 with one vote, 2 x 1 with two. Question 1: no grid. Question 2: nothing.
+    cells, shapes = np.array([1, 2, 3, 4], np.uint8), np.array([[1, 2], [2, 1], [0, 0]], np.uint8)
+    question_K = np.array([0, 0, 1], np.int32)
+    candidates = Candidates(question_K, np.arange(3, dtype=np.uint64), shapes, cells)
+    voted = np.array([1, 0, 1, 2], np.int32)
+    zeros = np.zeros(4)
+    votes = Votes(candidates, voted, zeros.astype(np.int32), zeros.astype(np.float32), zeros.astype(np.uint8))
+    found = drafts(data, votes)
+    for number, guess in enumerate(([[3], [4]], [[3, 4, 0], [5, 6, 1]], [[3, 4, 0], [5, 6, 2]])):
+        pair = found.pair(number)
+        assert pair.input.tolist() == [[3, 4, 0], [5, 6, number]]
+        assert pair.output is not None
+        assert pair.output.tolist() == guess
+
+
+def test_votes_are_those_of_plain_writing_token_by_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, data = toy(tmp_path)
+    written = []
+
+    def both(*about: Any) -> tuple[Tensor, Tensor]:
+        *asked, draft_NA = about
+        found, plain = write(*asked, draft_NA), write(*asked)
+        assert torch.equal(found[0], plain[0])
+        torch.testing.assert_close(found[1], plain[1], rtol=1e-4, atol=1e-3)
+        written.append(draft_NA.shape)
+        return found
+
+    monkeypatch.setattr(writing, "write", both)
+    votes = predict(Request(model, data, (1,), views=6), Place(CPU))[1]
+    assert len(votes) == 12
+    assert [len(shape) for shape in written] == [2, 2, 2]
+    assert [shape[0] for shape in written] == [2, 6, 4]
