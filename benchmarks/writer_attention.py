@@ -33,8 +33,9 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import _attend_within, _rotate
+from charm.models.writer.packs import Packs
 from charm.tasks.sequences import Pack
-from charm.training.writer_job import WriterJob
+from charm.training.job import ReasonerJob
 
 UPDATES = {  # of each comparison: width and tokens of an update
     "training width 256": (256, 65_536),
@@ -50,16 +51,20 @@ QUERIES = [(64, 64, 4, 2), (64, 32, 4, 2), (128, 64, 8, 2), (128, 32, 4, 2)]
 KEYS = [(32, 64, 4, 2), (64, 64, 4, 2), (32, 128, 8, 2), (64, 128, 8, 2)]
 
 
-def whole_update(width: int, tokens: int, kernels: Kernels, place: Place) -> WriterJob:
-    """Return `base` of this width, compiled, with heads of 64 columns."""
+def whole_update(width: int, tokens: int, kernels: Kernels, place: Place) -> ReasonerJob:
+    """Return the training of `base` at this width, with heads of 64 columns."""
     config = preset("base")
     assert isinstance(config.reasoner, WriterConfig)
     reasoner = replace(config.reasoner, width=width, heads=width // 64, kernels=kernels)
     data = replace(config.data, synthetic=(), views=10)
-    job = arc_job(replace(config, data=data, reasoner=reasoner, tokens=tokens), place, lambda text: None)
-    assert isinstance(job, WriterJob)
-    job.packs.prepare()
-    return job
+    config = replace(config, data=data, reasoner=reasoner).sized(tokens=tokens)
+    return arc_job(config, place, lambda text: None)
+
+
+def real_pack(tokens: int, place: Place) -> Pack:
+    packs = whole_update(256, tokens, "plain", place).learner.examples
+    assert isinstance(packs, Packs)
+    return packs.prepare(0).pack
 
 
 def exactly(qkv: Tensor, turn: Tensor, pack: Pack) -> Tensor:
@@ -203,8 +208,7 @@ def main() -> None:
     if not torch.cuda.is_available():
         raise SystemExit("this compares kernels for NVIDIA GPUs, and torch sees none")
     place, began = Place(torch.device("cuda", torch.cuda.current_device())), time.monotonic()
-    pack = whole_update(256, 65_536, "plain", place).packs.pack
-    small = whole_update(256, 8_192, "plain", place).packs.pack
+    pack, small = real_pack(65_536, place), real_pack(8_192, place)
     found = [(width, errors(small, 256 // width, width, seed)) for width in (32, 64) for seed in range(3)]
     for width, both in found:
         print(f"  heads of {width}: errors of result and gradient, old {both['old']}, new {both['new']}")
