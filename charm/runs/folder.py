@@ -56,8 +56,9 @@ def require_run(out: Path) -> None:
     """Refuse a folder with files that no run has written: they could be overwritten."""
     if not out.is_dir():
         return
-    # Another process of this run may be writing its settings just now.
-    foreign = [path for path in out.iterdir() if path.name != ".lock" and path.suffix != ".tmp"]
+    # `charm reproduce` begins with a log, and another process of this run may be writing its settings just now.
+    own = {".lock", "log.txt"}
+    foreign = [path for path in out.iterdir() if path.name not in own and path.suffix != ".tmp"]
     settings: dict[str, Any] = {}
     with suppress(CharmError):
         settings = read_settings(out)
