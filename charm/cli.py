@@ -37,7 +37,7 @@ from charm.progress import say
 from charm.signals import StoppedEarly, exit_code, stop_early
 from charm.version import __version__
 
-DESCRIPTION = "CHARM: small models that learn ARC-AGI from scratch, and structured sparse task memory."
+DESCRIPTION = "CHARM: small models that learn ARC-AGI from scratch, and sparse task memory."
 TYRO: dict[str, Any] = {"config": (tyro.conf.FlagCreatePairsOff,), "registry": READABLE}
 
 

@@ -13,8 +13,10 @@ from unittest.mock import patch
 import pytest
 
 import charm
+from charm.arc.presets import preset
 from charm.cli import main
 from charm.commands.solve import seconds_of
+from charm.config import to_json
 from charm.errors import CharmError
 from tests.toy import write_toy_tasks
 
@@ -146,7 +148,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "must end in .png" in fails(
         "rearc2", "facts", "00dbd492", "--png", str(tmp_path / "x.txt"), capsys=capsys
     )
-    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "config.json").write_text(json.dumps(to_json(preset("quickstart"))))
     assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
     (tmp_path / "config.json").write_text('{"domain": "chess"}')
     assert "an unknown domain 'chess'" in fails("eval", str(tmp_path), capsys=capsys)

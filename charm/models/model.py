@@ -219,6 +219,8 @@ class CharmModel(nn.Module):
         """
         folder = hub.download(str(folder), revision) if hub.is_hub_name(folder) else Path(folder)
         check_saved(folder, "config.json", "model.safetensors")
+        if not (folder / "config.json").is_file():
+            raise CharmError(f"{folder}: not a saved model (it has no config.json)")
         try:
             config, schema = read_model_config(folder / "config.json")
             check_saved(folder, *schema.files)

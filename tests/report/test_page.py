@@ -377,7 +377,7 @@ def test_metrics_cut_short(run: Path) -> None:
     path.write_text(whole + '{"step": 300, "lo')
     assert len(svg_points(write_report(run).read_text())) == 20
     path.write_text('{"step"\n' + whole)
-    with pytest.raises(CharmError, match=r"metrics\.jsonl: line 1 is not JSON"):
+    with pytest.raises(CharmError, match=r"metrics\.jsonl: line 1: not readable"):
         write_report(run)
 
 

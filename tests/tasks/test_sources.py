@@ -347,7 +347,7 @@ def test_archive_cannot_write_outside_its_folder(archive: Path, tmp_path: Path) 
 
 def test_data_folder_cannot_be_written(corpus: Path, tmp_path: Path) -> None:
     write(tmp_path / "file", "in the way")
-    with pytest.raises(CharmError, match="ConceptARC cannot be written"):
+    with pytest.raises(CharmError, match="is not a folder"):
         fetch_concept_arc(tmp_path / "file", corpus)
 
 
