@@ -70,9 +70,14 @@ def sweep(folder: Path, pattern: str = "**/*") -> None:
     """Remove what killed processes left behind when they were writing files or folders of this folder."""
     for path in list(folder.glob(f"{pattern}.tmp")):
         if _is_orphan(path.name):
-            shutil.rmtree(path, ignore_errors=True)
-            with suppress(OSError):
-                path.unlink()
+            remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a folder with its content or a link, but not what the link names; do nothing where none is."""
+    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        path.unlink()
 
 
 def _is_orphan(name: str) -> bool:

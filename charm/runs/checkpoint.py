@@ -4,7 +4,8 @@
             raw.safetensors                                  dense weights before averaging
             optimizers.safetensors                           moments and step counts
             slots_<rank>.safetensors                         carried states, current examples, data position
-            checkpoint.json                                  step, unfinished metrics, size and hash of every file
+            checkpoint.json                                  step, unfinished metrics, size and hash of every file;
+                                                             "stop" if a signal asked for it, not the schedule
 
 There is no state of random generators to save: all randomness is keyed by seed and position.
 """
@@ -29,7 +30,7 @@ from torch.optim import Optimizer
 from charm.config import checked
 from charm.devices import require_finite
 from charm.errors import CharmError, charm_errors
-from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, seal
+from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, remove, seal
 
 
 def folder_of(run: Path, step: int) -> Path:
@@ -104,8 +105,9 @@ class CheckpointWriter:
         self.final = folder_of(run, step)
         self.path = self.final.with_name(self.final.name + ".tmp")
         if is_main:
-            shutil.rmtree(self.path, ignore_errors=True)
-            self.path.mkdir(parents=True)
+            remove(self.path)
+            with charm_errors(f"{self.path} cannot be created", OSError):
+                self.path.mkdir(parents=True)  # fails if a link has appeared there: it could name any folder
 
     def commit(self, record: dict[str, Any]) -> None:
         """Called by the main process once every process has written its files."""
@@ -169,18 +171,24 @@ def prune(run: Path, keep: int, step: int) -> None:
     """Keep the newest `keep` intact checkpoints up to `step`, which was just written; 0 keeps all.
 
     A damaged checkpoint does not count as one: it is renamed to step_N.damaged. Checkpoints later than `step` are
-    damaged, or the run would have resumed from them.
+    damaged, or the run would have resumed from them. Nor does the checkpoint of a stop count: a later one replaces it,
+    and its votes go with it, so that a run which was stopped and resumed has the votes of one that was not.
     """
     kept = 0
     for one in reversed(steps_of(run)):
         folder = folder_of(run, one)
-        if one <= step and keep and kept == keep:
+        stop = _is_of_a_stop(folder)
+        if stop and one < step:
+            for votes in run.glob(f"votes*/step_{one}"):
+                remove(votes)
+            _remove(folder)
+        elif one <= step and keep and kept == keep:
             _remove(folder)
         elif one > step or (keep and not _is_whole(folder)):
             aside = folder.with_name(f"{folder.name}.damaged")
-            shutil.rmtree(aside, ignore_errors=True)
+            remove(aside)
             os.replace(folder, aside)
-        else:
+        elif not stop:
             kept += 1
 
 
@@ -188,7 +196,7 @@ def clean(run: Path) -> None:
     """Remove leftovers of checkpoints that were being written or removed when a process was killed."""
     for ending in ("tmp", "removed"):
         for folder in (run / "checkpoints").glob(f"step_*.{ending}"):
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
 
 
 # Checkpoints that this process wrote or has verified: hashing hundreds of megabytes at every save would take seconds.
@@ -202,12 +210,18 @@ def _is_whole(folder: Path) -> bool:
     return folder.resolve() in _whole
 
 
+def _is_of_a_stop(folder: Path) -> bool:
+    with suppress(CharmError):
+        return bool(read_sealed(folder / RECORD).get("stop"))
+    return False
+
+
 def _remove(folder: Path) -> None:
     """Rename first, so that a kill leaves no partial checkpoint under a checkpoint's name."""
     removed = folder.with_name(f"{folder.name}.removed")
-    shutil.rmtree(removed, ignore_errors=True)
+    remove(removed)
     os.replace(folder, removed)
-    shutil.rmtree(removed, ignore_errors=True)
+    remove(removed)
     _whole.discard(folder.resolve())
 
 

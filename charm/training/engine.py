@@ -152,6 +152,8 @@ class Engine(Generic[J]):
         self.place.barrier()
         if self.place.is_main:
             record = {"step": self.step, "run": self.name, "metrics": metrics, "world": self.place.world}
+            if not self.config.saves_at(self.step):
+                record["stop"] = True
             with checkpoint.checkpoint_errors(writer):
                 writer.commit(record)
             checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
@@ -208,6 +210,8 @@ def train(
             say(f"resumed at step {engine.step}" if engine.step else "no checkpoint yet: starting at step 0")
         if place.is_main:
             engine.forget_later()
+            if engine.step:  # a kill may have come between the last checkpoint and this
+                checkpoint.prune(out, config.keep_checkpoints, engine.step)
         try:
             with stop_on_signal(say) as engine.stopped:
                 engine.run(engine.stopped)

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import socket
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from charm.runs import checkpoint
 from charm.runs.checkpoint import folder_of, prune, steps_of, verify
 from charm.runs.folder import clear_run
 from charm.training.engine import Engine
+from charm.training.job import ReasonerJob
 from tests.faults.toy_run import HERE, flip, quiet, toy, trained
 
 ALL = Protocol(window="all", loops=(3,))
@@ -156,6 +158,61 @@ def test_a_huge_learning_rate_leaves_no_checkpoint_that_is_not_finite(tmp_path: 
         tensors = checkpoint.read_tensors(folder_of(tmp_path / "run", step) / "model.safetensors")
         assert all(torch.isfinite(tensor).all() for tensor in tensors.values())
     assert not list((tmp_path / "run" / "checkpoints").glob("*.tmp"))
+
+
+@pytest.mark.parametrize("keep", [0, 2])
+def test_a_run_that_was_stopped_and_resumed_has_the_scores_of_one_that_was_not(
+    keep: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The checkpoint of a stop can be evaluated, but it goes, with its votes, when a later one is there."""
+    config = toy(tmp_path, steps=18, keep_checkpoints=keep, evaluate_every=0, evaluate_loops=(3,))
+    train(config, tmp_path / "whole", HERE, say=quiet)
+    advance = Engine.advance
+
+    def signalled(self: Engine[ReasonerJob]) -> None:
+        advance(self)
+        if self.step in (13, 14):
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    run = tmp_path / "parts"
+    with monkeypatch.context() as patch:
+        patch.setattr(Engine, "advance", signalled)
+        assert train(config, run, HERE, say=quiet).step == 13
+        assert steps_of(run) == [6, 12, 13]
+        if not keep:  # otherwise step 6 would have votes that the other run does not have
+            stopped = evaluate_run(run, "standard", ALL, HERE)
+            assert stopped is not None
+            assert stopped["checkpoints"] == [6, 12, 13]
+        assert train(config, run, HERE, resume=True, say=quiet).step == 14
+        assert steps_of(run) == [6, 12, 14]
+    train(config, run, HERE, resume=True, say=quiet)
+    assert steps_of(run) == steps_of(tmp_path / "whole")
+    voted = [evaluate_run(one, "standard", ALL, HERE) for one in (tmp_path / "whole", run)]
+    assert voted[0] == voted[1]
+
+
+def test_a_finished_run_that_is_resumed_keeps_as_many_checkpoints_as_it_should(tmp_path: Path) -> None:
+    """A kill may come between the last checkpoint and the removal of an older one."""
+    config = toy(tmp_path, steps=18, keep_checkpoints=0, evaluate_every=0)
+    train(config, tmp_path / "run", HERE, say=quiet)
+    assert steps_of(tmp_path / "run") == [6, 12, 18]
+    train(replace(config, keep_checkpoints=2), tmp_path / "run", HERE, resume=True, say=quiet)
+    assert steps_of(tmp_path / "run") == [12, 18]
+
+
+def test_a_link_in_the_place_of_a_temporary_folder_is_replaced(tmp_path: Path) -> None:
+    """Nothing is written to or removed from the folder that it names."""
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("years of work")
+    run = trained(tmp_path, steps=6, evaluate_every=0)
+    for ending in ("tmp", "removed"):
+        (run / "checkpoints" / f"step_000000012.{ending}").symlink_to(tmp_path / "other")
+    config = toy(tmp_path, evaluate_every=0, keep_checkpoints=1)
+    engine = Engine(arc_job(config, HERE, quiet), config, run, HERE, quiet)
+    for engine.step in (12, 18):
+        engine.save()
+    assert [path.name for path in (run / "checkpoints").iterdir()] == ["step_000000018"]
+    assert [path.name for path in (tmp_path / "other").iterdir()] == ["notes.txt"]
 
 
 def test_a_kill_while_a_checkpoint_is_removed_leaves_no_half_one(
