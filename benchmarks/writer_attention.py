@@ -227,9 +227,7 @@ def main() -> None:
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "seeds": [],
         "numbers": numbers,
-        "attention": attention,
-        "errors": found,
-        "runs": runs,
+        "runs": {"updates": runs, "attention": attention, "errors": found},
     }
     write_atomically(options.record, json.dumps(record, indent=1) + "\n")
     print(f"{options.record} written after {time.monotonic() - began:.0f} s")
