@@ -120,7 +120,7 @@ def test_params_refuses_what_makes_no_sense() -> None:
         params()
     with pytest.raises(CharmError, match="name one preset"):
         params("arc1", paper=True)
-    with pytest.raises(CharmError, match="need a preset"):
+    with pytest.raises(CharmError, match="needs a preset"):
         params(paper=True, data_rows=True)
 
 

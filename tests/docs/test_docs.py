@@ -145,9 +145,9 @@ class Desk:
         for before in AFTER.get(page, ()):
             self.follow(before)
         self.pages.add(page)
-        # In another folder, where nothing has been answered yet; docs/view.md looks at the answers of docs/solve.md.
-        for answered in Path().glob("submission*" if page == "docs/kaggle.md" else "*.submission.json"):
-            answered.unlink()
+        if page == "docs/kaggle.md":  # in another folder
+            for answered in Path().glob("submission*"):
+                answered.unlink()
         for block in blocks(read(page)):
             for statement in statements(block.text) if block.is_shell else ():
                 for call in calls(statement):
@@ -157,6 +157,10 @@ class Desk:
 
     def run(self, call: list[str], where: str) -> None:
         program, words = call[0], call[1:]
+        if words[:1] == ["solve"] and "--resume" not in words:  # a reader's folder has no answers yet
+            own = f"{Path(words[words.index('--out') + 1]).stem}.*" if "--out" in words else "*.submission.*"
+            for answered in Path().glob(own):
+                answered.unlink()
         if program == "pip":
             check_install(words)
         elif program == "torchrun":

@@ -17,7 +17,7 @@ from charm.commands.presets import train_preset
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked
+from charm.files import Terminated, locked
 from charm.models.canvas.config import CanvasConfig
 from charm.paper.variants import VARIANTS
 from charm.runs import checkpoint
@@ -295,7 +295,8 @@ def test_a_signal_in_the_last_evaluation_leaves_the_run_unfinished(
 
     with monkeypatch.context() as patch:
         patch.setattr(Logs, "report", signalled)
-        train_preset("charm train", "toy", config, ["--out", str(tmp_path / "run")], train)
+        with pytest.raises(Terminated):
+            train_preset("charm train", "toy", config, ["--out", str(tmp_path / "run")], train)
     assert "finished" not in capsys.readouterr().out
     train_preset("charm train", "toy", config, ["--out", str(tmp_path / "run"), "--resume"], train)
     assert "finished; next: charm eval" in capsys.readouterr().out
@@ -356,7 +357,7 @@ def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(
     train(config, tmp_path / "run", HERE, say=quiet)
     with pytest.raises(CharmError, match="already contains a run at step 12"):
         train(config, tmp_path / "run", HERE, say=quiet)
-    with pytest.raises(CharmError, match=r"different settings .batch differs"):
+    with pytest.raises(CharmError, match=r"different settings \(--batch 8, now 16\)"):
         train(replace(config, batch=16), tmp_path / "run", HERE, resume=True, say=quiet)
     assert train(replace(config, log_every=5), tmp_path / "run", HERE, resume=True, say=quiet).step == 12
     with pytest.raises(CharmError, match="contains no run to resume"):

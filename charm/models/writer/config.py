@@ -23,8 +23,8 @@ class WriterConfig(NetworkConfig):
     dropout: float = 0.0
     """Share of activations dropped in training."""
     kernels: Literal["auto", "plain", "fused"] = "auto"
-    """How attention is computed: "plain" PyTorch, or a "fused" Triton kernel for NVIDIA GPUs, which "auto" uses for
-    bfloat16 there. The model is the same."""
+    """How attention is computed: "plain" PyTorch, or a "fused" Triton kernel for NVIDIA GPUs. "auto" is plain until the
+    kernel has been measured on a GPU. The model is the same."""
 
     unused: ClassVar[frozenset[str]] = frozenset(
         {"batch", "accumulate", "halt_weight", "shard_tables", "data.canvas", "data.scales"}

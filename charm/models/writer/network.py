@@ -224,10 +224,9 @@ class Writer(Network):
         if config.kernels == "fused" and not possible:
             raise CharmError(
                 f"the fused kernels need Triton, an NVIDIA GPU and heads of 32 or 64 columns; this writer has "
-                f'{config.head_width} and is on {at}. kernels "auto" uses them where they run'
+                f'{config.head_width} and is on {at}. kernels "auto" is PyTorch for writers'
             )
-        by_default = config.kernels == "auto" and config.compute_dtype == "bfloat16"
-        return possible and (by_default or config.kernels == "fused")
+        return possible and config.kernels == "fused"
 
 
 class Followed(NamedTuple):
