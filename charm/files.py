@@ -11,6 +11,7 @@ import shutil
 import signal
 import socket
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -151,12 +152,22 @@ def read_json(path: Path) -> Any:
 def parse_json(text: str | bytes, where: object) -> Any:
     """Parse JSON that may be damaged or hostile; whatever no file of ours contains is a CharmError.
 
-    That is: a syntax error, an integer of very many digits, which later arithmetic could not handle, and deep nesting.
+    That is: a syntax error, a name that appears twice in an object, an integer of very many digits, which later
+    arithmetic could not handle, and deep nesting.
     """
     with charm_errors(f"{where}: not readable", ValueError, RecursionError):
-        value = json.loads(text, parse_int=_short_integer)
+        value = json.loads(text, parse_int=_short_integer, object_pairs_hook=without_repeats)
         _check_levels(value, MOST_LEVELS)
     return value
+
+
+def without_repeats(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the items of a JSON object as a dict. Python's own reader silently keeps the last of two equal names."""
+    result = dict(items)
+    if len(result) < len(items):
+        repeated = Counter(name for name, _ in items).most_common(1)[0][0]
+        raise ValueError(f"'{repeated}' appears twice in an object")
+    return result
 
 
 def _short_integer(digits: str) -> int:

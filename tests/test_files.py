@@ -71,6 +71,7 @@ def test_threads_that_write_one_file_leave_one_of_them_whole(tmp_path: Path) -> 
         "[" * 100_000,
         '{"a":' * 200 + "1" + "}" * 200,
         b"\xff",
+        '{"a": [{"b": 1, "b": 1}]}',
     ],
 )
 def test_what_no_file_of_ours_contains_is_refused(text: str | bytes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 from charm.errors import CharmError
 from charm.tasks.sources import json_files, load_source, solutions_of, with_solutions
 from charm.tasks.task import Task, task_from_json
+
+REPEATED = (
+    object()
+)  # the value of a name that appears twice in a JSON object: it is not known which one is meant
 
 
 def read_tasks(paths: Sequence[Path], unsolved: bool = False) -> tuple[list[Task], dict[str, str]]:
@@ -24,7 +29,8 @@ def read_tasks(paths: Sequence[Path], unsolved: bool = False) -> tuple[list[Task
         skipped |= bad
         for task in found:
             if task.id in tasks:
-                skipped[str(file)] = f"{file}: task id {task.id} appears twice"
+                reason = f"{file}: task id {task.id} appears twice"
+                skipped[reason] = reason
             else:
                 tasks[task.id] = task
     return list(tasks.values()), skipped
@@ -75,6 +81,8 @@ def _read_file(file: Path, unsolved: bool) -> tuple[list[Task], dict[str, str]]:
     skipped = {}
     for task_id, content in several.items():
         try:
+            if content is REPEATED:
+                raise CharmError(f"{file}: task id {task_id} appears twice")
             task = task_from_json(content, task_id, str(file))
         except CharmError as error:
             skipped[task_id] = str(error)
@@ -93,9 +101,14 @@ def _read_file(file: Path, unsolved: bool) -> tuple[list[Task], dict[str, str]]:
 
 
 def _several(file: Path) -> dict[str, Any]:
-    """The entries of a file {id: ...}; nothing where it is no such file."""
+    """The entries of a file {id: ...}, REPEATED for an id that appears twice; nothing where it is no such file."""
+
+    def once(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        counts = Counter(name for name, _ in items)
+        return {name: value if counts[name] == 1 else REPEATED for name, value in items}
+
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes(), object_pairs_hook=once)
     except (OSError, ValueError, RecursionError):
         return {}  # whoever asks has the reason already, from loading the file as a source
     return content if isinstance(content, dict) and not {"train", "test"} & content.keys() else {}

@@ -13,7 +13,6 @@ import tarfile
 import tempfile
 import urllib.request
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, Self, SupportsIndex, overload
 
 from charm.errors import CharmError, charm_errors
+from charm.files import without_repeats
 from charm.paths import data_dir
 from charm.tasks.pairs_file import MADE_BY
 from charm.tasks.task import Pair, Task, as_grid, check_unique, task_from_json
@@ -354,16 +354,8 @@ def _read(path: Path) -> bytes:
 
 
 def _parse_json(content: bytes, where: str) -> Any:
-    def object_without_repeats(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        # Python silently keeps the last of two equal names, so a task would be lost.
-        result = dict(items)
-        if len(result) < len(items):
-            repeated = Counter(name for name, _ in items).most_common(1)[0][0]
-            raise CharmError(f"{where}: the task id or field '{repeated}' appears twice")
-        return result
-
     with charm_errors(f"{where}: invalid JSON", ValueError, RecursionError):
-        return json.loads(content, object_pairs_hook=object_without_repeats)
+        return json.loads(content, object_pairs_hook=without_repeats)
 
 
 def load_available(data: Path | None = None) -> list[Source]:

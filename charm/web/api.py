@@ -20,7 +20,7 @@ from charm.config import is_number
 from charm.domains import domain_of
 from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError, charm_errors
-from charm.files import read_sealed
+from charm.files import read_sealed, without_repeats
 from charm.paths import released_model
 from charm.report.curves import curves_svg
 from charm.report.folder import JsonObject
@@ -359,7 +359,7 @@ def pasted_json(text: Any) -> JsonObject:
     if not isinstance(text, str):
         raise CharmError("the pasted task must be text")
     with charm_errors("the pasted text is not JSON", ValueError, RecursionError):
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=without_repeats)
     name = "pasted"
     if isinstance(content, dict) and content and not {"train", "test"} & content.keys():
         if len(content) > 1:

@@ -5,7 +5,7 @@ import pytest
 
 from charm.continual.streams import load_stream
 from charm.errors import CharmError
-from charm.tasks.reading import read_tasks
+from charm.tasks.reading import read_tasks, unusable
 from charm.tasks.sources import load_source
 
 
@@ -88,11 +88,29 @@ def test_what_is_wrong_with_a_whole_file_is_reported(count: int, unseen: Path, t
         found, skipped = read_tasks([file])
         assert [task.id for task in found] == list(tasks)
         assert [f"{solutions}: {reason}" in text for text in skipped.values()] == [True]
-    solutions.unlink()
-    file.write_text(json.dumps(tasks)[:-1] + ', "new0": ' + json.dumps(tasks["new0"]) + "}")
+
+
+def test_of_two_tasks_with_one_id_none_is_read(unseen: Path, tmp_path: Path) -> None:
+    """Python's own reader would keep the last. The other tasks of the file are read; of two files the first counts."""
+    tasks = {f"new{n}": json.loads((unseen / f"new{n}.json").read_text()) for n in range(2)}
+    again = json.dumps(tasks["new0"])
+    file, other = tmp_path / "some.json", tmp_path / "two.json"
+    file.write_text(json.dumps(tasks)[:-1] + f', "new0": {again}}}')
     found, skipped = read_tasks([file])
-    assert [task.id for task in found] == list(tasks)
-    assert list(skipped.values()) == [f"{file}: the task id or field 'new0' appears twice"]
+    assert [task.id for task in found] == ["new1"]
+    assert skipped == {"new0": f"{file}: task id new0 appears twice"}
+    assert unusable([file], skipped) == {"new0": 1}
+    other.write_text(json.dumps(tasks))
+    assert list(read_tasks([other, other])[1]) == [f"{other}: task id {name} appears twice" for name in tasks]
+    solutions = tmp_path / "some_solutions.json"
+    file = file.rename(tmp_path / "some_challenges.json")
+    file.write_text(json.dumps(tasks))
+    outputs = {name: [pair["output"] for pair in task["test"]] for name, task in tasks.items()}
+    solutions.write_text(json.dumps(outputs)[:-1] + f', "new0": {outputs["new0"]}}}')
+    assert [task.id for task in read_tasks([file])[0]] == ["new1"]
+    file.write_text(json.dumps(tasks).replace('"train"', '"train": [], "train"', 1))
+    solutions.unlink()
+    assert [task.id for task in read_tasks([file])[0]] == ["new1"]
 
 
 def test_a_file_without_a_usable_task_is_reported_once(unseen: Path) -> None:

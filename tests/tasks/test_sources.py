@@ -184,7 +184,7 @@ def test_solutions_that_contradict_the_challenges(tmp_path: Path) -> None:
             json.dumps({"a": task_json(), "b": task_json(12)}),
             "task b, train pair 0, input: colours must be in 0..9, got 12",
         ),
-        (json.dumps({"a": task_json()})[:-1] + ', "a": {}}', "the task id or field 'a' appears twice"),
+        (json.dumps({"a": task_json()})[:-1] + ', "a": {}}', "invalid JSON .'a' appears twice in an object"),
     ],
 )
 def test_bad_file(tmp_path: Path, content: str | bytes, complaint: str) -> None:

@@ -240,6 +240,7 @@ def test_a_pasted_task_is_checked_and_loses_its_answers() -> None:
         ("{}", "no demonstration"),
         ("[]", "not a JSON object"),
         (json.dumps({"a": TASK, "b": TASK}), "2 tasks"),
+        (json.dumps({"a": TASK, "b": TASK}).replace('"b"', '"a"'), "'a' appears twice"),
         (json.dumps(TASK | {"train": [{"input": [[0]]}]}), "no 'output'"),
         (json.dumps(TASK | {"test": [{"input": [[10]]}]}), "got 10"),
         (json.dumps(TASK | {"test": [{"input": [[0] * 31]}]}), "at most 30x30"),
