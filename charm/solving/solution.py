@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from charm.devices import Place
-from charm.evaluation import calibration
 from charm.evaluation.judging import Judgements
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot, protocol_named
@@ -58,17 +57,9 @@ class Solution:
         """What speaks against the answers: demonstrations that were not learned, views that disagree; "" otherwise."""
         return "; ".join(filter(None, (self.unlearned, self.disagreement)))
 
-    def chance(self, candidate: Candidate) -> float | None:
-        """How often an answer of a canvas with this share of the votes was right; not measured for other networks."""
-        if self.sure != "halting" or not self.cast:
-            return None
-        return calibration.chance(candidate.votes / self.cast)
-
     def votes_text(self, candidate: Candidate) -> str:
-        """The votes of an answer, and how often such answers were right where that is known."""
-        right = self.chance(candidate)
-        often = "" if right is None else f", right in {right:.0%} of such cases"
-        return f"{candidate.votes} of {self.cast} votes{often}"
+        """Return the votes of an answer in words."""
+        return f"{candidate.votes} of {self.cast} votes"
 
     @property
     def disagreement(self) -> str:
@@ -112,7 +103,7 @@ class Solution:
         """Show the first answer to each test input with its votes, how it was made, and the doubt."""
         lines = []
         for question, ranked in self.answers.items():
-            votes = f"{ranked[0].votes} of {self.cast} votes" if ranked else "no answer"
+            votes = self.votes_text(ranked[0]) if ranked else "no answer"
             lines += [f"{question}: {votes}"]
             lines += [" ".join(map(str, cells)) for cells in ranked[0].grid.tolist()] if ranked else []
         return "\n".join([*lines, self.summary, *filter(None, [self.doubt])])
