@@ -24,6 +24,7 @@ def adapt(
     tasks: Annotated[int, flag(default="all")] = 0,
     steps: int = 1000,
     batch: int = 128,
+    tokens: int = 4096,
     views: Annotated[int, flag(default="as many as the base had")] = 0,
     task_lr: float = 1e-2,
     row_lr: float = 1e-2,
@@ -48,8 +49,10 @@ def adapt(
 
     Example: charm adapt runs/arc1 --method l2sp --scope composition --halt-weight 0.5 --seed 1
 
+    Example: charm adapt base --stream arc2-evaluation --method memory-only
+
     Args:
-        run: folder of the base run.
+        run: folder of the base run or of a saved model, or the name of a released one.
         stream: arc2-training (233 tasks), arc2-evaluation (114), a source, or a file or folder of tasks.
         method: memory-only, oracle, joint, naive, l2sp, ewc, rehearsal, replay, lora or sparse.
         scope: what learns: the task's rows (rows), also the memory's shared weights (composition), or all (full).
@@ -57,7 +60,8 @@ def adapt(
         seed: seed for the order of the stream and of the examples.
         tasks: number of tasks, from the start of the stream.
         steps: updates for each task.
-        batch: examples in an update.
+        batch: examples in an update, of canvases.
+        tokens: tokens in an update, of writers.
         views: views of each task to learn.
         task_lr: learning rate of the task's vector.
         row_lr: learning rate of the task's instance rows.
@@ -75,13 +79,15 @@ def adapt(
     from charm.continual.methods import method_named
     from charm.continual.run import StreamOptions, run_stream
     from charm.devices import place
+    from charm.models.model import read_model_config
+    from charm.paths import model_at
     from charm.progress import say
-    from charm.runs.settings import read_config
+    from charm.runs.checkpoint import newest_checkpoint
     from charm.training.adaptation import Recipe
 
     _, chosen = method_named(method, scope)
     recipe = Recipe(
-        *(steps, batch),
+        *(steps, batch, tokens),
         halt_weight=halt_weight,
         task_lr=task_lr,
         row_lr=row_lr,
@@ -99,8 +105,11 @@ def adapt(
         data=data,
     )
     name = Path(stream).resolve().stem if Path(stream).exists() else stream.replace("/", "-")
-    compared = out or run / "adapt" / name
-    memory = results.memory_name(to_json(read_config(run).memory)).lower().replace("=", "")
+    run = model_at(run)
+    saved = newest_checkpoint(run)
+    compared = out or (Path("runs") / run.name if saved == run else run) / "adapt" / name
+    memory = results.memory_name(to_json(read_model_config(saved / "config.json")[0].memory))
+    memory = memory.lower().replace("=", "")
     own = results.settings_of(to_json(options)).replace(" ", "").split(",")
     parts = (*re.findall(r"\w+", memory), method, chosen, *filter(None, own), f"h{halt_weight:g}", f"s{seed}")
     folder = compared / "-".join(parts)

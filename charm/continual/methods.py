@@ -17,7 +17,7 @@ from charm.models.network import BatchSize, Examples
 from charm.runs.settings import TrainConfig
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.adaptation import Anchor, Scope, shared_parameters
+from charm.training.adaptation import Anchor, Recipe, Scope, shared_parameters
 
 L2SP_STRENGTH = 0.1
 EWC_STRENGTH = 0.01
@@ -40,8 +40,8 @@ class Method:
 
     scopes: tuple[Scope, ...] = ("composition", "full")
     """What it may update in addition to the tasks' own rows; the first is the default."""
-    anchor: Callable[[Base, Scope, int, float | None], Anchor] | None = None
-    """What pulls shared weights back to the base, made before the first stage: (base, scope, batch, strength)."""
+    anchor: Callable[[Base, Scope, Recipe, float | None], Anchor] | None = None
+    """What pulls shared weights back to the base, made before the first stage: (base, scope, recipe, strength)."""
     form: Literal["free", "low rank", "units"] = "free"
     """How shared weights are updated."""
     rehearses: bool = False
@@ -54,17 +54,17 @@ class Method:
     """All tasks are learned together, for as many updates as one after the other."""
 
 
-def l2sp(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
+def l2sp(base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchor:
     """Every shared weight is pulled to the base with equal strength."""
     strength = L2SP_STRENGTH if strength is None else strength
     return Anchor(list(shared_parameters(base.model, scope).values()), strength)
 
 
-def ewc(base: Base, scope: Scope, batch: int, strength: float | None = None) -> Anchor:
+def ewc(base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchor:
     """Shared weights are pulled to the base by their importance to pretraining batches."""
     strength = EWC_STRENGTH if strength is None else strength
     parameters = list(shared_parameters(base.model, scope).values())
-    size = BatchSize(batch, halt_weight=base.config.halt_weight)
+    size = BatchSize(recipe.batch, recipe.tokens, halt_weight=base.config.halt_weight)
     network = base.model.reasoner
     examples: Examples = network.examples(base.model, base.pretraining(), size, base.config.seed, base.place)
     base.model.requires_grad_(False)
@@ -72,6 +72,7 @@ def ewc(base: Base, scope: Scope, batch: int, strength: float | None = None) -> 
         parameter.requires_grad_(True)
 
     def backward(number: int) -> None:
+        torch.manual_seed(keyed.key_of("fisher", base.config.seed, number) >> 1)  # of activations that drop
         # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
         examples.gradients(base.model, examples.prepare(number))
 

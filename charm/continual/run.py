@@ -41,12 +41,12 @@ from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
 from charm.files import check_files, fingerprint, locked, read_sealed, write_atomically, write_sealed
-from charm.models.model import CharmModel
+from charm.models.model import TRAINING, CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
 from charm.runs.export import write_model
 from charm.runs.metrics import has_evaluation
-from charm.runs.settings import read_config
+from charm.runs.settings import solving_config
 from charm.tasks import dataset, keyed
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, task_data
 from charm.tasks.reading import left_out
@@ -122,8 +122,10 @@ def score_votes(
     model: CharmModel, data: Dataset, answers: AnswerKey, views: int, place: Place, batch: int
 ) -> Scores:
     """The model's votes on all questions of the data, ranked and scored; nothing is kept on disk."""
-    votes = predict(Request(model, data, model.config.reasoner.voting_steps, views, batch), place)
-    return score(rank([Ballot(one) for one in votes.values()], data.questions), answers)
+    reasoner = model.config.reasoner
+    votes = predict(Request(model, data, reasoner.voting_steps, views, batch), place)
+    order = "likelihood" if reasoner.judges else "votes"
+    return score(rank([Ballot(one) for one in votes.values()], data.questions, order), answers)
 
 
 def run_stream(
@@ -165,10 +167,20 @@ class StreamBase:
     """A trained model with its configuration, and the tasks of a stream that it has never seen."""
 
     def __init__(self, run: Path, options: StreamOptions, place: Place) -> None:
-        self.config = read_config(run, options.data)
         self.checkpoint = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(self.checkpoint, place.device)
-        _ = self.model.canvas  # which a writer refuses
+        if self.checkpoint == run and self.model.trained_by is None:
+            raise CharmError(
+                f"{run} has no {TRAINING}: what its tasks are is not known, so none can be asked"
+            )
+        config = solving_config(run, self.checkpoint, self.model.trained_by)
+        self.config = replace(config, data=replace(config.data, data=options.data or config.data.data))
+        for name in ("batch", "tokens", "halt_weight"):
+            value, default = getattr(options.recipe, name), getattr(Recipe, name)
+            if name in config.reasoner.unused and value != default:
+                raise CharmError(
+                    f"a {config.reasoner.kind} does not use {name}: it must stay {default}, got {value}"
+                )
         self.stream = load_stream(
             options.stream, options.recipe.seed, self.model.instances, options.tasks, self.config.data.data
         )
@@ -188,7 +200,8 @@ class StreamJob(Job):
         self.out, self.options, self.place, self.say = out, options, place, say
         self.method, self.scope = method_named(options.method, options.scope)
         self.config, self.model, self.stream = base.config, base.model, base.stream
-        self.work = (options.recipe.batch, "samples")
+        recipe, counts_tokens = options.recipe, "batch" in self.config.reasoner.unused
+        self.work = (recipe.tokens, "tokens") if counts_tokens else (recipe.batch, "samples")
         sha256 = fingerprint(base.checkpoint / "model.safetensors")["sha256"]
         self.manifest = {
             "base": {"sha256": sha256, "model": to_json(self.model.config)},
@@ -202,13 +215,13 @@ class StreamJob(Job):
         self.stream_data = dataset.assemble(TaskSet(evaluate=self.stream.tasks), self.data_config, instances)
         self.stream_answers = dataset.answers_of(self.stream.tasks)
         self.model.grow(instances)
-        base_config = _base_questions(self.config.data, options.base_tasks)
+        base_config = _base_questions(self.config.data, options.base_tasks, self._has_instance_rows())
         self.base_data, self.base_answers = self._load(base_config), dataset.answer_key(base_config)
         self.shared = loop.shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
         before = Base(self.model, self.config, lambda: self._load(self.config.data), place)
         make = self.method.anchor
-        self.anchor = make(before, self.scope, options.recipe.batch, options.strength) if make else None
+        self.anchor = make(before, self.scope, options.recipe, options.strength) if make else None
         self.rehearsal = before.pretraining() if self.method.rehearses else None
         self.background: Usage | None = None  # which units pretraining uses
         if self.method.form == "units":
@@ -272,7 +285,7 @@ class StreamJob(Job):
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
         number = -(-step // self.options.recipe.steps)
         text = f"stage {number} of {len(self.stream.ids)}: loss {means['loss']:.3f}"
-        return LogEntry({"loss": means["loss"], "token_loss": means["token_loss"]}, text)
+        return LogEntry({name: means[name] for name in ("loss", "token_loss") if name in means}, text)
 
     def _adaptation(self, stage: int) -> Adaptation:
         """Seeded by the task and not by its place in the stream, so that equal starts give equal ends."""
@@ -398,12 +411,19 @@ class StreamJob(Job):
         return self._assemble(dataset.load_task_set(config), config)
 
     def _assemble(self, tasks: TaskSet, config: DataConfig) -> Dataset:
-        """Data whose rows the model has already."""
-        rows = len(self.model.instances)
-        data = dataset.assemble(tasks, config, self.model.instances)
-        if len(data.instances) != rows:
-            raise CharmError(f"{self.out}: the data of the base run has changed: it has views without a row")
+        """Data whose rows the model has already; views that have no row of their own are added before the stream."""
+        instances = self.model.instances.copy()
+        data = dataset.assemble(tasks, config, instances)
+        if len(instances) != len(self.model.instances):
+            if self._has_instance_rows():
+                raise CharmError(
+                    f"{self.out}: the data of the base run has changed: it has views without a row"
+                )
+            self.model.grow(instances)
         return data
+
+    def _has_instance_rows(self) -> bool:
+        return "memory.residual.rows.weight" in loop.private_tables(self.model)
 
     def _rows(self, stage: int) -> dict[str, Tensor]:
         """The rows that this stage (from 0) moves."""
@@ -491,9 +511,14 @@ class StreamJob(Job):
         write_sealed(self.out / "result.json", summarize(self.out))
 
 
-def _base_questions(config: DataConfig, count: int) -> DataConfig:
-    """A fixed choice of the puzzles that the base was evaluated on."""
-    asked = replace(config, train=(), auxiliary=(), synthetic=(), tasks=())
+def _base_questions(config: DataConfig, count: int, evaluated: bool) -> DataConfig:
+    """A fixed choice of the puzzles that the base was evaluated on.
+
+    If there are none, it is one of those that the base was trained on, unless they must be `evaluated`: the views of a
+    puzzle depend on whether its test outputs may be seen, and so do instance rows.
+    """
+    own = config.evaluate or (() if evaluated else config.train)
+    asked = replace(config, train=(), evaluate=own, auxiliary=(), synthetic=(), tasks=())
     tasks = dataset.load_tasks(asked).evaluate
     ids = sorted(task.id for task in tasks if not config.tasks or task.id in config.tasks)
     if not ids:

@@ -47,6 +47,8 @@ class NetworkConfig:
     """The only `data.canvas` that this network takes; "" for any."""
     judges: ClassVar[bool] = False
     """Whether the network can say how likely a candidate is, so that likelihoods rank the votes."""
+    starts_from_mean: ClassVar[bool] = False
+    """Whether the vector of a new task starts as the mean of the known ones; otherwise at zero."""
     fixed_depths: ClassVar[bool] = True
     """Whether votes can be taken at `voting_steps` alone."""
     sure: ClassVar[str] = "likelihood"

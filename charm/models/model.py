@@ -31,7 +31,7 @@ from charm.files import (
     readable_like_its_folder,
     write_sealed,
 )
-from charm.memory import RowTable
+from charm.memory import CoSE, Lookup, RowTable
 from charm.memory.cose import CoSEConfig
 from charm.memory.sharding import prefetched
 from charm.models.canvas.backbone import Reasoner
@@ -111,9 +111,7 @@ class CharmModel(nn.Module):
     @property
     def canvas(self) -> Reasoner | Vit:
         if isinstance(self.reasoner, Writer):
-            raise CharmError(
-                "this model is a writer; this needs a model that answers whole canvases. `charm solve` adapts writers"
-            )
+            raise CharmError("this model is a writer; this needs a model that answers whole canvases")
         return self.reasoner
 
     @property
@@ -141,11 +139,17 @@ class CharmModel(nn.Module):
         return self.canvas(state_SBLD, tokens_BT, self.task(row_B), side)
 
     def grow(self, instances: Instances) -> None:
-        """Add the puzzles and rows that `instances` has beyond the model's own; they start at zero.
+        """Add the puzzles and rows that `instances` has beyond the model's own.
 
-        Existing values stay the same to the bit.
+        They start at zero, or puzzles' vectors at the mean of the known ones, as the network has it. Existing values
+        stay the same to the bit.
         """
+        known = len(self.instances.puzzles)
         self._bind(self.schema.grown(self.memory, instances))
+        base = self.memory.base if isinstance(self.memory, CoSE) else None
+        if known and self.config.reasoner.starts_from_mean and isinstance(base, Lookup):
+            with torch.no_grad():
+                base.rows.weight[known:] = base.rows.weight[:known].mean(0)
 
     @contextmanager
     def reading_alone(self, rows: Callable[[], Tensor]) -> Iterator[None]:

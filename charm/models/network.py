@@ -88,6 +88,11 @@ class Network(nn.Module):
         """Return what updates of `model`, whose network this is, read of the data; `rehearsal` has older tasks."""
         raise NotImplementedError
 
+    @property
+    def body(self) -> nn.ModuleList:
+        """The blocks between embedding and head."""
+        raise NotImplementedError
+
     def compile_parts(self) -> None:
         """Compile what updates spend their time in, with torch.compile; parameter names stay."""
         raise NotImplementedError

@@ -42,7 +42,9 @@ class Recipe:
     steps: int = 1000
     """Updates per task."""
     batch: int = 128
-    """Examples per update."""
+    """Examples per update, of networks that count in examples."""
+    tokens: int = 4096
+    """Tokens per update, of networks that count in tokens."""
     warmup: int = 20
     """Updates over which all learning rates rise linearly."""
     warmup_share: float = 0.0
@@ -72,7 +74,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         at_least(0, self, "steps", "warmup", "warmup_share", "clip", "halt_weight")
-        at_least(1, self, "batch")
+        at_least(1, self, "batch", "tokens")
         if self.rows == "dense-adamw" and self.row_decay:
             raise CharmError(
                 f"rows that are not read must not decay: row_decay must be 0, got {self.row_decay}"
@@ -114,7 +116,7 @@ def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tenso
     numbers = np.array([model.instances.number(puzzle) for puzzle in puzzles], np.int64)
     rows = np.concatenate([np.zeros(0, np.int32), *(model.instances.rows(puzzle) for puzzle in puzzles)])
     own = {"memory.base.rows.weight": numbers, "memory.residual.rows.weight": rows.astype(np.int64)}
-    device = model.canvas.initial.device
+    device = model.reasoner.tokens.device
     return {name: torch.from_numpy(own[name]).to(device) for name in private_tables(model)}
 
 
@@ -123,9 +125,15 @@ def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter
     if scope == "rows":
         return {}
     if scope in ("matrices", "feed-forward"):
-        blocks = {n: p for n, p in model.named_parameters() if n.startswith("reasoner.blocks.")}
+        own = {id(parameter) for parameter in model.reasoner.body.parameters()}
+        blocks = {n: p for n, p in model.named_parameters() if id(p) in own}
         by_layer = scope == "feed-forward"
-        return {n: p for n, p in blocks.items() if (".feed_forward." in n if by_layer else p.dim() == 2)}
+        found = {n: p for n, p in blocks.items() if (".feed_forward." in n if by_layer else p.dim() == 2)}
+        if not found:
+            raise CharmError(
+                f"a {model.config.reasoner.kind} has no layers that the scope {scope} could name; choose another method"
+            )
+        return found
     if scope == "composition" and not isinstance(model.memory, CoSE):
         raise CharmError("a memory that is only a table has no composition; the scope may be 'full'")
     part: nn.Module = model if scope == "full" else model.memory
@@ -180,10 +188,11 @@ class Adaptation(Learner):
         form: Form | None = None,
     ) -> None:
         self.anchor, self.form = anchor, form or Form(shared_parameters(model, scope))
-        size = BatchSize(recipe.batch, halt_weight=recipe.halt_weight)
+        size = BatchSize(recipe.batch, recipe.tokens, halt_weight=recipe.halt_weight)
         seed = keyed.key_of("adaptation", recipe.seed, seed)
         optimizers = adaptation_optimizers(model, recipe, self.form, place)
-        examples = model.canvas.examples(model, data, size, seed, place, rehearsal)
+        examples = model.reasoner.examples(model, data, size, seed, place, rehearsal)
+        self.rehearses = rehearsal is not None
         rate = partial(rate_at, recipe)
         super().__init__(model, optimizers, examples, rate, seed, place, retreats=True)
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
@@ -191,11 +200,12 @@ class Adaptation(Learner):
     def learn(self, batch: Any, passed: float = 0.0) -> Metrics:
         metrics = super().learn(batch, passed)
         if not self.examples.is_rehearsed(batch):
-            self._measured.append(torch.stack([metrics["token_loss"], metrics["exact_accuracy"]]))
+            loss = metrics.get("token_loss", metrics["loss"])
+            self._measured.append(torch.stack([loss, metrics["exact_accuracy"]]))
         return metrics
 
     def focused(self, passed: float) -> bool:
-        return self.updates % 2 == 0
+        return not self.rehearses or self.updates % 2 == 0
 
     def moving(self, batch: Any) -> Sequence[Optimizer] | None:
         # A rehearsed example reads rows of the base, which must not change.

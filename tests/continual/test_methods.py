@@ -50,7 +50,7 @@ def base_of(run: Path, halt_weight: float = 0.5) -> Base:
 
 def test_anchors_have_the_papers_strength(base: Path) -> None:
     """1e-1 for L2-SP and 1e-2 for EWC; the first pulls all weights alike, the second by their importance."""
-    alike, weighed = (make(base_of(base), "composition", 4) for make in (l2sp, ewc))
+    alike, weighed = (make(base_of(base), "composition", Recipe(batch=4)) for make in (l2sp, ewc))
     assert (alike.strength, weighed.strength) == (0.1, 0.01)
     assert alike.importance is None
     assert weighed.importance is not None
@@ -65,7 +65,7 @@ def test_the_importance_of_the_halt_head_goes_with_the_square_of_the_bases_halti
     found = {}
     for weight in (0.0, 0.25, 0.5):
         settled = base_of(base, weight)
-        anchor = ewc(settled, "full", 4)
+        anchor = ewc(settled, "full", Recipe(batch=4))
         assert anchor.importance is not None
         names = list(shared_parameters(settled.model, "full"))
         found[weight] = dict(zip(names, anchor.importance, strict=True))["reasoner.halt_bias"]

@@ -9,7 +9,6 @@ import torch
 from charm.arc.run import arc_job, train
 from charm.commands.presets import train_preset
 from charm.config import from_json, to_json
-from charm.continual.run import StreamOptions, run_stream
 from charm.devices import Place, place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict
@@ -107,8 +106,6 @@ def test_eval_asks_a_writer_once_and_adapt_refuses_it(tmp_path: Path) -> None:
         page = write_report(run).read_text()
         assert "Likelihood is how probable the model finds the whole grid" in page
         assert text in page
-        with pytest.raises(CharmError, match="writer"):
-            run_stream(run, tmp_path / "adapted", StreamOptions(str(tmp_path / "tasks")), here)
 
 
 def test_a_base_without_evaluated_tasks_names_what_comes_next(

@@ -244,6 +244,10 @@ class CanvasNetwork(Network):
         settings = Refinement.of(model.config.reasoner, size.examples, size.halt_weight, size.accumulate)
         return Canvases(model, data, settings, seed, place, rehearsal)
 
+    @property
+    def body(self) -> nn.ModuleList:
+        return self.blocks
+
     def compile_parts(self) -> None:
         self.compile_blocks()
 

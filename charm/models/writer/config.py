@@ -30,6 +30,7 @@ class WriterConfig(NetworkConfig):
         {"batch", "accumulate", "halt_weight", "shard_tables", "data.canvas", "data.scales"}
     )
     judges: ClassVar[bool] = True
+    starts_from_mean: ClassVar[bool] = True
 
     def build(self, seed: int = 0) -> Writer:
         from charm.models.writer.network import Writer

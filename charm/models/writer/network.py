@@ -137,9 +137,12 @@ class Writer(Network):
             raise CharmError(
                 f"tokens ({size.tokens}) must divide among {place.world} processes, and accumulate must be 1"
             )
-        if rehearsal is not None:
-            raise CharmError("a writer rehearses tasks of its own data; it takes no other")
-        return Packs(data, size.tokens // place.world, seed, place.device, place.rank, place.world)
+        own = (size.tokens // place.world, seed, place.device, place.rank, place.world)
+        return Packs(data, *own, rehearsed=None if rehearsal is None else Packs(rehearsal, *own))
+
+    @property
+    def body(self) -> nn.ModuleList:
+        return self.layers
 
     def compile_parts(self) -> None:
         self._compiled_loss = torch.compile(self.loss, dynamic=False)

@@ -1,7 +1,8 @@
 """Packs: what a writer learns from in each update, drawn and laid out while the device works.
 
 Sequences are taken from a stream in order until the next one does not fit. There is a stream of all tasks and one of
-the evaluated tasks alone. The only state is the place in each.
+the evaluated tasks alone. The only state is the place in each. Tasks of another dataset that are rehearsed have packs
+of their own.
 """
 
 from __future__ import annotations
@@ -47,11 +48,12 @@ class Packs(Examples):
         device: torch.device,
         rank: int = 0,
         world: int = 1,
+        rehearsed: Packs | None = None,
     ) -> None:
         if tokens < (longest := longest_sequence(data)):
             raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
         self.data, self.seed, self.device, self.longest = data, seed, device, longest
-        self.tokens, self.rank, self.world = tokens, rank, world
+        self.tokens, self.rank, self.world, self.rehearsed = tokens, rank, world, rehearsed
         self.work = (tokens * world, "tokens")
         puzzle, codes = data.instances.table()
         self.dihedrals, _ = decode(codes)
@@ -83,7 +85,9 @@ class Packs(Examples):
         return draw, sequence_lengths(self.shapes[draw.pair_N], SWAPS[self.dihedrals[draw.row_N]])
 
     def prepare(self, update: int, focused: bool = False) -> Packs:
-        """Lay out the next sequences of all tasks, or of the evaluated ones alone."""
+        """Lay out the next sequences of all tasks, or of the evaluated ones alone; those rehearsed count as all."""
+        if self.rehearsed is not None and not focused:
+            return self.rehearsed.prepare(update)
         stream = int(focused)
         position_N = (self.taken[stream] + np.arange(self.room)) * self.world + self.rank
         draw, length_N = self._lengths(self.streams[stream], position_N)
@@ -99,6 +103,9 @@ class Packs(Examples):
             getattr(self.pack, name).copy_(getattr(made, name))
         return self
 
+    def is_rehearsed(self, batch: Packs) -> bool:
+        return batch is self.rehearsed
+
     def gradients(self, model: CharmModel, batch: Packs) -> dict[str, Tensor]:
         loss, metrics = model.writer.learned_loss(batch.pack, model.task(batch.row_N))
         (loss / self.world).backward()
@@ -106,18 +113,24 @@ class Packs(Examples):
 
     def trial(self, model: CharmModel) -> None:
         taken = self.taken.copy()
-        self.prepare(0)  # real sequences to compile with, which are not learned from yet
+        self.prepare(
+            0, focused=self.rehearsed is not None
+        )  # real sequences to compile with, which are not learned from yet
         self.taken = taken
         self.gradients(model, self)
 
     def halved(self) -> Packs | None:
-        half = self.tokens // 2
-        if half < self.longest:
+        half, rehearsed = self.tokens // 2, self.rehearsed and self.rehearsed.halved()
+        if half < self.longest or (self.rehearsed is not None and rehearsed is None):
             return None
-        return Packs(self.data, half, self.seed, self.device, self.rank, self.world)
+        return Packs(self.data, half, self.seed, self.device, self.rank, self.world, rehearsed)
 
     def state(self) -> dict[str, Tensor]:
-        return {"taken": torch.tensor(self.taken)}
+        rehearsed = {} if self.rehearsed is None else self.rehearsed.state()
+        return {
+            "taken": torch.tensor(self.taken),
+            **{f"rehearsal/{n}": value for n, value in rehearsed.items()},
+        }
 
     def restore(self, parts: Sequence[Mapping[str, Tensor]]) -> None:
         if len(parts) != self.world:
@@ -125,6 +138,11 @@ class Packs(Examples):
                 f"this writer was trained with {len(parts)} processes; resume it with {len(parts)}, got {self.world}"
             )
         self.taken = [*parts[self.rank]["taken"].tolist(), 0][:2]  # earlier versions had one stream
+        if self.rehearsed is not None:
+            start = "rehearsal/"
+            self.rehearsed.restore(
+                [{n.removeprefix(start): part[n] for n in part if n.startswith(start)} for part in parts]
+            )
 
 
 def longest_sequence(data: Dataset) -> int:
