@@ -177,9 +177,39 @@ MUTATIONS = (
     ),
     Mutation(
         "the Fisher information ignores the base's halting weight",
-        "BatchSize(batch, halt_weight=base.config.halt_weight)",
-        "BatchSize(batch, halt_weight=0.5)",
+        "BatchSize(recipe.batch, recipe.tokens, halt_weight=base.config.halt_weight)",
+        "BatchSize(recipe.batch, recipe.tokens, halt_weight=0.5)",
         ("test_methods.py",),
+    ),
+    Mutation(
+        "importance depends on what happened to be drawn before",
+        'torch.manual_seed(keyed.key_of("fisher", base.config.seed, number) >> 1)',
+        "pass",
+        ("test_writer_stream.py",),
+    ),
+    Mutation(
+        "a writer's rehearsed packs move the vectors of its base",
+        "return batch is self.rehearsed",
+        "return False",
+        ("test_writer_stream.py",),
+    ),
+    Mutation(
+        "a resumed writer rehearses from the start again",
+        "        if self.rehearsed is not None:\n            start =",
+        "        if False:\n            start =",
+        ("test_writer_stream.py",),
+    ),
+    Mutation(
+        "a stream's votes of a writer are only counted",
+        'order = "likelihood" if reasoner.judges else',
+        'order = "votes" if reasoner.judges else',
+        ("test_writer_stream.py",),
+    ),
+    Mutation(
+        "a writer's new vectors start at the first known one",
+        "base.rows.weight[:known].mean(0)",
+        "base.rows.weight[:1].mean(0)",
+        ("test_writer_stream.py",),
     ),
     Mutation(
         "EWC pulls ten times too hard", "EWC_STRENGTH = 0.01", "EWC_STRENGTH = 0.1", ("test_methods.py",)
@@ -240,8 +270,8 @@ MUTATIONS = (
     ),
     Mutation(
         "the halting weight of a recipe does nothing",
-        "BatchSize(recipe.batch, halt_weight=recipe.halt_weight)",
-        "BatchSize(recipe.batch, halt_weight=0.5)",
+        "BatchSize(recipe.batch, recipe.tokens, halt_weight=recipe.halt_weight)",
+        "BatchSize(recipe.batch, recipe.tokens, halt_weight=0.5)",
         ("test_methods.py",),
     ),
     # Tasks.
