@@ -8,7 +8,7 @@ from dataclasses import dataclass, is_dataclass, replace
 from inspect import cleandoc
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar, get_args, get_origin
 
 import tyro
 from tyro.conf import arg
@@ -54,7 +54,7 @@ class Wanted(Generic[Chosen]):
 
 READABLE = ConstructorRegistry()
 _UNUSED: ContextVar[frozenset[tuple[type, str]]] = ContextVar("unused", default=frozenset())
-"""Configurations and their fields that a preset's network does not read: they are no flags."""
+"""Configurations and their fields that have no effect in a preset: they are no flags, or not in its help."""
 
 
 @READABLE.struct_rule
@@ -66,7 +66,12 @@ def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
     if not isinstance(spec, StructConstructorSpec):
         return None
     shown = (field for field in spec.fields if (info.type, field.name) not in _UNUSED.get())
-    return replace(spec, fields=tuple(_readable_field(field) for field in shown))
+    return replace(spec, fields=tuple(_readable_field(field) for field in shown if _is_choice(field.type)))
+
+
+def _is_choice(kind: Any) -> bool:
+    """Whether there is more than one value to choose."""
+    return get_origin(kind) is not Literal or len(get_args(kind)) > 1
 
 
 def _readable_field(field: StructFieldSpec) -> StructFieldSpec:
@@ -101,19 +106,35 @@ def _word(kind: Any) -> str:
 def parse_preset(
     command: str, name: str, config: Config, flags: Sequence[str], out: Path | None = None
 ) -> Options[Config]:
-    """Parse `command name flags`, as in `charm train arc1 --batch 96`; `out` is a run to resume."""
-    _UNUSED.set(frozenset(_holder(config, name) for name in getattr(config, "unused", ())))
+    """Parse `command name flags`, as in `charm train arc1 --batch 96`; `out` is a run to resume.
+
+    Fields that have no effect beside the values of others are not in the help, and refused unless those change too.
+    """
+    asked = {"-h", "--help"} & {*flags}
+    unused = (*getattr(config, "unused", ()), *(idle_fields(config) if asked else ()))
+    _UNUSED.set(frozenset((type(holder), last) for holder, last in (_holder(config, one) for one in unused)))
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
     default = Options(config, out or Path("runs") / name, resume=out is not None)
-    return _parse(kind, f"{command} {name}", flags, default=default)
+    found = _parse(kind, f"{command} {name}", flags, default=default)
+    for one, remedy in idle_fields(found.config).items():
+        before, now = (getattr(*_holder(some, one)) for some in (config, found.config))
+        if now != before:
+            raise CharmError(f"--{one.replace('_', '-')} {now} would have no effect: {remedy}")
+    return found
 
 
-def _holder(config: Any, name: str) -> tuple[type, str]:
-    """The type of the configuration that has a field, given by its dotted name, and the field's own name."""
+def idle_fields(config: Any) -> dict[str, str]:
+    """Return the fields without effect beside the values of others, by dotted name, each with the reason."""
+    found: dict[str, str] = getattr(config, "idle", {})
+    return found
+
+
+def _holder(config: Any, name: str) -> tuple[Any, str]:
+    """The configuration that has a field, given by its dotted name, and the field's own name."""
     *path, last = name.split(".")
     for part in path:
         config = getattr(config, part)
-    return type(config), last
+    return config, last
 
 
 def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted[Chosen]:

@@ -37,7 +37,6 @@ def solve(
     steps: Annotated[int | None, flag("INT", "1000 for each task; as time allows for a writer")] = None,
     views: int = 128,
     batch: int = 128,
-    halt_weight: float = 0.0,
     seed: int = 0,
     together: int = 0,
     writer: WriterRecipe = WriterRecipe(),  # noqa: B008
@@ -74,7 +73,6 @@ def solve(
         steps: maximum number of updates.
         views: maximum number of views per task that vote.
         batch: examples in an update.
-        halt_weight: weight of the halting loss while learning.
         seed: seed for the order of examples.
         together: tasks that a writer learns together in one copy of the weights; 0 is all that a device has.
         writer: how a writer learns the tasks; other models ignore these.
@@ -103,7 +101,7 @@ def solve(
         raise CharmError("name at least one task file")
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
-    options = SolveOptions(seconds, steps, views, batch, mode, halt_weight, seed, together, writer=writer)
+    options = SolveOptions(seconds, steps, views, batch, mode, seed, together, writer=writer)
     refuse_below(0, {"choose": choose, "skip": skip, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest, skip)

@@ -46,6 +46,23 @@ class CoSEConfig:
             raise CharmError("a memory gate needs a residual, so rank must be >= 1; got 0")
 
     @property
+    def idle(self) -> dict[str, str]:
+        """Fields that have no effect beside the values of others, each with the reason."""
+        names: tuple[str, ...] = () if self.design == "separate" else ("color_pool",)
+        if self.design != "cose":
+            names += ("gate", "residual", "composer", "dihedral", "colors")
+            names += ("rank",) if self.design == "separate" else ("key", "task_width")
+        found = {name: f"memory.design is {self.design}" for name in names}
+        if not self.has_rows:
+            found |= dict.fromkeys(("gate", "residual"), "memory.rank is 0")
+        return {name: reason for name, reason in found.items() if hasattr(self, name)}
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether there are rows of instances, which have their own optimizer."""
+        return self.design != "cose" or self.rank > 0
+
+    @property
     def sparse_base(self) -> bool:
         """Whether the base factor's table has sparse gradients, for a row optimizer."""
         return False

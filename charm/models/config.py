@@ -107,6 +107,11 @@ class NetworkConfig:
         raise NotImplementedError
 
     @property
+    def idle(self) -> dict[str, str]:
+        """Fields that have no effect beside the values of others, each with the reason."""
+        return {}
+
+    @property
     def dropped(self) -> float:
         """Share of activations dropped in training."""
         return float(getattr(self, "dropout", 0.0))

@@ -24,6 +24,8 @@ RowChoice = Literal["signsgd", "adamw", "dense-adamw"]
 class OptimizerConfig:
     """Which optimizer updates which weights, and how fast."""
 
+    retired: ClassVar[dict[str, Any]] = {"momentum": 0.95}  # Muon's, which no run changed
+
     dense: Literal["muon", "adamw", "adam-atan2", "urm-muon"] = "muon"
     """Optimizer of 2-D dense tensors; AdamW updates the others. "adam-atan2" updates all; "urm-muon" is URM's Muon."""
     lr: float = 1e-4
@@ -32,8 +34,6 @@ class OptimizerConfig:
     """Decoupled weight decay of all dense weights."""
     betas: tuple[float, float] = (0.9, 0.95)
     """Betas of AdamW and Adam-atan2."""
-    momentum: float = 0.95
-    """Muon's Nesterov momentum."""
     factors: Literal["muon", "adamw", "rows"] = "muon"
     """Optimizer of the memory's factor tables; "rows" is AdamW by row, with sparse gradients for the puzzle table."""
     factor_lr: float = 1e-4
@@ -106,7 +106,8 @@ class RunConfig(EngineConfig):
     evaluate_views: int = 0
     """Views per question in those evaluations; 0 for all."""
     evaluate_loops: tuple[int, ...] = (16,)
-    """Refinement steps after which votes are taken. Scores while training use the first; the others' votes are kept."""
+    """Refinement steps after which votes are taken. Scores while training use the first; the others' votes are kept.
+    A network of fixed depths has its own."""
     log_every: int = 50
     graphs: bool = True
     """Replay updates as CUDA graphs on one GPU; otherwise small canvases and batches would wait for the host."""
@@ -121,10 +122,10 @@ class RunConfig(EngineConfig):
                 f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every "
                 f"({self.checkpoint_every}): evaluations run on checkpoints"
             )
-        if (self.optimizer.factors == "rows") != self.memory.sparse_base and self.memory.design != "table":
-            raise CharmError("optimizer.factors 'rows' and memory.sparse_puzzles must be set together")
-
-        for name in self.unused:
+        if self.reasoner.fixed_depths:
+            object.__setattr__(self, "evaluate_loops", self.reasoner.voting_steps)
+        self._derive_sparse()
+        for name in self.reasoner.unused:
             holder: Any = self
             *path, last = name.split(".")
             for part in path:
@@ -135,6 +136,16 @@ class RunConfig(EngineConfig):
                     f"reasoner kind {self.reasoner.kind} does not use {name}: it must stay {default}, got {value}"
                 )
 
+    def _derive_sparse(self) -> None:
+        """Give the puzzle table sparse gradients if its optimizer moves row by row."""
+        memory, by_row = self.memory, self.optimizer.factors == "rows"
+        if memory.sparse_base and not by_row:
+            raise CharmError("memory.sparse_puzzles needs optimizer.factors 'rows', which sets it")
+        if by_row and not memory.sparse_base and memory.design != "table":
+            if not hasattr(memory, "sparse_puzzles"):
+                raise CharmError(f"optimizer.factors 'rows' needs memory.key puzzle, got {memory.key}")
+            object.__setattr__(self, "memory", replace(memory, sparse_puzzles=True))  # type: ignore[call-arg]
+
     def sized(self, **changes: Any) -> Self:
         """Return the configuration with these fields changed, as far as the network uses them."""
         used = {name: value for name, value in changes.items() if name not in self.unused}
@@ -142,8 +153,29 @@ class RunConfig(EngineConfig):
 
     @property
     def unused(self) -> frozenset[str]:
-        """Fields that the network does not read: they keep their defaults, and files do not state them."""
-        return self.reasoner.unused
+        """Fields that the network does not read, or that follow from others: no flags, and files do not state them."""
+        derived = {"evaluate_loops"} if self.reasoner.fixed_depths else set()
+        if hasattr(self.memory, "sparse_puzzles"):
+            derived.add("memory.sparse_puzzles")
+        return self.reasoner.unused | derived
+
+    @property
+    def idle(self) -> dict[str, str]:
+        """Fields that have no effect beside the values of others, by dotted name, each with the reason."""
+        found = {f"memory.{name}": reason for name, reason in self.memory.idle.items()}
+        found |= {f"reasoner.{name}": reason for name, reason in self.reasoner.idle.items()}
+        optimizer: dict[str, str] = {}
+        if not self.memory.has_rows:
+            optimizer |= dict.fromkeys(("row_lr", "row_weight_decay", "rows"), "memory.rank is 0")
+        if self.memory.design == "table":
+            names = ("factors", "factor_lr", "factor_weight_decay")
+            optimizer |= dict.fromkeys(names, "memory.design is table")
+        if not self.optimizer.cooldown:
+            optimizer["decay"] = "optimizer.cooldown is 0"
+        found |= {f"optimizer.{name}": reason for name, reason in optimizer.items()}
+        if not self.evaluate_every:
+            found["evaluate_views"] = "evaluate_every is 0"
+        return found
 
     @property
     def model(self) -> ModelConfig:
@@ -170,6 +202,21 @@ class TrainConfig(RunConfig):
             raise CharmError(
                 f"reasoner kind {self.reasoner.kind} needs data.canvas {self.reasoner.canvas}, got {self.data.canvas}"
             )
+
+    @property
+    def idle(self) -> dict[str, str]:
+        found, data = super().idle, self.data
+        if not data.evaluate:
+            names = ("evaluate_every", "evaluate_views", "evaluate_loops", "data.evaluate_repeats")
+            found |= dict.fromkeys(names, "data.evaluate is empty")
+        if not data.auxiliary:
+            found["data.auxiliary_repeats"] = "data.auxiliary is empty"
+        if not data.synthetic:
+            generated = ("data.synthetic_view_count", "data.synthetic_views", "data.partial")
+            found |= dict.fromkeys(generated, "data.synthetic is empty")
+        if data.augment != "random":
+            found["data.color_pool"] = f"data.augment is {data.augment}"
+        return found
 
 
 def read_config(run: Path, data: Path | None = None) -> TrainConfig:

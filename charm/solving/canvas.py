@@ -129,7 +129,7 @@ class Solver:
 
     def adaptation(self, task: Task, data: Dataset, batch: int) -> Adaptation:
         options, scope = self.options, self.scope
-        recipe = Recipe(self.steps, batch, halt_weight=options.halt_weight, seed=options.seed)
+        recipe = Recipe(self.steps, batch, seed=options.seed)
         recipe = loop.recipe_for(self.reasoner, recipe, scope)
         return Adaptation(self.model, data, recipe, scope, self.place, seed=key_of(task.id))
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from tyro.conf import Suppress
+
 from charm.config import at_least
 from charm.errors import CharmError
 
@@ -21,11 +23,9 @@ class WriterRecipe:
     """Optimizer of shared matrices; everything else uses AdamW. auto is Muon, or AdamW on a CPU, where Muon is slow."""
     lr: float = 5e-4
     """Learning rate of shared weights, the same for both optimizers."""
-    weight_decay: float = 0.1
-    """Decoupled weight decay of shared weights."""
     task_lr: float = 1e-2
     """Learning rate of the tasks' vectors (AdamW)."""
-    task_weight_decay: float = 0.01
+    task_weight_decay: Suppress[float] = 0.01  # no flag: programs set it
     """Decoupled weight decay of the tasks' vectors."""
     warmup: int = 20
     """Updates over which all learning rates rise linearly."""
@@ -37,8 +37,6 @@ class WriterRecipe:
     """Maximum number of views of each task to learn."""
     tokens: int = 0
     """Tokens in each update; 0 chooses by the device and the number of tasks."""
-    dropout: float = -1.0
-    """Dropout while learning; -1 uses the rate the model was trained with."""
     vote_share: float = 0.2
     """Maximum share of the time to keep for voting."""
     compile: Literal["auto", "on", "off"] = "auto"
@@ -46,10 +44,10 @@ class WriterRecipe:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            chosen_later = name in ("dropout", "rehearse") and value == -1
+            chosen_later = name == "rehearse" and value == -1
             if isinstance(value, int | float) and not (0 <= value < math.inf or chosen_later):
                 raise CharmError(f"writer.{name} must be a number >= 0, got {value}")
-        for name in ("cooldown", "vote_share", "dropout", "rehearse"):
+        for name in ("cooldown", "vote_share", "rehearse"):
             if getattr(self, name) >= 1:
                 raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
         at_least(1, self, "views", where="writer.")
@@ -70,8 +68,6 @@ class SolveOptions:
     mode: Mode = "auto"
     """What learns: the tasks' own rows (memory), also the memory's shared weights (composition), or everything
     (full). auto is full for a writer and a vit, memory for other models."""
-    halt_weight: float = 0.0
-    """Weight of the halting loss during adaptation."""
     seed: int = 0
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
@@ -82,6 +78,6 @@ class SolveOptions:
 
     def __post_init__(self) -> None:
         at_least(1, self, "views", "batch")
-        at_least(0, self, "budget", "steps", "halt_weight", "together", "glance")
+        at_least(0, self, "budget", "steps", "together", "glance")
         if self.mode not in get_args(Mode):
             raise CharmError(f"mode must be one of {', '.join(get_args(Mode))}; got {self.mode!r}")

@@ -25,7 +25,7 @@ from charm.evaluation.ranking import Candidate
 from charm.memory import CoSE, Lookup
 from charm.models.model import CharmModel
 from charm.models.network import BatchSize, Examples
-from charm.models.writer.network import Writer, WriterLayer
+from charm.models.writer.network import Writer
 from charm.models.writer.packs import longest_sequence
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import OptimizerConfig, solving_config
@@ -93,7 +93,6 @@ class WriterAdaptation(Learner):
         config = OptimizerConfig(
             dense=dense,
             lr=recipe.lr,
-            weight_decay=recipe.weight_decay,
             factors="rows" if model.config.memory.sparse_base else "adamw",
             factor_lr=recipe.task_lr,
             factor_weight_decay=recipe.task_weight_decay,
@@ -140,10 +139,6 @@ class WriterSolver:
         self.data_config = task_data(config, self.recipe.views)
         assert isinstance(self.known.reasoner, Writer)
         self.writer = self.known.reasoner
-        if self.recipe.dropout >= 0:
-            for layer in self.writer.layers:
-                assert isinstance(layer, WriterLayer)
-                layer.dropout = self.recipe.dropout
         self.trained = {name: tensor.clone() for name, tensor in self.known.state_dict().items()}
 
     def _recipe(self, seconds: float) -> WriterRecipe:

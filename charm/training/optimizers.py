@@ -51,7 +51,7 @@ class Optimizers(OptimizerSet):
         # Sharded tables have the entries of all processes already.
         gather = not sharded_tables(model)
         parts = [
-            Part(Muon, muon, {"momentum": config.momentum}),
+            Part(Muon, muon),
             Part(AdamW, adamw, adam),
             Part(AdamAtan2, atan2, {"betas": config.betas}),
             rows_part(config.rows, rows, config.betas, gather, rates_on_device),

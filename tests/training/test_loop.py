@@ -427,5 +427,5 @@ def test_impossible_settings_are_refused() -> None:
         TrainConfig(checkpoint_every=100, evaluate_every=150)
     with pytest.raises(CharmError, match="horizon must be <= its 6 recurrences, got 7"):
         TrainConfig(reasoner=CanvasConfig(recurrences=6, horizon=7))
-    with pytest.raises(CharmError, match="must be set together"):
+    with pytest.raises(CharmError, match="'rows', which sets it"):
         TrainConfig(memory=MemoryConfig(sparse_puzzles=True))

@@ -106,6 +106,15 @@ class CanvasConfig(NetworkConfig):
         return forward, training
 
     @property
+    def idle(self) -> dict[str, str]:
+        found = {}
+        if self.refinement_steps == 1:
+            found["exploration"] = "reasoner.refinement_steps is 1"
+        if self.horizon_layers:
+            found["horizon"] = "reasoner.horizon_layers is given"
+        return found
+
+    @property
     def depth(self) -> int:
         return self.refinement_steps
 
