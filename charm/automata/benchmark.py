@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from charm.automata.rules import FAMILIES, STATES, Family, Grids, Rule, draw_rule, evolve, parse_rule
 from charm.config import from_json, to_json
-from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.errors import ODD_VALUES, CharmError
+from charm.files import parse_json, write_atomically
 from charm.tasks import keyed
 from charm.tasks.task import MAX_SIDE
 
@@ -231,7 +231,7 @@ def read_benchmark(folder: Path) -> Benchmark:
     """Read the benchmark in a folder; refused unless its arrays match the manifest."""
     path = folder / MANIFEST
     try:
-        data = json.loads(path.read_text("utf-8"))
+        data = parse_json(path.read_bytes(), path)
         if data["format"] != FORMAT:
             raise CharmError(
                 f"{path}: expected format {FORMAT}, got {data['format']}; build the benchmark again"
@@ -247,7 +247,7 @@ def read_benchmark(folder: Path) -> Benchmark:
     except (FileNotFoundError, NotADirectoryError) as error:
         missing = Path(error.filename).name
         raise CharmError(f"{folder}: no CAR benchmark here ({missing} is missing)") from None
-    except (ValueError, TypeError, KeyError, EOFError) as error:
+    except (*ODD_VALUES, EOFError) as error:
         raise CharmError(f"{folder}: not a CAR benchmark ({error})") from None
     if damaged:
         raise CharmError(f"{folder / damaged[0]}.npy: does not match the manifest (SHA-256 differs)")

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError, charm_errors
+from charm.files import read_json
 from charm.memory import COMPOSERS, CoSE, Factor, Lookup, RowTable, Sum, TableMemory
 from charm.memory.cose import CoSEConfig
 from charm.tasks.instances import Instances
@@ -109,9 +110,9 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
     @classmethod
     def load(cls, folder: Path) -> CarKey:
         path = folder / "combinations.json"
-        kinds = (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError)
+        kinds = (CharmError, ValueError, KeyError, TypeError, OverflowError)
         with charm_errors(f"{path}: not a readable list of combinations", *kinds):
-            data: Any = json.loads(path.read_text())
+            data: Any = read_json(path)
             rule, horizon = (np.array(data[name], np.int64) for name in ("rule", "horizon"))
             trained = int(data["trained"])
             if not rule.ndim == horizon.ndim == 1 or len(rule) != len(horizon):

@@ -18,7 +18,7 @@ from charm.drawing.terminal import show
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paths import data_dir
-from charm.progress import console, say, status
+from charm.progress import console, plain, say, status
 from charm.synthesis.rearc import fetch_package
 from charm.tasks.pairs_file import read_archive, read_manifest, write_archive
 from rearc2.workbench import check as checking
@@ -70,7 +70,7 @@ def facts(
         task: id of the task.
         png: also draw the pairs to this file.
     """
-    print(facts_text(task))
+    print(plain(facts_text(task)))
     if png:
         panel_png(sheet(task, {}), png)
 
@@ -215,7 +215,7 @@ def pack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None) 
     """
     folder = data_dir(data) / "rearc2"
     sha256 = write_archive(folder, file)
-    print(f"{file}: {read_manifest(folder)}, {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256}")
+    print(plain(f"{file}: {read_manifest(folder)}, {file.stat().st_size / 1e6:.1f} MB, sha256 {sha256}"))
 
 
 @app.command
@@ -228,7 +228,7 @@ def unpack(file: Annotated[Positional[Path], flag("FILE")], *, data: Data = None
         file: a file written by `charm rearc2 pack`.
     """
     folder = data_dir(data) / "rearc2"
-    print(f"{folder}: {read_archive(file, folder)}")
+    print(plain(f"{folder}: {read_archive(file, folder)}"))
 
 
 @app.command
@@ -246,7 +246,7 @@ def export(
         folder: a new folder.
         format: "rearc" writes tasks/ID.json as Re-ARC does; "huggingface" writes parquet files and a card.
     """
-    print(f"{folder}: {export_pairs(data_dir(data) / 'rearc2', folder, format)}")
+    print(plain(f"{folder}: {export_pairs(data_dir(data) / 'rearc2', folder, format)}"))
 
 
 @app.command
@@ -268,7 +268,7 @@ def gallery(
     chosen = tasks or packages.package_ids()
     samples = {task: generated_pairs(task, pairs, seed=seed).values() for task in chosen}
     write_atomically(file, gallery_page(samples))
-    print(f"{file}: {len(samples):,} tasks, {file.stat().st_size / 1e6:.1f} MB")
+    print(plain(f"{file}: {len(samples):,} tasks, {file.stat().st_size / 1e6:.1f} MB"))
 
 
 @app.command
@@ -298,11 +298,11 @@ def preview(
     panels = {task: sheet(task, generated_pairs(task, pairs, first, seed)) for task in chosen}
     if html:
         write_html(panels, html)
-        print(html)
+        print(plain(str(html)))
     if png or not html:
         path = png or Path(f"{chosen[0]}.png")
         panel_png(panels[chosen[0]], path)
-        print(path)
+        print(plain(str(path)))
 
 
 @app.command

@@ -14,7 +14,7 @@ from charm.continual.measures import MEASURES, Matrix, Stages, measures
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
 from charm.errors import ODD_VALUES, CharmError, charm_errors
-from charm.files import read_sealed, write_atomically, write_sealed
+from charm.files import read_sealed, sweep, write_atomically, write_sealed
 from charm.tables import Table, spread_text
 from charm.training.adaptation import Recipe
 
@@ -291,6 +291,7 @@ def write_results(groups: Sequence[Sequence[StreamSummary]], out: Path) -> list[
     """
     if not groups:
         raise CharmError(f"{out}: there is no finished run to compare")
+    sweep(out, "*")
     header, *lines = rows_of(groups)
     text = [header, ["---"] * len(header), *lines]
     written = [out / "table.md", out / "results.json"]

@@ -172,8 +172,10 @@ class CharmModel(nn.Module):
         folder.mkdir(parents=True, exist_ok=True)
         state = {**self.state_dict(), **(whole or {})}
         tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in state.items()}
-        tensors = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
         require_finite(tensors)
+        tensors = {name: t.to(dtype) if t.is_floating_point() else t for name, t in tensors.items()}
+        short = str(dtype).removeprefix("torch.")
+        require_finite(tensors, f"weights are too large for {short}, choose bfloat16 or float32")
         save_file(tensors, folder / "model.safetensors")
         readable_like_its_folder(folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(to_json(self.config), indent=2) + "\n")

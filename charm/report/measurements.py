@@ -15,7 +15,7 @@ from charm.continual import results
 from charm.domains import domain_of
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
-from charm.errors import CharmError, charm_errors
+from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.evaluation.protocols import Protocol
 from charm.evaluation.run import evaluate_votes
 from charm.files import read_json, read_sealed, unseal
@@ -41,7 +41,11 @@ def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None
         raise CharmError(f"figure must be one of {', '.join(FIGURES)}; got {name}")
     if not sources:
         raise CharmError(f"figure {name} needs run folders or results to draw from")
-    return figures.save(FIGURES[name](sources, data), out)
+    with charm_errors(
+        f"{', '.join(map(str, sources))}: figure {name} cannot be drawn from this", *ODD_VALUES
+    ):
+        figure = FIGURES[name](sources, data)
+    return figures.save(figure, out)
 
 
 def memory_label(memory: CoSEConfig) -> str:

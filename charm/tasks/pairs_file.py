@@ -23,7 +23,7 @@ import numpy.typing as npt
 from charm.arrays import ZIP_ERRORS, read_arrays
 from charm.config import from_json
 from charm.errors import CharmError, charm_errors
-from charm.files import whole_folder, write_atomically
+from charm.files import read_json, whole_folder, write_atomically
 from charm.paths import data_dir
 from charm.tasks.task import Grid, Pair
 
@@ -126,12 +126,10 @@ class Manifest:
 
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
-    try:
-        return from_json(Manifest, json.loads(path.read_text("utf-8")), "manifest")
-    except (FileNotFoundError, NotADirectoryError):
-        raise CharmError(f"{folder}: no synthetic pairs; run `{made_by(folder)}` to build them") from None
-    except (OSError, ValueError, RecursionError, CharmError) as error:
-        raise CharmError(f"{path}: not a manifest of synthetic pairs ({error})") from None
+    if not path.is_file():
+        raise CharmError(f"{folder}: no synthetic pairs; run `{made_by(folder)}` to build them")
+    with charm_errors(f"{path}: not a manifest of synthetic pairs", CharmError):
+        return from_json(Manifest, read_json(path), "manifest")
 
 
 def shortage(folder: Path) -> tuple[str, str] | None:

@@ -97,6 +97,10 @@ def test_damage_is_told_in_one_sentence(tiny: Benchmark, tmp_path: Path) -> None
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "format": 9}))
     with pytest.raises(CharmError, match="expected format 1, got 9"):
         read_benchmark(tmp_path)
+    for text in ('{"format": ' + "1" * 400 + "}", "[" * 100_000, json.dumps({**manifest, "rules": 5})):
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(CharmError, match=r"not readable|not a CAR benchmark"):
+            read_benchmark(tmp_path)
 
 
 def test_densities_are_uniform_from_a_tenth_to_a_half() -> None:

@@ -133,8 +133,10 @@ def test_bad_combinations_and_memories_are_refused(home: Path, tmp_path: Path) -
     with pytest.raises(CharmError, match=r"combinations\.json is truncated or damaged"):
         CharmModel.from_pretrained(tmp_path)
     (tmp_path / "checkpoint.json").unlink()  # as in earlier releases
-    with pytest.raises(CharmError, match=r"combinations\.json: not a readable list"):
-        CharmModel.from_pretrained(tmp_path)
+    for text in ("{", '{"rule": [0], "horizon": [0], "trained": 1, "trained": 1}', "[" * 100_000):
+        (tmp_path / "combinations.json").write_text(text)
+        with pytest.raises(CharmError, match=r"combinations\.json: not a readable list"):
+            CharmModel.from_pretrained(tmp_path)
 
 
 def test_files_of_earlier_releases_load(home: Path, tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 import io
 import json
+import socket
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +161,12 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
     assert line["Changed values"] == "0"
     assert (line["Tasks"], line["Seeds"]) == ("4", "2")
     assert [cells[1] for cells in others] == ["oracle", "naive"]
+    killed = subprocess.Popen(["true"])  # a process that has ended since
+    killed.wait()
+    left = tmp_path / f"retained.png.0a1b2c3d.{socket.gethostname()}-{killed.pid}.tmp"
+    left.write_text("half")
     written = write_results(groups, tmp_path)
+    assert not left.exists()
     assert [path.name for path in written] == ["table.md", "results.json", "parameters.png", "retained.png"]
     assert "| 55.00 ± 7.07 |" in written[0].read_text()
     assert len(json.loads(written[1].read_text())) == 4

@@ -390,6 +390,11 @@ def test_figures_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         draw_figure("pareto", [], tmp_path / "a.pdf")
     with pytest.raises(CharmError, match="is not a run on ARC's tasks"):
         draw_figure("pareto", [write_lm(tmp_path / "lm", 1.0)], tmp_path / "a.pdf")
+    forged = tmp_path / "forged" / "result.json"
+    for odd in ({"method": 5, "retained": 3}, {"method": "replay", "retained": {"a": []}, "memory": None}):
+        write_json(forged, odd)
+        with pytest.raises(CharmError, match=r"forged: figure cl-retained cannot be drawn from this"):
+            draw_figure("cl-retained", [forged.parent], tmp_path / "a.pdf")
     assert len(FIGURES) == 11
     with pytest.raises(SystemExit):
         main(["report", "--figure", "pareto", "--films", "2", record])

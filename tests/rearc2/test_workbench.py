@@ -244,6 +244,8 @@ def test_check_command_exits_by_the_outcome(
 
 
 def test_preview_and_audit_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    commands.preview((TASK,), html=tmp_path / "a\x1b]0;owned\x07.html", pairs=2)
+    assert "a\\x1b]0;owned\\x07.html" in capsys.readouterr().out  # shown, not sent to the terminal
     commands.preview((TASK,), png=tmp_path / "a.png", html=tmp_path / "a.html", pairs=2)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(CharmError, match="a picture shows one package"):

@@ -48,6 +48,17 @@ def test_weights_are_rounded_and_the_index_keeps_one_view(
     assert (len(small.instances), len(whole.instances)) == (4, 19)  # and the blank row
 
 
+def test_weights_that_a_type_cannot_hold_are_not_called_diverged(tmp_path: Path, run: Path) -> None:
+    model = CharmModel.from_pretrained(newest_checkpoint(run))
+    with torch.no_grad():
+        next(model.parameters()).view(-1)[0] = 1e5  # float16 ends at 65,504
+    model.save(tmp_path / "large")
+    with pytest.raises(CharmError, match=r"^weights are too large for float16, choose bfloat16 or float32: "):
+        export_model(tmp_path / "large", tmp_path / "small", torch.float16)
+    assert not (tmp_path / "small").exists()
+    assert export_model(tmp_path / "large", tmp_path / "small", torch.bfloat16) > 0
+
+
 def test_the_command_refuses_a_folder_that_exists(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -23,6 +23,7 @@ from charm.tasks.pairs_file import (
 )
 from charm.tasks.task import Pair
 
+MANIFEST_TEXT = '{"plan": {"provider": "toy", "version": "1", "seed": 3, "pairs": %s, "time_limit": 5.0}}'
 PLAN = Plan("toy", "1", seed=3, pairs=20, time_limit=5.0)
 
 
@@ -142,7 +143,11 @@ def test_changed_file_is_refused(folder: Path) -> None:
         load_pairs(folder)
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"plan": 1}', '{"plan": {}, "tasks": {}, "unfinished": []}'])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", '{"plan": 1}', '{"plan": {}, "tasks": {}, "unfinished": []}']
+    + [MANIFEST_TEXT % digits for digits in ("9" * 400, '3, "pairs": 1')],
+)
 def test_broken_manifest_is_named(folder: Path, text: str) -> None:
     (folder / "manifest.json").write_text(text)
     with pytest.raises(CharmError, match=r"manifest\.json: not a manifest of synthetic pairs"):
