@@ -20,7 +20,8 @@ from charm.config import read_run_config
 from charm.devices import Place
 from charm.domains import Counted, Domain, register
 from charm.errors import CharmError
-from charm.models.canvas.backbone import Reasoner, count_parameters, refine
+from charm.models.canvas.answers import refine
+from charm.models.canvas.backbone import Reasoner, count_parameters
 from charm.models.canvas.config import CanvasConfig
 from charm.models.canvas.losses import refinement_loss
 from charm.runs import checkpoint

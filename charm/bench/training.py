@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,8 +22,7 @@ from charm.automata.presets import car_preset
 from charm.automata.run import car_job
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.models.canvas.slots import Canvases, Slots
-from charm.models.writer.packs import Packs
+from charm.models.network import Workload
 from charm.progress import status
 from charm.runs.settings import RunConfig
 from charm.tables import Table
@@ -55,6 +53,7 @@ class TrainingSpeed:
     preset: str
     canvas: str
     batch: int
+    unit: str  # of the batch: samples or tokens
     kernels: str
     machine: str
     training: float  # samples per second over all canvas sizes, each as often as training meets it
@@ -90,12 +89,8 @@ def measure_job(
     try:
         job = make()
         job.compile()
-        examples = job.learner.examples
-        if isinstance(examples, Packs):
-            sides = _measure_packs(job, examples, seconds)
-        else:
-            assert isinstance(examples, Canvases)
-            sides = _measure_sides(job, examples, seconds)
+        shapes = job.learner.examples.workloads(job.model)
+        sides = tuple(_measure(job, work, seconds) for work in shapes)
         job.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(
@@ -107,9 +102,10 @@ def measure_job(
     mean_forward = sum(one.share * one.forward_tflops / one.forward for one in sides)
     return TrainingSpeed(
         preset=name,
-        canvas="none" if isinstance(examples, Packs) else canvas,
+        canvas=canvas if sides[0].side else "none",
         batch=job.work[0],
-        kernels=_kernels(job),
+        unit=job.work[1],
+        kernels=job.model.reasoner.kernels_in_use(),
         machine=f"{place.describe()}, torch {torch.__version__}",
         training=training,
         forward=forward,
@@ -121,51 +117,16 @@ def measure_job(
     )
 
 
-def _kernels(job: ReasonerJob) -> str:
-    if isinstance(job.learner.examples, Packs):
-        return "compiled" if job.model.reasoner.compiled else "plain"
-    return "fused" if job.model.canvas.uses_fused_kernels() else "plain"
-
-
-def _measure_packs(job: ReasonerJob, packs: Packs, seconds: float) -> tuple[SideSpeed, ...]:
-    """Of one pack of sequences after the other; the samples and operations are those of the last pack."""
-    steps = count()
-    update_seconds = seconds_each(lambda: job.update(next(steps)), seconds, RECORDED)
-
-    def answer() -> None:
-        with torch.no_grad():
-            job.model.writer.learned_loss(packs.pack, job.model.task(packs.row_N))
-
-    forward_seconds = seconds_each(answer, seconds)
-    pack = packs.pack
-    edges_N1, answers_N = pack.edges_N2[:-1].long().cpu(), pack.answers_N.long().cpu()
-    lengths_N, asked_N = edges_N1.diff(), answers_N - edges_N1[:-1]
-    samples = int((lengths_N > 0).sum())
-    rates = samples / update_seconds, samples / forward_seconds
-    operations = job.model.writer.config.flops(lengths_N, asked_N)[0] / 1e12
-    return (SideSpeed(0, 1.0, *rates, 3 * operations / update_seconds, operations / forward_seconds),)
-
-
-def _measure_sides(job: ReasonerJob, examples: Canvases, seconds: float) -> tuple[SideSpeed, ...]:
-    index = sum(len(mixture) for mixture in job.data.mixtures.values())
-    shares = {side: len(job.data.mixtures[side]) / index for side in examples.groups}
-    return tuple(_measure_side(job, slots, shares[side], seconds) for side, slots in examples.groups.items())
-
-
-def _measure_side(job: ReasonerJob, slots: Slots, share: float, seconds: float) -> SideSpeed:
-    def update() -> None:
-        slots.prepare(job.learner.updates, job.config.seed)
-        job.learner.learn(slots)
-
-    def answer() -> None:
-        with torch.inference_mode():
-            job.model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
-
-    training = len(slots) / seconds_each(update, seconds, RECORDED)
-    forward = len(slots) / seconds_each(answer, seconds)
-    forward_flops, training_flops = job.config.reasoner.flops(slots.side)
-    tflops = (training * training_flops / 1e12, forward * forward_flops / 1e12)
-    return SideSpeed(slots.side, share, training, forward, *tflops)
+def _measure(job: ReasonerJob, work: Workload, seconds: float) -> SideSpeed:
+    """Times the updates and forward passes of one shape; samples and operations are those of the last batch."""
+    learner = job.learner
+    update_seconds = seconds_each(
+        lambda: learner.learn(work.prepare(learner.updates)), seconds, warm_up=RECORDED
+    )
+    forward_seconds = seconds_each(work.forward, seconds)
+    samples, forward, training = work.size()
+    tflops = training / update_seconds / 1e12, forward / forward_seconds / 1e12
+    return SideSpeed(work.side, work.share, samples / update_seconds, samples / forward_seconds, *tflops)
 
 
 def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM_UP) -> float:
@@ -244,9 +205,11 @@ def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[An
 
 
 def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
-    kind = preset(name).reasoner.kind
-    if kind in ("vit", "writer"):
-        return ("large",) if kind == "vit" else ("full",)
+    config = preset(name)
+    if config.reasoner.canvas == "large":
+        return ("large",)
+    if "data.canvas" in config.unused:
+        return ("full",)
     return ("full", "fit") if options.canvas == "both" else (options.canvas,)
 
 
@@ -284,8 +247,7 @@ def training_table(preset: str, batch: int, found: Sequence[TrainingSpeed]) -> t
         shares = f"{speed.training_share:.0%} / {speed.forward_share:.0%}"
         rows.append((speed.canvas, "", f"{speed.training:,.0f}", "", f"{speed.forward:,.0f}", "", shares))
     columns = ("canvas", "share", "training /s", "TFLOP/s", "forward /s", "TFLOP/s", "of ceiling")
-    of = "" if found[0].sides[0].side else " tokens"
-    title = f"{preset}, batch {batch}{of}, {found[0].kernels} kernels"
+    title = f"{preset}, batch {batch} {found[0].unit}, {found[0].kernels} kernels"
     peak = max((speed.peak_gib for speed in found if speed.peak_gib is not None), default=None)
     memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
     ceiling = ceiling_line(found[0].machine, found[0].ceiling_tflops)

@@ -6,10 +6,11 @@ Dimension letters: N jobs (a question under a view), T cells, V tokens.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,11 +20,8 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
 from charm.evaluation.judging import Judgements, judged
-from charm.evaluation.placing import AskedBatch, canvas_answers
-from charm.evaluation.writing import answer_limit, at_once, drafts, likely_lengths, rounds, write_answers
 from charm.models.model import CharmModel
-from charm.models.writer.network import Writer
-from charm.models.writer.writing import to_ask
+from charm.models.network import AskedBatch, Together
 from charm.runs.archive import (
     Header,
     answers_alike,
@@ -40,14 +38,25 @@ from charm.tasks.keyed import Numbers
 SAVE_SECONDS = 120.0  # of work that a kill may cost
 
 
-def jobs(data: Dataset, views: int | None) -> tuple[Numbers, Numbers, Numbers]:
-    """Question, memory row and canvas side of every prediction, canvases of one size together."""
+class Jobs(NamedTuple):
+    """Question, memory row and canvas side of predictions."""
+
+    question_N: Numbers
+    row_N: Numbers
+    side_N: Numbers
+
+    def at(self, places: Numbers) -> Jobs:
+        """Return the jobs at these places."""
+        return Jobs(*(column[places] for column in self))
+
+
+def jobs(data: Dataset, views: int | None) -> Jobs:
+    """Return a job for every prediction, canvases of one size together."""
     rows = [data.question_rows(question, views) for question in data.questions]
     question_N = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
     row_N = np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64)
     side_N = np.array(data.question_sides, np.int64)[question_N]
-    order = np.argsort(side_N, kind="stable")
-    return question_N[order], row_N[order], side_N[order]
+    return Jobs(question_N, row_N, side_N).at(np.argsort(side_N, kind="stable"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +78,8 @@ class Request:
     only: Collection[int] | None = None
     """Questions that are asked; of the others, only earlier votes count. None asks all."""
     judgements: Judgements | None = None
-    """What the same writer, with the same weights, thought of candidates in earlier predictions: it is not asked again,
-    and new ones join."""
+    """What the same network, with the same weights, thought of candidates in earlier predictions: they are not judged
+    again, and new ones join."""
 
     def __post_init__(self) -> None:
         at_least(1, self, "batch")
@@ -87,98 +96,91 @@ def predict(
     advance: VoteProgress = lambda done, total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> dict[int, Votes]:
-    """This process's share of the votes, by refinement depth.
+    """Return this process's share of the votes, by refinement depth.
 
     Votes in `earlier` are taken over and not made again. `keep(votes so far, whether they are complete)` is called
     every two minutes and at the end. Once `stop()` is true, the votes made so far are kept and returned.
     """
-    model, data, batch, device = request.model, request.data, request.batch, place.device
-    writer = to_ask(model.reasoner) if isinstance(model.reasoner, Writer) else None
-    lengths = likely_lengths(data) if writer is not None else None
-    depths = sorted(request.loops)
-    if writer is not None and depths[-1] != 1:
-        raise CharmError(f"a writer answers in one step: loops must be 1, got {depths[-1]}")
-    question_N, row_N, side_N = _share(request, place)
-    votes = {depth: merge([]) for depth in depths} | dict(earlier or {})
-    job_N = done = question_N << 32 | row_N
-    for depth in depths:
-        done = np.intersect1d(done, votes[depth].job_V)
-    asked_Q = range(len(data.questions)) if request.only is None else request.only
-    todo = np.flatnonzero(~np.isin(job_N, done) & np.isin(question_N, list(asked_Q)))
-    parts = {depth: [_only(votes[depth], done)] for depth in depths}
-
-    def kept(complete: bool) -> dict[int, Votes]:
-        for depth in depths:
-            found = merge(parts[depth])
-            if complete and writer is not None:
-                found = judged(model, data, found, request.views, device, request.judgements)
-            parts[depth] = [found]
-        newest = {depth: parts[depth][0] for depth in depths}
-        keep(newest, complete)
-        return newest
-
-    bank, keys = data.question_bank.to(device), data.keys().to(device)
-    codes = data.instances.table()[1].astype(np.int64)
-    saved = time.monotonic()
-    finished = len(row_N) - len(todo)
-    advance(finished, len(row_N))
-    with model.reading_alone(lambda: torch.from_numpy(row_N)):  # processes have unequally many batches
-        for side, mine in _groups(todo, question_N, side_N, lengths):
-            guessed = None if writer is None else drafts(data, merge(parts[1])).to(device)
-            first = 0
-            while first < len(mine):
-                size = batch
-                if writer is not None and lengths is not None:
-                    size = at_once(writer, lengths[question_N[mine[first : first + batch]]], device, batch)
-                chosen = mine[first : first + size]
-                first += size
-                count = len(chosen)
-                has_several = device.type != "cpu" and len(mine) > batch
-                if lengths is None and (request.fill or has_several):
-                    # Full batches keep compiled shapes; the spare ones are dropped.
-                    chosen = np.resize(chosen, batch)
-                question, row = (torch.from_numpy(c[chosen]).to(device) for c in (question_N, row_N))
-                with torch.inference_mode():
-                    task_ND = model.task(row)
-                    task_ND = torch.zeros_like(task_ND) if request.blank_memory else task_ND
-                asked = AskedBatch(bank, keys, question, row, task_ND)
-                if writer is not None and lengths is not None:
-                    limit = answer_limit(int(lengths[question_N[chosen]].max()))
-                    answers = iter([write_answers(writer, asked, limit, guessed)])
-                else:
-                    answers = canvas_answers(model, asked, side, data.question_bounds, depths[-1])
-                for depth, (answer_NT, sure_N) in enumerate(answers, start=1):
-                    if depth in parts:
-                        about = question[:count], torch.from_numpy(codes[row_N[chosen[:count]]]), row[:count]
-                        parts[depth].append(collect(answer_NT[:count], sure_N[:count], *about, depth))
-                finished += count
-                advance(finished, len(row_N))
-                if stop():
-                    return kept(complete=False)
-                if time.monotonic() - saved > SAVE_SECONDS:
-                    kept(complete=False)
-                    saved = time.monotonic()
-        return kept(complete=True)
+    made = _Predictions(request, place, earlier or {})
+    total, saved = len(made.jobs.row_N), time.monotonic()
+    advance(total - made.left, total)
+    # Processes have unequally many batches.
+    with request.model.reading_alone(lambda: torch.from_numpy(made.jobs.row_N)):
+        for batch in made.batches():
+            made.answer(batch)
+            advance(total - made.left, total)
+            if stop():
+                keep(votes := made.votes(), False)
+                return votes
+            if time.monotonic() - saved > SAVE_SECONDS:
+                keep(made.votes(), False)
+                saved = time.monotonic()
+        keep(votes := made.judged_votes(), True)
+        return votes
 
 
-def _groups(
-    todo: Numbers, question_N: Numbers, side_N: Numbers, lengths: Numbers | None
-) -> list[tuple[int, Numbers]]:
-    """Jobs that may be asked together, and the side of their canvases; a writer's by length, in `rounds`."""
-    groups = [(side, todo[side_N[todo] == side]) for side in np.unique(side_N[todo]).tolist()]
-    if lengths is None:
-        return groups
-    sorted_ = [(side, mine[np.argsort(lengths[question_N[mine]], kind="stable")]) for side, mine in groups]
-    split = [(side, mine[at]) for side, mine in sorted_ for at in rounds(question_N[mine])]
-    return [(side, mine) for side, mine in split if len(mine)]
+class _Predictions:
+    """Votes in the making: this process's jobs, those that are left, and the votes so far."""
+
+    def __init__(self, request: Request, place: Place, earlier: Mapping[int, Votes]) -> None:
+        self.request, self.device, data = request, place.device, request.data
+        self.depths = sorted(request.loops)
+        self.asking = request.model.reasoner.asking(data, self.depths[-1], request.batch, request.fill)
+        self.jobs = _share(request, place)
+        votes = {depth: earlier.get(depth, merge([])) for depth in self.depths}
+        job_N = done = self.jobs.question_N << 32 | self.jobs.row_N
+        for depth in self.depths:
+            done = np.intersect1d(done, votes[depth].job_V)
+        asked_Q = range(len(data.questions)) if request.only is None else request.only
+        left_N = ~np.isin(job_N, done) & np.isin(self.jobs.question_N, list(asked_Q))
+        self.todo = self.jobs.at(np.flatnonzero(left_N))
+        self.left = len(self.todo.row_N)
+        self.parts = {depth: [_only(votes[depth], done)] for depth in self.depths}
+        self.bank, self.keys = data.question_bank.to(self.device), data.keys().to(self.device)
+        self.codes = data.instances.table()[1].astype(np.int64)
+
+    def batches(self) -> Iterator[Together]:
+        """Yield the batches of each round in order."""
+        for batches in self.asking.rounds(self.todo.question_N, self.todo.side_N):
+            self.asking.begin_round(lambda: merge(self.parts[self.depths[-1]]).leading())
+            yield from batches
+
+    def answer(self, batch: Together) -> None:
+        """Ask the questions of a batch; the answers join the votes."""
+        model, data, count = self.request.model, self.request.data, batch.size
+        chosen = self.todo.at(batch.job_N)
+        question, row = (torch.from_numpy(one).to(self.device) for one in (chosen.question_N, chosen.row_N))
+        with torch.inference_mode():
+            task_ND = model.task(row)
+            task_ND = torch.zeros_like(task_ND) if self.request.blank_memory else task_ND
+        side = int(chosen.side_N[0])
+        asked = AskedBatch(self.bank, self.keys, question, row, task_ND, side, data.question_bounds)
+        about = question[:count], torch.from_numpy(self.codes[chosen.row_N[:count]]), row[:count]
+        for depth, (answer_NT, sure_N) in enumerate(self.asking.answers(asked), start=1):
+            if depth in self.parts:
+                self.parts[depth].append(collect(answer_NT[:count], sure_N[:count], *about, depth))
+        self.left -= count
+
+    def votes(self) -> dict[int, Votes]:
+        """Return the votes so far, by depth."""
+        self.parts = {depth: [merge(parts)] for depth, parts in self.parts.items()}
+        return {depth: parts[0] for depth, parts in self.parts.items()}
+
+    def judged_votes(self) -> dict[int, Votes]:
+        """Return all votes. A network that judges says what it thinks of all candidates first."""
+        model, request = self.request.model, self.request
+        if not model.config.reasoner.judges:
+            return self.votes()
+        about = request.views, request.judgements
+        return {depth: judged(model, request.data, found, *about) for depth, found in self.votes().items()}
 
 
-def _share(request: Request, place: Place) -> tuple[Numbers, Numbers, Numbers]:
-    """This process's jobs. A writer's candidates are compared with each other, so one process has a whole question."""
-    question_N, row_N, side_N = jobs(request.data, request.views)
-    of_N = question_N if isinstance(request.model.reasoner, Writer) else np.arange(len(question_N))
-    mine = of_N % place.world == place.rank
-    return question_N[mine], row_N[mine], side_N[mine]
+def _share(request: Request, place: Place) -> Jobs:
+    """Return this process's jobs. Judged candidates are compared, so one process has all of a question."""
+    found = jobs(request.data, request.views)
+    judges = request.model.config.reasoner.judges
+    of_N = found.question_N if judges else np.arange(len(found.question_N))
+    return found.at(np.flatnonzero(of_N % place.world == place.rank))
 
 
 def predict_votes(

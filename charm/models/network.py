@@ -1,21 +1,31 @@
-"""The interface of all networks: what training asks of one, without knowing which it is.
+"""The interface of all networks: what training and evaluation ask of one, without knowing which it is.
 
 A network says how examples are batched and leaves the gradients of a batch (`Examples`), which parts are compiled, and
-which matrices Muon must not move. `charm.training.learner` makes the updates.
+which matrices Muon must not move. `charm.training.learner` makes the updates. It also says which questions are asked
+together (`Asking`), answers them, and may judge candidates. `charm.evaluation.predict` makes votes of the answers.
+
+Dimension letters: N questions under views, T cells, D width.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
 from charm.devices import Place
+from charm.tasks.batch import PairBank
+from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
+from charm.tasks.keyed import Numbers
+from charm.tasks.keys import Keys
+from charm.tasks.task import Grid
 
 if TYPE_CHECKING:
     from charm.models.model import CharmModel
@@ -31,6 +41,22 @@ class BatchSize:
     """Parts of a batch whose gradients are added up, to save memory."""
     halt_weight: float = 0.0
     """Weight of the halting loss, in networks that halt."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Batches of one shape, to measure speed with."""
+
+    side: int
+    """Of the canvases; 0 for sequences."""
+    share: float
+    """Of all examples."""
+    prepare: Callable[[int], Any]
+    """Lay out the batch of an update."""
+    forward: Callable[[], object]
+    """Compute the last batch without gradients."""
+    size: Callable[[], tuple[int, int, int]]
+    """Count the examples of the last batch, and its operations: without gradients, and in training."""
 
 
 class Examples(ABC):
@@ -60,12 +86,65 @@ class Examples(ABC):
         """Return the same examples in batches of half the size; None if there are no smaller ones."""
 
     @abstractmethod
+    def workloads(self, model: CharmModel) -> list[Workload]:
+        """Return what updates of `model` are made of, one for each shape of batches."""
+
+    @abstractmethod
     def state(self) -> dict[str, Tensor]:
         """Return the position of this process in its data, and what it carries from update to update."""
 
     @abstractmethod
     def restore(self, parts: Sequence[Mapping[str, Tensor]]) -> None:
         """Go back to the positions that all processes saved; there may be another number of processes now."""
+
+
+class AskedBatch(NamedTuple):
+    """Questions under views, the vectors of their tasks, and the canvas to ask them on."""
+
+    bank: PairBank
+    keys: Keys
+    question_N: Tensor
+    row_N: Tensor
+    task_ND: Tensor
+    side: int = FULL_SIDE
+    bounds: Sequence[int] = ()
+    """The longest side that the task of each question in the bank shows."""
+
+
+class Together(NamedTuple):
+    """Jobs that are asked in one batch. A job is a question under a view."""
+
+    job_N: Numbers
+    """Places in a list of jobs. Repeats that only fill the batch come last."""
+    size: int
+    """Jobs without the repeats."""
+
+
+class Asking:
+    """How a network is asked the questions of a dataset. Here, no answer depends on another."""
+
+    def __init__(self, network: Network, data: Dataset, steps: int, batch: int, fill: bool = False) -> None:
+        self.network, self.data, self.steps = network, data, steps
+        self.batch, self.fill, self.device = batch, fill, network.tokens.device
+
+    def rounds(self, question_N: Numbers, side_N: Numbers) -> list[list[Together]]:
+        """Divide jobs into batches, in rounds: the answers of a round may help in the next."""
+        batches = []
+        for side in np.unique(side_N).tolist():
+            mine = np.flatnonzero(side_N == side)
+            # Full batches keep compiled shapes.
+            fill = self.fill or (self.device.type != "cpu" and len(mine) > self.batch)
+            for first in range(0, len(mine), self.batch):
+                chosen = mine[first : first + self.batch]
+                batches.append(Together(np.resize(chosen, self.batch) if fill else chosen, len(chosen)))
+        return [batches]
+
+    def begin_round(self, leading: Callable[[], Mapping[int, Grid]]) -> None:
+        """Get ready for a round; `leading` returns the answers with most votes so far, by question."""
+
+    def answers(self, asked: AskedBatch) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield answers as token canvases uint8 [N, T] and the log-odds that they are right, after each step."""
+        return self.network.answers(asked, self.steps)
 
 
 class Network(nn.Module):
@@ -99,6 +178,31 @@ class Network(nn.Module):
 
     def uncompile(self) -> None:
         """Undo `compile_parts`."""
+        raise NotImplementedError
+
+    def kernels_in_use(self) -> str:
+        """Name how the network is computed where it is now: "plain", "compiled" or "fused"."""
+        return "compiled" if self.compiled else "plain"
+
+    def asking(self, data: Dataset, steps: int, batch: int, fill: bool = False) -> Asking:
+        """Return how this network is asked the questions of the data, up to `batch` at once, for answers after each of
+        `steps` steps. With `fill` every batch is filled up, for a compiled network.
+        """
+        return Asking(self, data, steps, batch, fill)
+
+    def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield answers as token canvases uint8 [N, T] and the log-odds that they are right, after each of `steps`
+        steps. A step is what the network votes at: a refinement, or a placement.
+        """
+        raise NotImplementedError
+
+    def log_likelihoods(
+        self, model: CharmModel, pairs: PairBank, keys: Keys, pair_N: Numbers, row_N: Numbers
+    ) -> npt.NDArray[np.float32]:
+        """Return the log-probabilities [N] of the outputs of pairs under the views of memory rows.
+
+        Only networks that judge (`NetworkConfig.judges`) have this.
+        """
         raise NotImplementedError
 
     def elementwise_parameters(self) -> list[nn.Parameter]:

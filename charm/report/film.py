@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from charm.errors import CharmError, charm_errors
-from charm.evaluation.placing import AskedBatch, canvas_answers
 from charm.evaluation.scoring import OUTCOMES, Scores
 from charm.files import read_json, write_atomically
 from charm.models.model import CharmModel
+from charm.models.network import AskedBatch
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.settings import read_config
 from charm.tasks.canvas import crop
@@ -37,9 +37,9 @@ def refinement_film(
     row = torch.tensor([data.instances.row(question.task_id, IDENTITY)], device=device)
     bank, keys, which = data.question_bank.to(device), data.keys().to(device), torch.tensor([number])
     with torch.inference_mode():
-        asked = AskedBatch(bank, keys, which.to(device), row, model.task(row))
-    side, bounds = data.question_sides[number], data.question_bounds
-    answers = [answer[0].cpu().numpy() for answer, _ in canvas_answers(model, asked, side, bounds, steps)]
+        canvas = data.question_sides[number], data.question_bounds
+        asked = AskedBatch(bank, keys, which.to(device), row, model.task(row), *canvas)
+    answers = [answer[0].cpu().numpy() for answer, _ in model.reasoner.answers(asked, steps)]
     return [crop(answer.reshape(isqrt(answer.size), -1)) for answer in answers]
 
 

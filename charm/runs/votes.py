@@ -66,6 +66,15 @@ class Votes:
         """Question and memory row as one number."""
         return self.question_V.astype(np.int64) << 32 | self.row_V
 
+    def leading(self) -> dict[int, Grid]:
+        """Return the grid with most votes for each question that has one; of equals the last."""
+        found = {}
+        votes_K = np.bincount(self.candidate_V, minlength=len(self.candidates))
+        for k in np.argsort(votes_K, kind="stable").tolist():  # the one with most votes comes last
+            if self.candidates.area_K[k]:
+                found[int(self.candidates.question_K[k])] = self.candidates.grid(k)
+        return found
+
     def select(self, keep_V: npt.NDArray[np.bool_]) -> Votes:
         """Only the votes marked in `keep_V`; candidates without votes are dropped."""
         candidate_V = self.candidate_V[keep_V]

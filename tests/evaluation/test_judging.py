@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from charm.evaluation import judging
 from charm.evaluation.judging import JUDGES, Judgements, judged, log_likelihoods
 from charm.models.model import CharmModel
+from charm.models.writer import judging
 from charm.models.writer.network import Writer
 from charm.runs.votes import Candidates, probability
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
@@ -21,8 +21,6 @@ from charm.tasks.task import Grid
 from charm.tasks.view import View
 from tests.evaluation import hand
 from tests.models.writer.test_network import SMALL
-
-CPU = torch.device("cpu")
 
 
 def slow(model: CharmModel, view: View, question: Grid, answer: Grid, row: int) -> float:
@@ -82,15 +80,15 @@ def test_what_is_known_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.M
 
     counts = asked_in_all(monkeypatch)
     known: Judgements = {}
-    log_likelihoods(model, data, candidates(1, 2), 2, CPU, known)
+    log_likelihoods(model, data, candidates(1, 2), 2, known)
     assert sum(counts) == 2 * 2
     counts.clear()
-    found = log_likelihoods(model, data, candidates(2, 3, 1), 4, CPU, known)
+    found = log_likelihoods(model, data, candidates(2, 3, 1), 4, known)
     assert sum(counts) == 3 * 4 - 2 * 2
     counts.clear()
-    assert np.array_equal(log_likelihoods(model, data, candidates(2, 3, 1), 4, CPU, known), found)
+    assert np.array_equal(log_likelihoods(model, data, candidates(2, 3, 1), 4, known), found)
     assert not counts
-    assert found == pytest.approx(log_likelihoods(model, data, candidates(2, 3, 1), 4, CPU), abs=1e-4)
+    assert found == pytest.approx(log_likelihoods(model, data, candidates(2, 3, 1), 4), abs=1e-4)
     assert sum(counts) == 3 * 4
 
 
@@ -115,7 +113,7 @@ def test_likelihoods_are_those_of_the_answers_read_token_by_token(
         np.array([*(grid.shape for grid in grids), (0, 0)], np.uint8),
         np.concatenate([grid.ravel() for grid in grids]),
     )
-    found = log_likelihoods(model, data, candidates, 4, CPU)
+    found = log_likelihoods(model, data, candidates, 4)
     assert found.shape == (4, 4)
     assert (found[3] == -np.inf).all()  # no grid at all
     codes = data.instances.table()[1]
@@ -167,15 +165,15 @@ def test_a_candidate_is_as_likely_as_the_geometric_mean_of_its_judges(
     counts = asked_in_all(monkeypatch)
     for views, judges in ((None, JUDGES), (JUDGES + 4, JUDGES), (3, 3)):
         counts.clear()
-        found = judged(model, data, votes, views, CPU)
+        found = judged(model, data, votes, views)
         assert probability(found.logit_V) == pytest.approx(expected(judges), rel=1e-4)
         assert sum(counts) == 2 * judges + 1
         assert np.array_equal(found.candidate_V, votes.candidate_V)
     assert JUDGES == 16
     first, hashed = rows[0][:2], int(votes.candidates.hash_K[int(votes.candidate_V[0])])
     sure = {(0, hashed, first[0]): -0.1, (0, hashed, first[1]): -0.7}  # with these, close to 1
-    likely = probability(judged(model, data, votes, 2, CPU, sure).logit_V[0])
+    likely = probability(judged(model, data, votes, 2, sure).logit_V[0])
     assert float(likely) == pytest.approx(math.exp(-0.4), rel=1e-5)
     # Judges differ, so that the mean of probabilities is another number.
-    spread = log_likelihoods(model, data, votes.candidates, 3, CPU)[0]
+    spread = log_likelihoods(model, data, votes.candidates, 3)[0]
     assert np.exp(spread).mean() > 1.02 * np.exp(spread.mean())

@@ -18,7 +18,7 @@ from charm.evaluation.predict import Request, jobs, predict_votes
 from charm.evaluation.protocols import PROTOCOLS, Ballot, Protocol, first_views, load_ballots
 from charm.evaluation.ranking import rank as rank_ballots
 from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
-from charm.models.canvas.backbone import refine
+from charm.models.canvas.answers import refine
 from charm.models.canvas.halting import halt_logit
 from charm.models.model import CharmModel
 from charm.report.folder import find_evaluation, headline

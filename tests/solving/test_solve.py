@@ -18,12 +18,12 @@ from charm.commands import solve as solve_command
 from charm.commands.solve import _tell_problems
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
-from charm.evaluation import predict
-from charm.evaluation.placing import AskedBatch
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import Submission, attempts
+from charm.models.canvas.backbone import Reasoner
 from charm.models.canvas.slots import Canvases, Slots
 from charm.models.model import CharmModel
+from charm.models.network import AskedBatch
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import solver as solving
 from charm.solving.canvas import Solver, fitting_batch
@@ -477,14 +477,14 @@ def test_an_update_that_would_not_end_in_time_is_not_begun(
 
 def slow_batches(ticks: Ticks, patch: pytest.MonkeyPatch) -> Counter[int]:
     """Let a batch of votes take a second; what is returned counts the votes on each question."""
-    asked, ask = Counter[int](), predict.canvas_answers
+    asked, ask = Counter[int](), Reasoner.answers
 
-    def slow(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
+    def slow(self: Reasoner, batch: AskedBatch, steps: int) -> Any:
         ticks.now += 1.0
         asked.update(batch.question_N.tolist())
-        return ask(model, batch, *rest)
+        return ask(self, batch, steps)
 
-    patch.setattr(predict, "canvas_answers", slow)
+    patch.setattr(Reasoner, "answers", slow)
     return asked
 
 

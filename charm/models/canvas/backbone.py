@@ -6,7 +6,6 @@ Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,10 +15,11 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
+from charm.models.canvas.answers import refined_answers
 from charm.models.canvas.config import CanvasConfig
 from charm.models.canvas.slots import CanvasNetwork
 from charm.models.layers import Block, Linear, Rotation, rotation
-from charm.models.vit.network import Vit
+from charm.models.network import AskedBatch
 
 HALT_BIAS = -5.0  # no example halts before the model has learned to: sigmoid(-5) is 0.7 %
 
@@ -170,6 +170,12 @@ class Reasoner(CanvasNetwork):
         by_default = config.kernels == "auto" and config.compute_dtype == "bfloat16"
         return possible and (by_default or config.kernels == "fused")
 
+    def kernels_in_use(self) -> str:
+        return "fused" if self.uses_fused_kernels() else super().kernels_in_use()
+
+    def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+        return refined_answers(self, asked, steps)
+
     def compile_blocks(self, **options: Any) -> None:
         """Compiles one application of each block in place with torch.compile; parameter names stay.
 
@@ -184,25 +190,6 @@ class Reasoner(CanvasNetwork):
         torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
         for block in self.blocks:
             block.compile(**{"dynamic": False, "fullgraph": True, **options})
-
-
-# As a decorator, inference mode is on only while the generator itself runs, never in the caller's loop.
-@torch.inference_mode()
-def refine(
-    reasoner: Reasoner | Vit, tokens_BT: Tensor, task_BD: Tensor, steps: int
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yields (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting.
-
-    The last pair is the answer; the ones before make curves and pictures. Cells form a square canvas.
-    """
-    cells = tokens_BT.shape[1]
-    side = math.isqrt(cells)
-    if side * side != cells:
-        raise CharmError(f"expected a square canvas, got {cells} cells")
-    state = reasoner.initial_state(len(tokens_BT), cells)
-    for _ in range(steps):
-        state, logits_BTV, halt = reasoner(state, tokens_BT, task_BD, side)
-        yield logits_BTV, halt
 
 
 def count_parameters(module: nn.Module, initial_state: bool = True) -> int:

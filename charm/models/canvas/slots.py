@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.models.canvas.refinement import Refinement, refine_prepared
-from charm.models.network import BatchSize, Examples, Network
+from charm.models.network import BatchSize, Examples, Network, Workload
 from charm.tasks import keyed
 from charm.tasks.batch import PairBank, view_tokens
 from charm.tasks.dataset import Dataset
@@ -212,6 +212,25 @@ class Canvases(Examples):
     def halved(self) -> Canvases | None:
         half = self.settings.batch // 2
         return self._again(settings=replace(self.settings, batch=half)) if half else None
+
+    def workloads(self, model: CharmModel) -> list[Workload]:
+        index = sum(len(group.stream.mixture) for group in self.groups.values())
+        return [self._workload(model, slots, index) for slots in self.groups.values()]
+
+    def _workload(self, model: CharmModel, slots: Slots, index: int) -> Workload:
+        def prepare(update: int) -> Slots:
+            slots.prepare(update, self.seed)
+            return slots
+
+        def forward() -> None:
+            with torch.inference_mode():
+                model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
+
+        def size() -> tuple[int, int, int]:
+            without, with_gradients = model.config.reasoner.flops(slots.side)
+            return len(slots), len(slots) * without, len(slots) * with_gradients
+
+        return Workload(slots.side, len(slots.stream.mixture) / index, prepare, forward, size)
 
     def state(self) -> dict[str, Tensor]:
         return {f"{name}/{k}": v for name, group in self._named().items() for k, v in group.state().items()}

@@ -10,6 +10,7 @@ V tokens.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -22,7 +23,9 @@ from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.models.canvas.slots import CanvasNetwork
 from charm.models.layers import NORM_EPS, Rotation, dropped, rotate, rotation
+from charm.models.network import AskedBatch
 from charm.models.vit.config import PATCH, VitConfig
+from charm.models.vit.placement import placed_answers
 from charm.tasks.canvas import LARGE_SIDE, PAD, VOCABULARY
 
 PATCHES = LARGE_SIDE // PATCH  # along a side
@@ -222,8 +225,8 @@ class Vit(CanvasNetwork):
     def restart(self, state_SBLD: Tensor, halted_B: Tensor) -> Tensor:
         return state_SBLD
 
-    def uses_fused_kernels(self) -> bool:
-        return False
+    def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+        return placed_answers(self, asked, steps)
 
     def compile_blocks(self, **options: Any) -> None:
         """Compiles the layers in place with torch.compile; parameter names stay."""

@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -25,12 +27,15 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.models.layers import Linear, dropped, rms_norm
-from charm.models.network import BatchSize, Network
+from charm.models.network import AskedBatch, Asking, BatchSize, Network
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.packs import Packs
 from charm.models.writer.passes import GatedSilu, RmsNorm, Rotate, add_dropped
 from charm.models.writer.products import linear
+from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
+from charm.tasks.keyed import Numbers
+from charm.tasks.keys import Keys
 from charm.tasks.sequences import LONGEST, SEQUENCE_VOCABULARY, Pack
 
 if TYPE_CHECKING:
@@ -143,6 +148,23 @@ class Writer(Network):
     @property
     def body(self) -> nn.ModuleList:
         return self.layers
+
+    def asking(self, data: Dataset, steps: int, batch: int, fill: bool = False) -> Asking:
+        from charm.models.writer.asking import AskingWriter  # which needs the writer
+
+        return AskingWriter(self, data, steps, batch, fill)
+
+    def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+        from charm.models.writer.asking import write_answers
+
+        yield write_answers(self, asked)
+
+    def log_likelihoods(
+        self, model: CharmModel, pairs: PairBank, keys: Keys, pair_N: Numbers, row_N: Numbers
+    ) -> npt.NDArray[np.float32]:
+        from charm.models.writer.judging import log_likelihoods
+
+        return log_likelihoods(self, model, pairs, keys, pair_N, row_N)
 
     def compile_parts(self) -> None:
         self._compiled_loss = torch.compile(self.loss, dynamic=False)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from charm.devices import to_device
 from charm.errors import CharmError
-from charm.models.network import Examples
+from charm.models.network import Examples, Workload
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
@@ -124,6 +124,18 @@ class Packs(Examples):
         if half < self.longest or (self.rehearsed is not None and rehearsed is None):
             return None
         return Packs(self.data, half, self.seed, self.device, self.rank, self.world, rehearsed)
+
+    def workloads(self, model: CharmModel) -> list[Workload]:
+        def forward() -> None:
+            with torch.no_grad():
+                model.writer.learned_loss(self.pack, model.task(self.row_N))
+
+        def size() -> tuple[int, int, int]:
+            edges_N1, answers_N = self.pack.edges_N2[:-1].long().cpu(), self.pack.answers_N.long().cpu()
+            lengths_N, asked_N = edges_N1.diff(), answers_N - edges_N1[:-1]
+            return int((lengths_N > 0).sum()), *model.config.reasoner.flops(lengths_N, asked_N)
+
+        return [Workload(0, 1.0, self.prepare, forward, size)]
 
     def state(self) -> dict[str, Tensor]:
         rehearsed = {} if self.rehearsed is None else self.rehearsed.state()

@@ -13,7 +13,8 @@ from torch import Tensor
 from charm.errors import CharmError
 from charm.models.canvas import backbone
 from charm.models.canvas import config as reasoner_config
-from charm.models.canvas.backbone import Reasoner, count_parameters, refine
+from charm.models.canvas.answers import refine
+from charm.models.canvas.backbone import Reasoner, count_parameters
 from charm.models.canvas.config import CanvasConfig
 from charm.models.canvas.losses import refinement_loss
 from charm.models.layers import rotation

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from charm.evaluation.placing import Placement, lifted, random_placement
+from charm.models.canvas.answers import Placement, lifted
+from charm.models.vit.placement import random_placement
 from charm.tasks.canvas import BOUNDARY, LARGE_SIDE, crop, most_scale, place
 from charm.tasks.sources import load_source
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charm.evaluation.placing import AskedBatch
+from charm.errors import CharmError
 from charm.models.canvas.halting import log_odds
+from charm.models.network import AskedBatch, Asking, Together
 from charm.models.writer.network import Writer
-from charm.models.writer.writing import questions, write
-from charm.runs.votes import Votes
+from charm.models.writer.writing import questions, to_ask, write
 from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST_ANSWER, pack_pairs, to_canvas
-from charm.tasks.task import Pair
+from charm.tasks.task import Grid, Pair
 
 ROUNDS = (1, 4)  # views of a question before the second and the third round of its answers
 SHORT = 32  # tokens by which answers may differ that a CPU writes together, however short they are
@@ -79,16 +81,41 @@ def rounds(question_N: Numbers) -> list[Numbers]:
     return [np.flatnonzero(round_N == number) for number in range(len(ROUNDS) + 1)]
 
 
-def drafts(data: Dataset, votes: Votes) -> PairBank:
-    """Pair each question with a guess of its answer: the candidate with most votes, or the input if there is none."""
-    candidates = votes.candidates
+def drafts(data: Dataset, guesses: Mapping[int, Grid]) -> PairBank:
+    """Pair each question with the guess of its answer, or with its input if there is none."""
     inputs = [data.question_bank.pair(number).input for number in range(len(data.questions))]
-    guesses = [*inputs]
-    votes_K = np.bincount(votes.candidate_V, minlength=len(candidates))
-    for k in np.argsort(votes_K, kind="stable").tolist():  # the one with most votes comes last
-        if candidates.area_K[k]:
-            guesses[candidates.question_K[k]] = candidates.grid(k)
-    return PairBank.of([Pair(*both) for both in zip(inputs, guesses, strict=True)])
+    return PairBank.of([Pair(one, guesses.get(number, one)) for number, one in enumerate(inputs)])
+
+
+class AskingWriter(Asking):
+    """Answers of about one length are written together, and later views of a question begin with guesses."""
+
+    def __init__(self, writer: Writer, data: Dataset, steps: int, batch: int, fill: bool = False) -> None:
+        if steps != 1:
+            raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
+        super().__init__(writer, data, steps, batch, fill)
+        self.writer, self.lengths = to_ask(writer), likely_lengths(data)
+        self.guessed: PairBank | None = None
+
+    def rounds(self, question_N: Numbers, side_N: Numbers) -> list[list[Together]]:
+        order = np.argsort(self.lengths[question_N], kind="stable")
+        return [self._batches(question_N, order[at]) for at in rounds(question_N[order]) if len(at)]
+
+    def _batches(self, question_N: Numbers, job_N: Numbers) -> list[Together]:
+        found = []
+        while len(job_N):
+            likely_N = self.lengths[question_N[job_N[: self.batch]]]
+            size = at_once(self.writer, likely_N, self.device, self.batch)
+            found.append(Together(job_N[:size], len(job_N[:size])))
+            job_N = job_N[size:]
+        return found
+
+    def begin_round(self, leading: Callable[[], Mapping[int, Grid]]) -> None:
+        self.guessed = drafts(self.data, leading()).to(self.device)
+
+    def answers(self, asked: AskedBatch) -> Iterator[tuple[Tensor, Tensor]]:
+        limit = answer_limit(int(self.lengths[asked.question_N.cpu()].max()))
+        yield write_answers(self.writer, asked, limit, self.guessed)
 
 
 @torch.inference_mode()
@@ -99,7 +126,7 @@ def write_answers(
 
     `guessed` has a guess for each question of the bank (`drafts`); the answers are the same without.
     """
-    bank, keys, question_N, row_N, task_ND = asked
+    bank, keys, question_N, row_N, task_ND, *_ = asked
     swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
     height_N, width_N = bank.shape[question_N][:, :2].unbind(1)
     lines_N, cells_N = (

@@ -9,11 +9,11 @@ import torch
 from torch import Tensor
 
 from charm.devices import Place
-from charm.evaluation import writing
-from charm.evaluation.placing import AskedBatch
 from charm.evaluation.predict import Request, predict
-from charm.evaluation.writing import answer_limit, at_once, drafts, likely_lengths, rounds, write_answers
 from charm.models.model import CharmModel
+from charm.models.network import AskedBatch
+from charm.models.writer import asking
+from charm.models.writer.asking import answer_limit, at_once, drafts, likely_lengths, rounds, write_answers
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import write
 from charm.runs.votes import Candidates, Votes
@@ -61,7 +61,7 @@ def test_a_writer_that_copies_its_question_answers_with_the_input_under_the_view
             answer_NA[n, : length - 2] = question[1:-1]
         return answer_NA, torch.arange(len(token_NL)) * -1.0
 
-    monkeypatch.setattr(writing, "write", copy)
+    monkeypatch.setattr(asking, "write", copy)
     canvas_NT, sure_N = write_answers(
         model.reasoner, AskedBatch(bank, keys, question_N, row_N, model.task(row_N))
     )
@@ -110,7 +110,7 @@ def test_drafts_are_the_candidates_with_most_votes_or_the_inputs(tmp_path: Path)
     voted = np.array([1, 0, 1, 2], np.int32)
     zeros = np.zeros(4)
     votes = Votes(candidates, voted, zeros.astype(np.int32), zeros.astype(np.float32), zeros.astype(np.uint8))
-    found = drafts(data, votes)
+    found = drafts(data, votes.leading())
     for number, guess in enumerate(([[3], [4]], [[3, 4, 0], [5, 6, 1]], [[3, 4, 0], [5, 6, 2]])):
         pair = found.pair(number)
         assert pair.input.tolist() == [[3, 4, 0], [5, 6, number]]
@@ -132,7 +132,7 @@ def test_votes_are_those_of_plain_writing_token_by_token(
         written.append(draft_NA.shape)
         return found
 
-    monkeypatch.setattr(writing, "write", both)
+    monkeypatch.setattr(asking, "write", both)
     votes = predict(Request(model, data, (1,), views=6), Place(CPU))[1]
     assert len(votes) == 12
     assert [len(shape) for shape in written] == [2, 2, 2]
