@@ -44,7 +44,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
-from charm.models.canvas.slots import Canvases, HostCopy
+from charm.models.canvas.slots import HostCopy
 from charm.runs.settings import TrainConfig
 from charm.solving.canvas import Solver
 from charm.solving.options import SolveOptions
@@ -180,13 +180,9 @@ def build(job: ReasonerJob) -> None:
     """Build kernels and record updates of every canvas size, with rates of zero: no weight changes."""
     job.compile()
     for _ in range(WARM_UP + 2):
-        if isinstance(job.learner.examples, Canvases):
-            for slots in job.learner.examples.groups.values():
-                slots.prepare(TICKS, job.config.seed)
-                job.learner.updates = TICKS
-                job.learner.learn(slots)
-        else:
-            job.update(TICKS)
+        for shape in job.learner.examples.workloads(job.model):
+            job.learner.updates = TICKS
+            job.learner.learn(shape.prepare(TICKS))
     wait(job.place)
 
 
@@ -218,11 +214,11 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
         if not math.isfinite(loss):
             raise CharmError(f"{name}: the loss is {loss} after {updates} updates")
         counted = account(config.model, len(job.data.instances.puzzles), len(job.data.instances))
-        writes = config.reasoner.kind == "writer"
+        batch, unit = job.work
         found = {
             "updates": updates,
-            "batch": config.tokens if writes else config.batch,
-            "batch_of": "tokens" if writes else "examples",
+            "batch": batch,
+            "batch_of": "examples" if unit == "samples" else unit,
             "training_seconds": seconds,
             "loss": loss,
             "exact_accuracy": exact,

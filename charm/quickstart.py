@@ -13,7 +13,7 @@ from charm.arc.run import train
 from charm.devices import place
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol, settings_text
-from charm.evaluation.run import evaluate_run, evaluate_votes
+from charm.evaluation.run import VoteOptions, evaluate_run, evaluate_votes
 from charm.report.film import refinement_film
 from charm.report.page import write_report
 from charm.runs.settings import TrainConfig, read_config
@@ -42,7 +42,7 @@ def run_quickstart(
         trained = time.monotonic() - began
         protocol = Protocol(views=config.evaluate_views, window="current", loops=config.evaluate_loops)
         scored = evaluate_run(out, "quickstart", protocol, here)
-        blank = evaluate_run(out, "quickstart", protocol, here, blank_memory=True)
+        blank = evaluate_run(out, "quickstart", protocol, here, VoteOptions(blank_memory=True))
         assert scored is not None
         assert blank is not None
         solved = [task["task_id"] for task in scored["tasks"] if task["outcome"] == "solved"]

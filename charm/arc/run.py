@@ -13,7 +13,14 @@ import torch
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.run import Voting, evaluate_run, own_protocol, score_checkpoint, scores_table
+from charm.evaluation.run import (
+    VoteOptions,
+    Voting,
+    evaluate_run,
+    own_protocol,
+    score_checkpoint,
+    scores_table,
+)
 from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
 from charm.models.model import CharmModel
@@ -94,7 +101,7 @@ def start_from(model: CharmModel, other: CharmModel) -> None:
 
 
 @dataclass(frozen=True)
-class ArcEvaluation:
+class ArcEvaluation(VoteOptions):
     """Vote with the checkpoints of a run, rank, score, and write a submission.
 
     Votes already on disk are reused, so another protocol over the same votes takes seconds.
@@ -112,16 +119,6 @@ class ArcEvaluation:
     """Checkpoints after which a vote weighs half."""
     order: str | None = None
     """What puts a candidate first: votes, or likelihood (votes x likelihood), which is the default for writers."""
-    tasks: tuple[str, ...] = ()
-    """Only these tasks."""
-    batch: int = 512
-    """Predictions made at once."""
-    rank_only: bool = False
-    """Make no new votes."""
-    blank_memory: bool = False
-    """Answer without the task memory, for comparison; written as a separate protocol."""
-    data: Path | None = None
-    """Folder of downloaded and generated data; by default as in training."""
 
 
 def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
@@ -129,13 +126,7 @@ def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str,
     fields = ("views", "window", "loops", "half_life", "order")
     config = read_config(run, options.data)
     chosen = own_protocol(config, options.protocol, **{field: getattr(options, field) for field in fields})
-    found = evaluate_run(
-        run,
-        options.protocol,
-        chosen,
-        place,
-        *(options.tasks, options.batch, options.rank_only, options.blank_memory, options.data),
-    )
+    found = evaluate_run(run, options.protocol, chosen, place, options)
     if found is None:
         return None
     table = scores_table(found)

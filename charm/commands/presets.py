@@ -193,8 +193,8 @@ def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
     )
     batch, parts = getattr(config, "batch", 0), getattr(config, "accumulate", 0)
     data = getattr(config, "data", None)  # a domain may have none
-    whole = getattr(model, "kind", "writer") != "writer" and getattr(data, "canvas", "full") != "fit"
-    if parts != 1 or not whole:
+    splits = "accumulate" not in getattr(config, "unused", ("accumulate",))  # text has batches of its own
+    if parts != 1 or not splits or getattr(data, "canvas", "full") == "fit":
         return config
     share = batch // here.world
     split = next((n for n in range(1, share + 1) if share % n == 0 and share // n <= CPU_BATCH), 1)

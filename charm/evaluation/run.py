@@ -45,23 +45,33 @@ class Evaluation:
     by_source: dict[str, Scores]  # of each evaluated source, where there are several
 
 
+@dataclass(frozen=True, kw_only=True)
+class VoteOptions:
+    """Whose votes an evaluation of a run makes and counts."""
+
+    tasks: tuple[str, ...] = ()
+    """Only these tasks."""
+    batch: int = 512
+    """Predictions made at once."""
+    rank_only: bool = False
+    """Make no new votes."""
+    blank_memory: bool = False
+    """Answer without the task memory, for comparison; written as a separate protocol."""
+    data: Path | None = None
+    """Folder of downloaded and generated data; by default as in training."""
+
+
 def evaluate_run(
-    run: Path,
-    name: str,
-    protocol: Protocol,
-    place: Place,
-    tasks: tuple[str, ...] = (),
-    batch: int = 512,
-    rank_only: bool = False,
-    blank_memory: bool = False,
-    data_folder: Path | None = None,
+    run: Path, name: str, protocol: Protocol, place: Place, options: VoteOptions | None = None
 ) -> dict[str, Any] | None:
     """Make the missing votes with the run's checkpoints, rank all votes, and write the result.
 
     With `blank_memory` the votes of the newest checkpoint without its memory are a separate result, "blank", and
     so is what some `tasks` score, "tasks". Returns the scores on the main process.
     """
-    trained = read_config(run, data_folder)
+    options = options or VoteOptions()
+    tasks, blank_memory = options.tasks, options.blank_memory
+    trained = read_config(run, options.data)
     if not trained.data.evaluate:
         raise CharmError(
             f"{run} has no tasks to evaluate; `charm solve TASKS --checkpoint {run}` answers new ones"
@@ -73,13 +83,15 @@ def evaluate_run(
     config = replace(trained.data, tasks=tasks or trained.data.tasks)
     Expected(asked, blank_memory).require_all(run / ("votes_blank" if blank_memory else "votes"))
     made_by, views = run_of(run), 0 if protocol.views == "all" else protocol.views
-    votes_folder, lacking, steps = _lacking_votes(run, protocol, place, bool(tasks), rank_only, blank_memory)
+    votes_folder, lacking, steps = _lacking_votes(run, protocol, place, options)
     data: Dataset | None = None
     for step in lacking:
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
         if data is None:
             data = load_dataset(config, model.instances)
-        request = Request(model, data, protocol.loops, views or None, batch, blank_memory=blank_memory)
+        request = Request(
+            model, data, protocol.loops, views or None, options.batch, blank_memory=blank_memory
+        )
         vote(request, place, votes_folder, step, made_by)
     place.barrier()
     if not place.is_main:
@@ -117,9 +129,10 @@ def standard(config: TrainConfig) -> Protocol:
 
 
 def _lacking_votes(
-    run: Path, protocol: Protocol, place: Place, some_tasks: bool, rank_only: bool, blank_memory: bool
+    run: Path, protocol: Protocol, place: Place, options: VoteOptions
 ) -> tuple[Path, list[int], list[int] | None]:
     """Where the votes are, the steps whose votes are to be made, and those that vote (None: the protocol's choice)."""
+    rank_only, blank_memory = options.rank_only, options.blank_memory
     votes_folder = run / ("votes_blank" if blank_memory else "votes")
     if place.is_main:
         for written in (votes_folder, run / "eval"):
@@ -153,7 +166,7 @@ def _lacking_votes(
                 )
             if place.is_main and step in damaged:
                 say(f"the votes of step {step} are missing or damaged and are made again")
-        if some_tasks and lacking:
+        if options.tasks and lacking:
             # Votes on some tasks must not replace the run's votes on all of them.
             votes_folder = votes_folder.with_name(f"{votes_folder.name}_tasks")
             lacking = steps = able

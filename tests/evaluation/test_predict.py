@@ -17,7 +17,7 @@ from charm.evaluation import predict
 from charm.evaluation.predict import Request, jobs, predict_votes
 from charm.evaluation.protocols import PROTOCOLS, Ballot, Protocol, first_views, load_ballots
 from charm.evaluation.ranking import rank as rank_ballots
-from charm.evaluation.run import evaluate_run, evaluate_votes, scores_table
+from charm.evaluation.run import VoteOptions, evaluate_run, evaluate_votes, scores_table
 from charm.models.canvas.answers import refine
 from charm.models.canvas.halting import halt_logit
 from charm.models.model import CharmModel
@@ -236,7 +236,7 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
         assert len(read_pass(run / "votes", step, loops).votes) == 3 * 6
     again = evaluate_votes(run / "votes", replace(wider, window="current"), config.data)
     assert again.step == 12
-    blank = evaluate_run(run, "mine", wider, HERE, blank_memory=True)
+    blank = evaluate_run(run, "mine", wider, HERE, VoteOptions(blank_memory=True))
     assert blank is not None
     assert blank["protocol"]["name"] == "blank"
     model = CharmModel.from_pretrained(folder_of(run, 12), HERE.device)
@@ -247,11 +247,13 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
         np.testing.assert_allclose(np.sort(logit_V), np.sort(asked.logit_V), atol=1e-5)
     assert np.abs(np.sort(kept) - np.sort(without)).max() > 1e-3
     with pytest.raises(CharmError, match="no votes for step 12 with 7 loops"):
-        evaluate_run(run, "deep", replace(wider, loops=(7,)), HERE, rank_only=True)
+        evaluate_run(run, "deep", replace(wider, loops=(7,)), HERE, VoteOptions(rank_only=True))
     narrow = Protocol(views=2, window="current", loops=(1,))
     evaluate_run(run, "narrow", narrow, HERE)
     with pytest.raises(CharmError, match="needs votes from 6 views but only 2 have them"):
-        evaluate_run(run, "mine", replace(wider, loops=(1,), window="current"), HERE, rank_only=True)
+        evaluate_run(
+            run, "mine", replace(wider, loops=(1,), window="current"), HERE, VoteOptions(rank_only=True)
+        )
 
 
 def test_every_evaluated_source_has_its_own_scores(
@@ -392,7 +394,7 @@ def test_some_tasks_are_scored_beside_the_run(tmp_path: Path) -> None:
     evaluate_run(run, "mine", protocol, HERE)
     before = (pass_folder(run / "votes", 12, 3) / "rank_0.npz").read_bytes()
     for views in (2, 4):
-        found = evaluate_run(run, "mine", replace(protocol, views=views), HERE, tasks=("toy1",))
+        found = evaluate_run(run, "mine", replace(protocol, views=views), HERE, VoteOptions(tasks=("toy1",)))
         assert found is not None
         assert (found["puzzles"], found["protocol"]["name"]) == (1, "tasks")
         assert json.loads((run / "eval" / "tasks.submission.json").read_text()).keys() == {"toy1"}
@@ -411,7 +413,7 @@ def test_an_evaluation_of_a_run_goes_on_after_a_kill(tmp_path: Path, monkeypatch
         patch.setattr(predict, "SAVE_SECONDS", 0.0)
         patch.setattr(predict, "collect", _twice(predict.collect))
         with pytest.raises(KeyboardInterrupt):
-            evaluate_run(run, "mine", protocol, HERE, batch=4)
+            evaluate_run(run, "mine", protocol, HERE, VoteOptions(batch=4))
     assert passes(run / "votes") == {}
     found = evaluate_run(run, "mine", protocol, HERE)
     assert found is not None

@@ -14,7 +14,7 @@ import torch
 from charm.arc.run import arc_job, train
 from charm.errors import CharmError
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.run import evaluate_run
+from charm.evaluation.run import VoteOptions, evaluate_run
 from charm.files import sweep, write_atomically
 from charm.runs import checkpoint
 from charm.runs.checkpoint import folder_of, prune, steps_of, verify
@@ -84,7 +84,7 @@ def test_what_a_resumed_run_makes_again_is_removed_with_a_word(tmp_path: Path) -
 @pytest.mark.parametrize("resume", [False, True])
 def test_votes_of_a_run_without_checkpoints_are_not_taken_over(resume: bool, tmp_path: Path) -> None:
     run = trained(tmp_path)
-    evaluate_run(run, "standard", ALL, HERE, blank_memory=True)
+    evaluate_run(run, "standard", ALL, HERE, VoteOptions(blank_memory=True))
     shutil.rmtree(run / "checkpoints")
     with pytest.raises(CharmError, match="votes and votes_blank and eval of an earlier run"):
         train(toy(tmp_path, seed=0 if resume else 1), run, HERE, resume, quiet)

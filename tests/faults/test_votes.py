@@ -14,7 +14,7 @@ from charm.arc.run import train
 from charm.errors import CharmError
 from charm.evaluation import predict
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.run import evaluate_run
+from charm.evaluation.run import VoteOptions, evaluate_run
 from charm.report.folder import evaluations
 from charm.report.page import ranked, write_report
 from charm.runs.checkpoint import folder_of, run_of, steps_of
@@ -66,7 +66,7 @@ def test_damaged_votes_are_refused_where_the_checkpoint_is_gone(damage: str, run
     with pytest.raises(CharmError, match=r"step 6 .* its checkpoint was deleted; --window 1"):
         evaluate_run(run, "standard", ALL, HERE)
     with pytest.raises(CharmError, match="votes of step 6 are missing or damaged"):
-        evaluate_run(run, "standard", ALL, HERE, rank_only=True)
+        evaluate_run(run, "standard", ALL, HERE, VoteOptions(rank_only=True))
     found = evaluate_run(run, "standard", replace(ALL, window=1), HERE)
     assert found is not None
     assert found["checkpoints"] == [12]
@@ -81,9 +81,9 @@ def test_a_report_names_damaged_votes(damage: str, run: Path) -> None:
 
 def test_votes_and_evaluations_of_an_earlier_run_do_not_count(run: Path, tmp_path: Path) -> None:
     """Checkpoints of another seed were put into the folder: the existing votes are not theirs."""
-    evaluate_run(run, "standard", ALL, HERE, blank_memory=True)
+    evaluate_run(run, "standard", ALL, HERE, VoteOptions(blank_memory=True))
     other = trained(tmp_path / "other", seed=1)
-    expected = evaluate_run(other, "standard", ALL, HERE, blank_memory=True)
+    expected = evaluate_run(other, "standard", ALL, HERE, VoteOptions(blank_memory=True))
     votes = {file: file.read_bytes() for file in sorted(other.glob("votes*/step_*/loops_3/rank_0.npz"))}
     assert len(votes) == 3
     for name in ("checkpoints", "config.json"):
@@ -96,9 +96,9 @@ def test_votes_and_evaluations_of_an_earlier_run_do_not_count(run: Path, tmp_pat
     with pytest.raises(CharmError, match="made by another run"):
         ranked(run, ALL, None)
     with pytest.raises(CharmError, match="made by another run"):
-        evaluate_run(run, "standard", ALL, HERE, rank_only=True)
+        evaluate_run(run, "standard", ALL, HERE, VoteOptions(rank_only=True))
     assert evaluate_run(run, "standard", ALL, HERE) is not None
-    assert evaluate_run(run, "standard", ALL, HERE, blank_memory=True) == expected
+    assert evaluate_run(run, "standard", ALL, HERE, VoteOptions(blank_memory=True)) == expected
     for file, content in votes.items():
         assert (run / file.relative_to(other)).read_bytes() == content
     assert sorted(evaluations(run)) == ["blank", "standard"]
@@ -149,7 +149,7 @@ def test_votes_on_other_questions_are_refused(change: str, tmp_path: Path) -> No
     CHANGES[change](tmp_path / "tasks" / "toy0.json")
     for rank_only in (False, True):
         with pytest.raises(CharmError, match=change):
-            evaluate_run(run, "standard", ALL, HERE, rank_only=rank_only)
+            evaluate_run(run, "standard", ALL, HERE, VoteOptions(rank_only=rank_only))
     with pytest.raises(CharmError, match=change):
         write_report(run)
     if change == "toy0 test 0 has changed":  # the others change what is trained on, which was refused before
@@ -165,7 +165,7 @@ def test_votes_on_other_questions_are_refused(change: str, tmp_path: Path) -> No
 
 
 def test_votes_made_without_the_memory_do_not_count_as_real_ones(run: Path) -> None:
-    evaluate_run(run, "standard", ALL, HERE, blank_memory=True)
+    evaluate_run(run, "standard", ALL, HERE, VoteOptions(blank_memory=True))
     for source, place, problem in (
         ("votes_blank", "votes", "made with the memory zeroed"),
         ("votes", "votes_blank", "made with the memory;"),
@@ -174,7 +174,13 @@ def test_votes_made_without_the_memory_do_not_count_as_real_ones(run: Path) -> N
         votes_of(run, 12, place).write_bytes(votes_of(run, 12, source).read_bytes())
         for rank_only in (False, True):
             with pytest.raises(CharmError, match=problem):
-                evaluate_run(run, "standard", ALL, HERE, rank_only=rank_only, blank_memory=place != "votes")
+                evaluate_run(
+                    run,
+                    "standard",
+                    ALL,
+                    HERE,
+                    VoteOptions(rank_only=rank_only, blank_memory=place != "votes"),
+                )
         with pytest.raises(CharmError, match=problem):
             write_report(run)
         votes_of(run, 12, place).write_bytes(kept)
@@ -182,7 +188,7 @@ def test_votes_made_without_the_memory_do_not_count_as_real_ones(run: Path) -> N
 
 def test_a_task_that_the_run_does_not_evaluate_is_refused(run: Path) -> None:
     with pytest.raises(CharmError, match="task 'zzz' is not one of the tasks that this run evaluates"):
-        evaluate_run(run, "standard", ALL, HERE, tasks=("toy1", "zzz"))
+        evaluate_run(run, "standard", ALL, HERE, VoteOptions(tasks=("toy1", "zzz")))
     assert not (run / "eval" / "tasks.json").exists()
 
 
