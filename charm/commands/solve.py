@@ -142,7 +142,7 @@ def solve(
             _draw(found, path)
         if score:
             seconds = time.monotonic() - began
-            scores = measured(loaded, found, begun.submission, model, options, devices, seconds, dollars)
+            scores = measured(loaded, found, begun.answers, model, options, devices, seconds, dollars)
             _write_scores(path.with_suffix(".scores.json"), scores, json)
         if begun.problems or skipped:
             _tell_problems(begun.problems, found, len(left), len(skipped))

@@ -16,6 +16,7 @@ Submission = dict[str, list[dict[str, JsonGrid]]]
 
 ATTEMPTS = ("attempt_1", "attempt_2")
 # The format demands a grid. Kaggle's sample submission has this one, and no public task has it as an answer.
+# Whether a test input has an answer is in the log of a solve: a private task may have this grid.
 NO_ANSWER: JsonGrid = [[0, 0], [0, 0]]
 
 

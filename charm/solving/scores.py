@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy as np
 from charm.config import to_json
 from charm.devices import Place, choose_device
 from charm.evaluation.scoring import score_grids
-from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, Submission
+from charm.evaluation.submission import JsonGrid
+from charm.runs.checkpoint import saved_model
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
 from charm.tables import Table
 from charm.tasks.dataset import answers_of
+from charm.tasks.instances import Instances
 from charm.tasks.task import Grid, Question, Task, questions_of
 
 SHOWN = (1, 2, 1000)
@@ -26,18 +28,18 @@ Z = 1.96  # of a 95 % interval
 def measured(
     tasks: Sequence[Task],
     found: Mapping[str, Solution],
-    submission: Submission,
+    given: Mapping[Question, Sequence[JsonGrid]],
     model: Path,
     options: SolveOptions,
     devices: Sequence[str],
     seconds: float,
     dollars_per_hour: float | None,
 ) -> dict[str, Any]:
-    """The scores of these tasks. Those that were not solved now have only the submission's two attempts.
+    """The scores of these tasks. Those that were not solved now have only the attempts `given` in the submission.
 
     `seconds` is the wall-clock time from the command's start; every device counts it.
     """
-    ranked = {question: _grids(question, found, submission) for question in questions_of(tasks)}
+    ranked = {question: _grids(question, found, given) for question in questions_of(tasks)}
     scores = score_grids(ranked, answers_of(tasks))
     each = {
         task.id: {
@@ -49,7 +51,7 @@ def measured(
         for task in tasks
         if task.id in found
     }
-    spent = seconds * len(devices)
+    spent, known = seconds * len(devices), learned_by(model)
     hits = sum(task.outcome == "solved" for task in scores.tasks)
     return {
         "model": str(model),
@@ -58,6 +60,7 @@ def measured(
         "devices": list(devices),
         "tasks": len(tasks),
         "solved_here": len(each),
+        "trained_on": sum(task.id in known for task in tasks),
         "seconds": round(seconds, 1),
         "device_seconds_per_task": round(spent / len(each), 2) if each else None,
         "dollars": None if dollars_per_hour is None else round(spent / 3600 * dollars_per_hour, 4),
@@ -66,6 +69,13 @@ def measured(
         **{"tasks_scored" if name == "tasks" else name: value for name, value in scores.to_json().items()},
         "learned": each,
     }
+
+
+def learned_by(model: Path) -> Collection[str]:
+    """Return the ids of the tasks in the memory of a model: it was trained on their demonstrations at least."""
+    saved = saved_model(model)
+    path = None if saved is None else saved / "instances.npz"
+    return set(Instances.load(path).puzzles) if path is not None and path.is_file() else ()
 
 
 def interval(hits: int, count: int) -> tuple[float, float] | None:
@@ -99,6 +109,8 @@ def scores_table(found: Mapping[str, Any]) -> Table:
     caption = f"{_tasks(here)} in {found['seconds']:.0f} s{each}{cost}"
     if others := found["tasks"] - here:
         caption += f"; {_tasks(others)} with the attempts that the submission had"
+    if trained := found["trained_on"]:
+        solved += f"; the model was trained on {_tasks(trained)} of these, at least on the demonstrations"
     return Table(("", "by task", "by test input"), rows, caption=caption + solved)
 
 
@@ -106,12 +118,12 @@ def _tasks(count: int) -> str:
     return f"{count} task{'s' * (count != 1)}"
 
 
-def _grids(question: Question, found: Mapping[str, Solution], submission: Submission) -> list[Grid]:
+def _grids(
+    question: Question, found: Mapping[str, Solution], given: Mapping[Question, Sequence[JsonGrid]]
+) -> list[Grid]:
     if question.task_id in found:
         return [candidate.grid for candidate in found[question.task_id].answers.get(question, ())]
-    given = submission[question.task_id][question.test_index]
-    attempts = [given[name] for name in ATTEMPTS]
-    return [np.array(cells, np.uint8) for cells in attempts if cells != NO_ANSWER]
+    return [np.array(cells, np.uint8) for cells in given.get(question, ())]
 
 
 def _known(value: float) -> float | None:

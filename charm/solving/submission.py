@@ -63,8 +63,9 @@ class SubmissionInProgress:
     ) -> None:
         if resume and anew:
             raise CharmError("--resume keeps earlier answers and --replace does not; give only one of them")
-        before = _read(path)
-        self.replaces = not resume and not all(map(_is_empty, before.values()))
+        before, (about, states) = _read(path), states_in(path)
+        answered = any(_answered(entry, states.get(task_id)) for task_id, entry in before.items())
+        self.replaces = not resume and answered
         """Whether the file on disk has answers of an earlier solve that are not taken over."""
         if self.replaces and not anew:
             raise CharmError(
@@ -89,7 +90,7 @@ class SubmissionInProgress:
         # Time and place may change when it is resumed.
         self.settings = {"weights": weights, **to_json(replace(options, budget=1.0))}
         self._tasks = {task.id: TaskState(task_hash(task)) for task in tasks}
-        unrecorded = self._take_over(before, tasks, model) if resume else []
+        unrecorded = self._take_over(before, tasks, model, about, states) if resume else []
         self.left = [task for task in tasks if not self._tasks[task.id].finished]
         self._course = Course(path, tasks, model, options, self.settings, resume and bool(before))
         if self.left and not self.replaces:
@@ -112,12 +113,24 @@ class SubmissionInProgress:
                     found[number] if solution.answers.get(Question(task_id, number)) else old
                     for number, old in enumerate(self.submission[task_id])
                 ]
+                known.answered |= {
+                    question.test_index for question, ranked in solution.answers.items() if ranked
+                }
                 voted[task_id] = solution
         if better:
             self.submission.update(better)
             self.found |= {name: one for name, one in voted.items() if any(one.answers.values())}
             self._course.found(voted)
             self._write()
+
+    @property
+    def answers(self) -> dict[Question, list[JsonGrid]]:
+        """The attempts at each test input that has an answer. An answer may be equal to the empty entry's grid."""
+        return {
+            Question(task_id, number): [self.submission[task_id][number][attempt] for attempt in ATTEMPTS]
+            for task_id, known in self._tasks.items()
+            for number in sorted(known.answered)
+        }
 
     def finish(self, tasks: Sequence[Task], problem: str | None = None) -> None:
         """Mark tasks as finished; those with a problem or without an answer stay to be tried again."""
@@ -158,12 +171,18 @@ class SubmissionInProgress:
         self.replaces = False
         self._course.flush()
 
-    def _take_over(self, before: Mapping[str, Any], tasks: Sequence[Task], model: Path) -> list[str]:
+    def _take_over(
+        self,
+        before: Mapping[str, Any],
+        tasks: Sequence[Task],
+        model: Path,
+        about: VoteLine,
+        states: Mapping[str, TaskState],
+    ) -> list[str]:
         """Take over the answers of an earlier solve; return the finished tasks of which the log knows nothing.
 
         An entry that does not fit its task's test inputs is not taken over, nor the entry of a task that has changed.
         """
-        about, states = states_in(self.path)
         unrecorded = []
         if isinstance(about.get("settings"), dict):
             self._refuse_other_settings(about, model)
@@ -174,13 +193,14 @@ class SubmissionInProgress:
             if not _fits(entry, task):
                 continue
             if state is None:  # only its entry is known
-                known.finished = all(given[ATTEMPTS[0]] != NO_ANSWER for given in entry)
+                known.finished = len(_answered(entry, None)) == len(entry)
                 unrecorded += [task.id] * known.finished
             elif state.content not in (None, known.content):
                 self.changed.append(task.id)
                 continue
             else:
                 known.updates, known.views, known.finished = state.updates, state.views, state.finished
+            known.answered = _answered(entry, state)
             self.submission[task.id] = entry
         named = {task.id for task in tasks}
         for task_id in [task_id for task_id in before if task_id not in named]:
@@ -230,9 +250,12 @@ def _is_entry(entry: object) -> TypeGuard[list[dict[str, JsonGrid]]]:
     )
 
 
-def _is_empty(entry: object) -> bool:
-    """Whether an entry holds no answer."""
-    return not _is_entry(entry) or all(given[attempt] == NO_ANSWER for given in entry for attempt in ATTEMPTS)
+def _answered(entry: object, state: TaskState | None) -> set[int]:
+    """The test inputs that an entry answers: those with other grids than an empty one, and those in the log."""
+    if not _is_entry(entry):
+        return set()
+    filled = {n for n, given in enumerate(entry) if any(given[attempt] != NO_ANSWER for attempt in ATTEMPTS)}
+    return filled | ({n for n in state.answered if n < len(entry)} if state else set())
 
 
 def _fits(entry: object, task: Task) -> TypeGuard[list[dict[str, JsonGrid]]]:

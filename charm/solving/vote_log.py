@@ -88,6 +88,8 @@ class TaskState:
     views: int = 0
     """Views that voted for it."""
     finished: bool = False
+    answered: set[int] = field(default_factory=set)
+    """Test inputs that have an answer in the submission."""
 
 
 def states_in(submission: Path) -> tuple[VoteLine, dict[str, TaskState]]:
@@ -105,6 +107,10 @@ def states_in(submission: Path) -> tuple[VoteLine, dict[str, TaskState]]:
             state.finished = line["ended"] == ""
         elif isinstance(updates, int) and isinstance(views, int):
             state.updates, state.views, state.finished = updates, views, False
+            tests = line.get("tests")
+            state.answered |= (
+                {number for number, voted in enumerate(tests) if voted} if isinstance(tests, list) else set()
+            )
     return about, states
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -29,11 +29,11 @@ from charm.report.page import drawing
 from charm.runs.checkpoint import newest_checkpoint, saved_model, steps_of
 from charm.runs.metrics import curve, newest_scores, read_metrics
 from charm.solving.options import Mode, SolveOptions
+from charm.solving.scores import learned_by
 from charm.solving.vote_log import votes_file
 from charm.synthesis.rearc import package_folder
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
-from charm.tasks.instances import Instances
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
 from charm.tasks.task import Pair, Task, digits, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
@@ -380,16 +380,9 @@ def known_task(library: Library, task: Task, model: Path) -> JsonObject | None:
                     "id": one.id,
                     "source": name,
                     "truth": [None if answer is None else digits(answer) for answer in answers],
-                    "trained": one.id in _learned_by(model),
+                    "trained": one.id in learned_by(model),
                 }
     return None
-
-
-def _learned_by(model: Path) -> Collection[str]:
-    """The tasks in the memory of a model."""
-    saved = saved_model(model)
-    path = None if saved is None else saved / "instances.npz"
-    return Instances.load(path).puzzles if path is not None and path.is_file() else ()
 
 
 def solve_request(

@@ -15,15 +15,16 @@ from charm.commands.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.submission import NO_ANSWER, Submission
+from charm.paths import released_model
 from charm.solving.options import SolveOptions, WriterRecipe
-from charm.solving.scores import measured
+from charm.solving.scores import measured, scores_table
 from charm.solving.solution import Solution
 from charm.solving.solver import load_tasks
 from charm.solving.submission import SubmissionInProgress
 from charm.solving.vote_log import read_course
 from charm.tasks.keys import MemoryConfig
-from charm.tasks.sources import find_task
-from charm.tasks.task import Question, Task
+from charm.tasks.sources import find_task, load_source
+from charm.tasks.task import Pair, Question, Task
 from tests.toy_runs import toy_run
 
 SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
@@ -374,5 +375,33 @@ def test_a_black_cell_is_an_answer(base: Path, tmp_path: Path) -> None:
     answer(SubmissionInProgress(out, [task], base, OPTIONS, resume=False), [task], 0)
     resumed = SubmissionInProgress(out, [task], base, OPTIONS, resume=True)
     assert resumed.left == []
-    found = measured([task], {}, resumed.submission, base, OPTIONS, ["cpu"], 1.0, None)
+    found = measured([task], {}, resumed.answers, base, OPTIONS, ["cpu"], 1.0, None)
     assert found["metrics"]["pass@1"] == 1.0
+
+
+def test_an_answer_equal_to_the_empty_entry_is_an_answer(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """The log says which test inputs have one: it is scored, and not replaced unasked."""
+    task, out = load_tasks([unseen / "new0.json"])[0][0], tmp_path / "out.json"
+    grid = np.array(NO_ANSWER, np.uint8)
+    task = replace(task, test=(Pair(task.test[0].input, grid),) * 2)
+    begun = SubmissionInProgress(out, [task], base, OPTIONS, resume=False)
+    asked = [Question(task.id, 0), Question(task.id, 1)]
+    answers = {asked[0]: [Candidate(grid, 0, 1, 1.0, 1.0)], asked[1]: []}
+    begun.publish({task.id: Solution(answers, 9, 9, 0.0, 0.0, 0.0)})
+    begun.finish([task])
+    assert json.loads(out.read_text()) == {task.id: EMPTY * 2}
+    with pytest.raises(CharmError, match="has the answers of an earlier solve"):
+        SubmissionInProgress(out, [task], base, OPTIONS, resume=False)
+    resumed = SubmissionInProgress(out, [task], base, OPTIONS, resume=True)
+    assert begun.answers == resumed.answers == {asked[0]: [NO_ANSWER] * 2}
+    found = measured([task], {}, resumed.answers, base, OPTIONS, ["cpu"], 1.0, None)
+    assert found["metrics"]["pass@2/outputs"] == 0.5  # the other test input was not answered
+
+
+@pytest.mark.parametrize(("source", "count"), [("arc1/training", 398), ("arc1/evaluation", 0)])
+def test_scores_say_that_the_model_was_trained_on_these_tasks(source: str, count: int) -> None:
+    tasks = load_source(source).tasks
+    found = measured(tasks, {}, {}, released_model(), OPTIONS, ["cpu"], 1.0, None)
+    assert found["trained_on"] == count
+    told = f"the model was trained on {count} tasks of these, at least on the demonstrations"
+    assert (told in scores_table(found).caption) == (count > 0)

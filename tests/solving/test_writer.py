@@ -31,7 +31,7 @@ from charm.solving.solver import choose, groups_of, load_tasks, solve
 from charm.solving.writer import WriterAdaptation, WriterSolver, first_views, rate_at
 from charm.tasks.dataset import Dataset
 from charm.tasks.sources import Source
-from charm.tasks.task import Question, Task, questions_of
+from charm.tasks.task import Question, Task
 from tests.evaluation.test_judging import asked_in_all
 from tests.toy import write_toy_tasks
 from tests.toy_runs import HERE
@@ -470,9 +470,11 @@ def test_scores_by_hand(tasks: list[Task]) -> None:
         return Solution({Question(task.id, 0): candidates}, 7, 8, 0.5, 0.25, 1.0)
 
     found = {tasks[0].id: solution(tasks[0], 1), tasks[1].id: solution(tasks[1], 3)}
-    submission = attempts({question: [] for question in questions_of(tasks)})
-    submission |= attempts(solution(tasks[2], 2).answers)
-    scores = measured(tasks, found, submission, Path("model"), OPTIONS, ["cpu", "cpu"], 100.0, 3.6)
+    given = {
+        question: [one.grid.tolist() for one in ranked]
+        for question, ranked in solution(tasks[2], 2).answers.items()
+    }
+    scores = measured(tasks, found, given, Path("model"), OPTIONS, ["cpu", "cpu"], 100.0, 3.6)
     metrics = scores["metrics"]
     assert [metrics[f"pass@{k}"] for k in (1, 2, 1000)] == [0.25, 0.5, 0.75]
     assert scores["solved_here"] == 2
@@ -480,7 +482,7 @@ def test_scores_by_hand(tasks: list[Task]) -> None:
     assert scores["dollars"] == 0.2
     caption = "2 tasks in 100 s, 100.0 s of a device for each, 0.20 dollars; 2 tasks with the attempts that"
     assert scores_table(scores).caption.startswith(caption)
-    again = measured(tasks, {}, submission, Path("model"), OPTIONS, ["cpu"], 3.0, None)
+    again = measured(tasks, {}, given, Path("model"), OPTIONS, ["cpu"], 3.0, None)
     assert scores_table(again).caption.startswith("0 tasks in 3 s; 4 tasks with the attempts that")
     assert scores["interval"] == interval(2, 4)
     assert scores["learned"]["new1"] == {"updates": 7, "views": 8, "loss": 0.5, "exact": 0.25}
@@ -492,7 +494,7 @@ def test_scores_by_hand(tasks: list[Task]) -> None:
     ]
     assert scores_table(scores).rows[1] == ["pass@2", "50.0", "50.0"]
     blind = [task.blind() for task in tasks]
-    unknown = measured(blind, found, submission, Path("model"), OPTIONS, ["cpu"], 100.0, None)
+    unknown = measured(blind, found, given, Path("model"), OPTIONS, ["cpu"], 100.0, None)
     assert "no score, because no test output is known" in scores_table(unknown).caption
 
 
