@@ -118,6 +118,11 @@ def test_a_writer_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown.title == "base, batch 2048 tokens, plain kernels"
 
 
+def test_a_network_with_one_canvas_or_none_is_measured_once() -> None:
+    found = [training._canvases(name, training.ArcBench()) for name in ("arc1", "varc-arc1", "base")]
+    assert found == [("full", "fit"), ("large",), ("full",)]
+
+
 def test_quickstart_is_measured() -> None:
     found = measure_training("quickstart", 2, "fit", Place(torch.device("cpu")), seconds=0.01)
     assert sum(one.share for one in found.sides) == pytest.approx(1)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 
 from charm.arc.presets import PRESETS
 from charm.arc.run import arc_job, train
-from charm.commands.presets import train_preset
+from charm.commands.presets import fitted, train_preset
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
@@ -429,3 +429,11 @@ def test_impossible_settings_are_refused() -> None:
         TrainConfig(reasoner=CanvasConfig(recurrences=6, horizon=7))
     with pytest.raises(CharmError, match="'rows', which sets it"):
         TrainConfig(memory=MemoryConfig(sparse_puzzles=True))
+
+
+@pytest.mark.parametrize(("name", "parts"), [("arc1", 24), ("varc-arc1", 8), ("base", 1)])
+def test_a_cpu_splits_large_batches_of_networks_that_accumulate(name: str, parts: int) -> None:
+    """768 and 256 canvases, in parts of 32; a writer, which counts tokens, has no parts."""
+    said: list[str] = []
+    assert fitted(PRESETS[name](), HERE, said.append).accumulate == parts
+    assert len(said) == (2 if parts > 1 else 1)

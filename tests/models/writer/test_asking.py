@@ -16,6 +16,7 @@ from charm.models.writer import asking
 from charm.models.writer.asking import answer_limit, at_once, drafts, likely_lengths, rounds, write_answers
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import write
+from charm.report.film import refinement_film
 from charm.runs.votes import Candidates, Votes
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import BOUNDARY, PAD
@@ -69,6 +70,8 @@ def test_a_writer_that_copies_its_question_answers_with_the_input_under_the_view
     assert torch.equal(canvas_NT, torch.where(inputs_NT == BOUNDARY, PAD, inputs_NT))
     odds = [math.exp(-n) / (1 - math.exp(-n)) if n else math.inf for n in range(len(row_N))]
     assert sure_N.exp().tolist() == pytest.approx(odds)
+    film = refinement_film(model, data, data.questions[0], 1, CPU)  # which has one answer to show
+    assert [grid.tolist() for grid in film] == [[[3, 4, 0], [5, 6, 7]]]
 
 
 def test_answers_written_together_fit_the_memory() -> None:
