@@ -18,7 +18,7 @@ from charm.automata.benchmark import HELD_OUT, Benchmark
 from charm.automata.dataset import CarData, Combination, combinations_of
 from charm.automata.rules import evolve, parse_rule
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import without_repeats, write_atomically
 from charm.tables import Table
 from charm.tasks import keyed
 from charm.tasks.task import COLORS, Grid
@@ -163,8 +163,8 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not text.strip():
             continue
         try:
-            line = json.loads(text)
-        except ValueError as error:
+            line = json.loads(text, object_pairs_hook=without_repeats)
+        except (ValueError, RecursionError) as error:
             raise CharmError(f"{path}, line {number}: not JSON ({error})") from None
         if not isinstance(line, dict):
             raise CharmError(f"{path}, line {number}: expected a JSON object, got {type(line).__name__}")

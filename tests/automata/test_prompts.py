@@ -94,6 +94,8 @@ def test_scores_are_those_counted_by_hand(home: Path, capsys: pytest.CaptureFixt
     ("line", "message"),
     [
         ("{", "line 1: not JSON"),
+        ("[" * 100_000, "line 1: not JSON"),
+        ('{"id": "a", "id": "b"}', "line 1: not JSON"),
         ("[]", "line 1: expected a JSON object, got list"),
         ('{"id": "B1/S1 T9", "answer": ""}', "'B1/S1 T9' is not among the 2 puzzles"),
         ('{"answer": ""}', 'expected the fields "id" and "answer"'),

@@ -15,7 +15,6 @@ turn together, the first half of a head by the row; outputs are the symbols of e
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +24,7 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError, charm_errors
+from charm.files import read_json
 from charm.models.config import NetworkConfig
 from charm.models.vit.config import VitConfig
 from charm.models.vit.network import PATCH, Vit
@@ -58,8 +58,8 @@ def read_published(path: Path, names: Path | None, config: NetworkConfig) -> dic
             f"{path}: pass --names FILE, a JSON object that names the parts {', '.join(parts_of(config))}; "
             f"the file has {listed}"
         )
-    with charm_errors(f"{names}: not a JSON object of names", OSError, ValueError, RecursionError):
-        chosen = json.loads(names.read_text())
+    with charm_errors(f"{names}: not a JSON object of names", CharmError):
+        chosen = read_json(names)
     try:
         return converted(state, chosen, config)
     except CharmError as error:

@@ -152,8 +152,9 @@ def test_the_command_writes_a_model_that_loads(
         return capsys.readouterr().err
 
     assert "stack.{}.attention.maps.weight [48, 16]" in refused()
-    names.write_text("[")
-    assert "not a JSON object of names" in refused("--names", str(names))
+    for text in ("[", '{"embedding": "a", "embedding": "b"}'):
+        names.write_text(text)
+        assert "not a JSON object of names" in refused("--names", str(names))
     names.write_text(json.dumps(NAMES))
     main([*command, "--names", str(names)])
     model = CharmModel.from_pretrained(out)
