@@ -1,4 +1,4 @@
-"""Learning unseen tasks: the one loop behind solving and every continual-learning method.
+"""Learning unseen tasks with any network, as every method of continual learning does.
 
 Which weights may move is a scope: "rows" are the new tasks' own vectors and instance rows, "composition" adds the
 memory's shared weights, "full" adds the reasoner; "matrices" and "feed-forward" add those of the reasoner's blocks.
