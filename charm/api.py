@@ -17,9 +17,9 @@ from charm.files import read_sealed
 from charm.models.model import CharmModel
 from charm.paths import model_at, path_given
 from charm.runs.checkpoint import newest_checkpoint
+from charm.solving.group import Solver
 from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
 from charm.solving.solution import Clock, Solution, improved
-from charm.solving.solver import open_solver
 from charm.tables import Table
 from charm.tasks.sources import find_task
 from charm.tasks.task import Task, task_from_json
@@ -93,7 +93,7 @@ def solve(
         found.append(improved(found[-1] if found else None, *answers.values()))
 
     with tempfile.TemporaryDirectory() as folder, place(device) as here:
-        solver = open_solver(_on_disk(model, Path(folder)), chosen, here)
+        solver = Solver(_on_disk(model, Path(folder)), chosen, here)
         try:
             solver.work([task], clock, lambda used, text: None, publish)
         except KeyboardInterrupt:  # Ctrl-C ends the solve; the answers so far are returned

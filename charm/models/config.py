@@ -6,7 +6,8 @@ A network is one folder here (or one file of yours): a configuration that names 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_type_hints
 
 from charm.errors import CharmError
@@ -16,6 +17,34 @@ if TYPE_CHECKING:
 
 MOST = 2**16  # of any size: a configuration from a file must not use up all memory
 MOST_LAYERS = 1024
+
+
+@dataclass(frozen=True)
+class Solving:
+    """How a network solves unseen tasks, as far as networks differ."""
+
+    together: bool = False
+    """Whether a group of tasks is learned in one copy of the weights; if not, each task in rows of its own."""
+    mode: Literal["memory", "full"] = "memory"
+    """What learns if nothing else is asked for (`charm.solving.options.Mode`)."""
+    steps: int | None = 1000
+    """Updates of a group at most; None for as many as the time allows."""
+    early: tuple[float, ...] = (0.0,)
+    """Shares of the learning time after which a few views vote, in case that the command is killed: 0 before it begins,
+    the others where there is much time and votes cost little."""
+    early_views: int = 8
+    """How many do on an accelerator."""
+    asked_at_once: int = 0
+    """Answers that an accelerator makes at once at least."""
+    long_seconds: float = math.inf
+    """Seconds from which compiling is worth its time."""
+    filled: int = 0
+    """Answers of a network that is compiled ahead, for the shapes of its updates and for votes in batches of this size;
+    0 compiles with the first update."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `DataConfig` for a saved model that does not say how its views were drawn."""
+    recipe: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `charm.training.adaptation.Recipe` that the network was published with."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +82,8 @@ class NetworkConfig:
     """Whether votes can be taken at `voting_steps` alone."""
     sure: ClassVar[str] = "likelihood"
     """What the network's confidence in an answer is: a key of `charm.evaluation.protocols.SURE`."""
+    solving: ClassVar[Solving] = Solving()
+    """How the network solves unseen tasks."""
     rotated: ClassVar[int] = 2
     """Columns of a head that rotary positions take together: a pair turns by one angle."""
 

@@ -10,7 +10,7 @@ Dimension letters: N questions under views, T cells, D width.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -203,6 +203,17 @@ class Network(nn.Module):
 
         Only networks that judge (`NetworkConfig.judges`) have this.
         """
+        raise NotImplementedError
+
+    def try_shapes(self, learning: Collection[int], voting: int) -> None:
+        """Compute batches of these numbers of examples, with gradients and without, for a compiler.
+
+        Only networks that are compiled ahead need it (`charm.models.config.Solving.filled`).
+        """
+        raise NotImplementedError
+
+    def update_size(self, data: Dataset, tasks: int, asked: int, place: Place) -> int:
+        """Return how much an update reads when so many tasks are learned together: as asked, or chosen if that is 0."""
         raise NotImplementedError
 
     def elementwise_parameters(self) -> list[nn.Parameter]:

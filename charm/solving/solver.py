@@ -1,7 +1,7 @@
 """Solving tasks nobody trained on, within a budget of seconds; there is an answer at any time.
 
-Tasks are solved in groups: a model that refines canvases takes one at a time, a writer learns a group together. A group
-that fails costs only itself.
+Tasks are solved in groups (`charm.solving.group`): some networks take one at a time, others learn a group together. A
+group that fails costs only itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -24,11 +24,10 @@ from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
 from charm.models.model import read_model_config
 from charm.runs.checkpoint import newest_checkpoint
-from charm.solving.canvas import Solver
+from charm.solving.group import FAR_TOO_LATE, Solver
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Clock, Publish, Say, Solution, improved
 from charm.solving.workers import Crew, CrewTask
-from charm.solving.writer import FAR_TOO_LATE, WriterSolver
 from charm.tasks.reading import read_tasks
 from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, find_task, load_source
 from charm.tasks.task import Task, check_unique
@@ -38,13 +37,7 @@ News = str | dict[str, Solution]  # a line of progress, or better answers by tas
 NO_TIME = "there was no time for it; try a longer budget"
 
 
-class AnySolver(Protocol):
-    """A trained model on a device that answers groups of tasks."""
-
-    def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None: ...
-
-
-Make = Callable[[Path, SolveOptions, Place], AnySolver]
+Make = Callable[[Path, SolveOptions, Place], Solver]
 
 
 def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
@@ -101,16 +94,11 @@ class _Unpublished(BaseException):
         self.error = error
 
 
-def _is_writer(run: Path) -> bool:
-    """Whether the model writes its answers; one that cannot be read is refused where it is loaded."""
+def _learns_together(run: Path) -> bool:
+    """Whether the model learns groups of tasks; one that cannot be read is refused where it is loaded."""
     with suppress(OSError, ValueError, CharmError):
-        return read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner.kind == "writer"
+        return read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner.solving.together
     return False
-
-
-def open_solver(run: Path, options: SolveOptions, place: Place) -> AnySolver:
-    """The solver for the model at `run`, by what it is."""
-    return WriterSolver(run, options, place) if _is_writer(run) else Solver(run, options, place)
 
 
 def groups_of(tasks: Sequence[Task], size: int, devices: int) -> list[Group]:
@@ -127,11 +115,11 @@ def solve(
     say: Say = lambda used, text: None,
     publish: Publish = lambda answers: None,
     ended: Callable[[Group, str | None], None] = lambda tasks, problem: None,
-    make: Make = open_solver,
+    make: Make = Solver,
 ) -> dict[str, Solution]:
     """Answer tasks with a trained model. Each device takes the next group when it is free, and its share of the time.
 
-    A writer learns `options.together` tasks in a group; other models take one task at a time. A single device is used
+    A group has `options.together` tasks, or one if the network learns one at a time. A single device is used
     by this process, several by a process each. A group that fails is tried once more in a fresh process; the others
     are not harmed.
 
@@ -162,7 +150,7 @@ def solve(
         is_late = found and not job.tries and clock.left <= -max(clock.seconds, FAR_TOO_LATE)
         return 0.0 if is_late else clock.share(share).seconds
 
-    size = options.together if _is_writer(run) else 1
+    size = options.together if _learns_together(run) else 1
     jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
     if len(devices) == 1:
         with place(devices[0]) as here:
@@ -185,7 +173,7 @@ def solve(
 
 def _solve_here(
     jobs: Sequence[CrewTask],
-    solver: AnySolver,
+    solver: Solver,
     seconds_for: Callable[[CrewTask, int], float],
     received: Callable[[CrewTask, News], None],
     done: Callable[[CrewTask, str | None], None],

@@ -82,22 +82,11 @@ class Recipe:
 
 
 def recipe_for(reasoner: NetworkConfig, recipe: Recipe, scope: Scope) -> Recipe:
-    """Return the recipe with the settings that the kind of reasoner was published with: a vit's are VARC's, which
-    moves all weights. Rows that learn alone keep their own rate."""
-    if reasoner.kind != "vit":
-        return recipe
-    return replace(
-        recipe,
-        row_lr=3e-4 if scope == "full" else recipe.row_lr,
-        shared_lr=3e-4,
-        row_decay=0.0,
-        shared_decay=0.0,
-        betas=(0.9, 0.999),
-        rows="dense-adamw",
-        warmup_share=0.1,
-        clip=1.0,
-        decay="cosine",
-    )
+    """Return the recipe with what the network was published with. Rows that learn alone keep their own rate."""
+    published = dict(reasoner.solving.recipe)
+    if scope != "full":
+        published.pop("row_lr", None)
+    return replace(recipe, **published)
 
 
 def private_tables(model: CharmModel) -> dict[str, Rows]:

@@ -7,7 +7,7 @@ the recorded CUDA graphs. Which network learns is its model's business (`charm.m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -23,6 +23,8 @@ from charm.training.engine import compiles
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, OptimizerSet
 
+S = TypeVar("S")
+T = TypeVar("T")
 Metrics = dict[str, Tensor]
 Rate = Callable[[int, float], float]  # (update, share of the time that has passed) -> share of the full rates
 
@@ -57,19 +59,17 @@ class Learner:
 
     def update(self, passed: float = 0.0) -> Metrics:
         """Make one update, where this share of the learning time has passed; returns what was measured before it."""
-        try:
-            return self.learn(self.examples.prepare(self.updates, self.focused(passed)), passed)
-        except torch.OutOfMemoryError:
-            smaller = self.examples.halved() if self.retreats else None
-            if smaller is None:
-                raise
-        # After the handler: the traceback holds the tensors of the failed update.
-        self.model.zero_grad(set_to_none=True)
-        self.examples = smaller
-        if self.graphs is not None:
-            self.graphs.close()
-            self.graphs = UpdateGraphs(self.model, self.say)
-        return self.update(passed)
+
+        def attempt(examples: Examples) -> Metrics:
+            if examples is not self.examples:  # smaller ones: nothing of what failed may be left
+                self.examples = examples
+                self.model.zero_grad(set_to_none=True)
+                if self.graphs is not None:
+                    self.graphs.close()
+                    self.graphs = UpdateGraphs(self.model, self.say)
+            return self.learn(examples.prepare(self.updates, self.focused(passed)), passed)
+
+        return retreating(attempt, self.examples, lambda some: some.halved() if self.retreats else None)
 
     def learn(self, batch: Any, passed: float = 0.0) -> Metrics:
         """Make an update from a batch that is laid out."""
@@ -140,6 +140,18 @@ def compile_network(
     if not network.compiled:
         network.uncompile()
     return network.compiled
+
+
+def retreating(attempt: Callable[[S], T], size: S, smaller: Callable[[S], S | None]) -> T:
+    """Return `attempt(size)`. Where memory runs out, try a smaller size, until `smaller` knows of none."""
+    while True:
+        try:
+            return attempt(size)
+        except torch.OutOfMemoryError:
+            less = smaller(size)
+            if less is None:
+                raise
+        size = less  # after the handler: the traceback holds the tensors of what failed
 
 
 def is_finite(tensors: Sequence[Tensor]) -> bool:

@@ -160,21 +160,21 @@ def test_solve_writes_a_whole_submission_from_the_start(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A command that is stopped leaves an entry for every task, with the best answers so far."""
-    from charm.solving.canvas import Solver
+    from charm.solving.group import Solver
 
-    real, solved, told = Solver.solve, [], []
+    real, solved, told = Solver.work, [], []
 
-    def noted(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
-        told.append(task.id)
-        return real(self, task, *rest)
+    def noted(self: Solver, tasks, *rest):  # type: ignore[no-untyped-def]
+        told.append(tasks[0].id)
+        return real(self, tasks, *rest)
 
-    def stopping(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
+    def stopping(self: Solver, tasks, *rest):  # type: ignore[no-untyped-def]
         if solved:
             raise KeyboardInterrupt
-        solved.append(task.id)
-        return real(self, task, *rest)
+        solved.append(tasks[0].id)
+        return real(self, tasks, *rest)
 
-    monkeypatch.setattr(Solver, "solve", stopping)
+    monkeypatch.setattr(Solver, "work", stopping)
     out = tmp_path / "submission.json"
     with pytest.raises(KeyboardInterrupt):
         solve((unseen,), checkpoint=base, out=out, **SMALL)
@@ -185,7 +185,7 @@ def test_solve_writes_a_whole_submission_from_the_start(
     assert [name for name, entries in submission.items() if entries != [unsolved]] == solved == ["new0"]
     # Resumed, it solves the others alone, and the whole is what one command would have made of it.
     told.clear()
-    monkeypatch.setattr(Solver, "solve", noted)
+    monkeypatch.setattr(Solver, "work", noted)
     solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
     assert told == ["new1", "new2", "new3"]
     resumed = json.loads(out.read_text())
@@ -394,17 +394,17 @@ def test_a_task_that_fails_is_named_in_the_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The command fails then, after the others were solved; resumed, it tries that task alone."""
-    from charm.solving.canvas import Solver
+    from charm.solving.group import Solver
 
-    real, told = Solver.solve, []
+    real, told = Solver.work, []
 
-    def failing(self: Solver, task, *rest):  # type: ignore[no-untyped-def]
-        told.append(task.id)
-        if task.id == "new1" and len(told) < 5:
+    def failing(self: Solver, tasks, *rest):  # type: ignore[no-untyped-def]
+        told.append(tasks[0].id)
+        if tasks[0].id == "new1" and len(told) < 5:
             raise CharmError("a bad day")
-        return real(self, task, *rest)
+        return real(self, tasks, *rest)
 
-    monkeypatch.setattr(Solver, "solve", failing)
+    monkeypatch.setattr(Solver, "work", failing)
     out = tmp_path / "submission.json"
     with pytest.raises(SystemExit) as ended:
         solve((unseen,), checkpoint=base, out=out, **SMALL)

@@ -15,7 +15,7 @@ from charm.evaluation.run import evaluate_run
 from charm.models.model import CharmModel
 from charm.report.film import make_films
 from charm.runs.checkpoint import folder_of, newest_checkpoint, verify
-from charm.solving.canvas import Solver
+from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
 from charm.training.adaptation import Recipe
 from tests.automata import toy as automata

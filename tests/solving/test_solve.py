@@ -4,7 +4,7 @@ import math
 import os
 import signal
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,13 @@ from charm.models.canvas.slots import Canvases, Slots
 from charm.models.model import CharmModel
 from charm.models.network import AskedBatch
 from charm.runs.checkpoint import newest_checkpoint
+from charm.solving import group as module
 from charm.solving import solver as solving
-from charm.solving.canvas import Solver, fitting_batch
+from charm.solving.group import Solver
 from charm.solving.options import Mode, SolveOptions
-from charm.solving.solution import Clock, Say, Solution, improved, next_views, voting_seconds
+from charm.solving.solution import Clock, Publish, Say, Solution, improved, next_views, voting_seconds
 from charm.solving.solver import _work, load_tasks, solve, solve_devices
+from charm.solving.starts import NewRows, fitting_batch
 from charm.solving.vote_log import round_json
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
@@ -45,6 +47,24 @@ OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
 
 def one(unseen: Path) -> Task:
     return load_tasks([unseen / "new0.json"])[0][0]
+
+
+def start_of(solver: Solver) -> NewRows:
+    assert isinstance(solver.start, NewRows)
+    return solver.start
+
+
+def solved(
+    solver: Solver,
+    task: Task,
+    clock: Clock | None = None,
+    say: Say = lambda used, text: None,
+    published: list[Solution] | None = None,
+) -> Solution:
+    """The last answer to a task; all of them go to `published`."""
+    found: list[Solution] = [] if published is None else published
+    solver.work([task], clock or Clock(600.0), say, lambda answers: found.extend(answers.values()))
+    return found[-1]
 
 
 def answers(base: Path, paths: list[Path], options: SolveOptions = OPTIONS) -> Submission:
@@ -66,9 +86,9 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
     """Every other weight, buffer and earlier row is bitwise what it was; the new rows are not."""
     solver = Solver(toy_run(tmp_path, memory), OPTIONS, HERE)
     task = one(unseen)
-    data = solver.prepare(task)
+    data = start_of(solver).prepare([task])
     before = snapshot(solver.model)
-    adaptation = solver.adaptation(task, data, OPTIONS.batch)
+    adaptation = start_of(solver).adaptation([task], data, OPTIONS.batch)
     for _ in range(OPTIONS.steps):
         adaptation.update()
     own = private_rows(solver.model, (task.id,))
@@ -81,11 +101,11 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
 def test_mode_full_moves_everything_and_puts_it_back(tmp_path: Path, unseen: Path) -> None:
     """The next task starts from the trained weights."""
     solver = Solver(toy_run(tmp_path, MemoryConfig(rank=8)), replace(OPTIONS, mode="full"), HERE)
-    base = {name: tensor.clone() for name, tensor in solver.base.items()}
-    solver.solve(one(unseen), Clock(60.0))
-    assert all(not torch.equal(solver.shared[name], base[name]) for name in base)
-    solver.prepare(one(unseen))
-    assert all(torch.equal(solver.shared[name], base[name]) for name in base)
+    base = {name: tensor.clone() for name, tensor in start_of(solver).base.items()}
+    solved(solver, one(unseen))
+    assert all(not torch.equal(start_of(solver).shared[name], base[name]) for name in base)
+    start_of(solver).prepare([one(unseen)])
+    assert all(torch.equal(start_of(solver).shared[name], base[name]) for name in base)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +156,7 @@ def test_glances_show_answers_while_learning_and_change_nothing(base: Path, unse
     for glance in (0, 2):
         published: list[Solution] = []
         options = replace(OPTIONS, steps=5, glance=glance)
-        Solver(base, options, HERE).solve(one(unseen), Clock(600.0), publish=published.append)
+        solved(Solver(base, options, HERE), one(unseen), published=published)
         found.append(published)
     plain, watched = found
     assert [one.updates for one in plain] == [0, 5, 5]
@@ -155,13 +175,13 @@ def test_each_task_starts_from_the_checkpoint(base: Path, unseen: Path, mode: Mo
     trained = {
         name: parameter.detach().clone() for name, parameter in solver.model.reasoner.named_parameters()
     }
-    solver.solve(one(unseen), Clock(60.0))
+    solved(solver, one(unseen))
     moved = any(
         not torch.equal(parameter, trained[name])
         for name, parameter in solver.model.reasoner.named_parameters()
     )
     assert moved == (mode == "full")
-    solver.prepare(load_tasks([files[1]])[0][0])
+    start_of(solver).prepare(load_tasks([files[1]])[0][:1])
     for name, parameter in solver.model.reasoner.named_parameters():
         assert torch.equal(parameter, trained[name])
 
@@ -217,18 +237,18 @@ def test_a_diverged_adaptation_keeps_the_first_answers(
         return metrics
 
     tasks = load_tasks([unseen])[0][:2]
-    expected = Solver(base, OPTIONS, HERE).solve(tasks[1], Clock(600.0))
-    solver, published, said = Solver(base, replace(OPTIONS, steps=at), HERE), [], []
+    expected = solved(Solver(base, OPTIONS, HERE), tasks[1])
+    solver, published, said = Solver(base, replace(OPTIONS, steps=at), HERE), list[Solution](), list[str]()
     with monkeypatch.context() as patch:
         patch.setattr(Adaptation, "update", diverging)
-        found = solver.solve(tasks[0], Clock(600.0), lambda used, text: said.append(text), published.append)
-    first = Solver(base, replace(OPTIONS, steps=0), HERE).solve(tasks[0], Clock(600.0))
+        found = solved(solver, tasks[0], None, lambda used, text: said.append(text), published)
+    first = solved(Solver(base, replace(OPTIONS, steps=0), HERE), tasks[0])
     assert attempts(found.answers) == attempts(first.answers)
     assert (found.updates, found.views) == (0, 8)
     assert [one.diverged for one in published] == [False, True]
     assert said[-1] == "new0: learning diverged; the answers from before it stay"
-    solver.options = OPTIONS
-    assert attempts(solver.solve(tasks[1], Clock(600.0)).answers) == attempts(expected.answers)
+    solver.options = solver.start.options = OPTIONS
+    assert attempts(solved(solver, tasks[1]).answers) == attempts(expected.answers)
 
 
 def test_an_answer_is_only_replaced_by_a_better_one() -> None:
@@ -346,33 +366,41 @@ def test_time_is_shared_out_to_the_tasks_that_remain() -> None:
     assert clock.share(2).seconds > 0
 
 
+def counted_votes(ticks: Ticks, patch: pytest.MonkeyPatch) -> list[int]:
+    """Let a view vote in a second; what is returned lists the views of every vote."""
+    voted: list[int] = []
+
+    def vote(
+        model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object
+    ) -> dict[Any, Any]:
+        before = len(votes[0].question_V) if votes else 0
+        ticks.now += views - before
+        votes[0] = Mock(question_V=np.zeros(views, np.int64))  # those of earlier rounds are not made again
+        votes[0].__len__ = lambda self: views
+        voted.append(views)
+        return {question: [] for question in data.questions}
+
+    patch.setattr(module, "vote", vote)
+    return voted
+
+
+def slow_updates(ticks: Ticks, seconds: float, patch: pytest.MonkeyPatch) -> None:
+    update = Adaptation.update
+
+    def slow(self: Adaptation, passed: float) -> dict[str, torch.Tensor]:
+        ticks.now += seconds
+        return update(self, passed)
+
+    patch.setattr(Adaptation, "update", slow)
+
+
 def test_updates_stop_in_time_to_vote(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where an update takes 2 seconds and a view 1, 100 seconds hold 31 updates and all of 30 views."""
     ticks = Ticks()
+    voted = counted_votes(ticks, monkeypatch)
+    slow_updates(ticks, 2.0, monkeypatch)
     solver = Solver(base, replace(OPTIONS, steps=1000, views=30), HERE)
-    make = solver.adaptation
-    voted: list[int] = []
-
-    def vote(data: object, votes: dict[int, Any], views: int, clock: Clock) -> dict[object, object]:
-        ticks.now += views - votes.get(0, 0)
-        votes[0] = views  # those of earlier rounds are not made again
-        voted.append(views)
-        return {}
-
-    def slow(task: Task, data: object, batch: int, *rest: bool) -> object:
-        adaptation = make(task, data, batch, *rest)  # type: ignore[arg-type]
-        update = adaptation.update
-
-        def ticking(passed: float) -> object:
-            ticks.now += 2.0
-            return update(passed)
-
-        adaptation.update = ticking  # type: ignore[method-assign,assignment]
-        return adaptation
-
-    monkeypatch.setattr(solver, "_vote", vote)
-    monkeypatch.setattr(solver, "adaptation", slow)
-    found = solver.solve(one(unseen), Clock(100.0, ticks))
+    found = solved(solver, one(unseen), Clock(100.0, ticks))
     # 8 s of first votes, 30 s kept (no more than 0.3 of the time), so updates end at 70 s.
     assert found.updates == 31
     assert voted == [8, 8, 16, 30]
@@ -398,14 +426,15 @@ def test_small_updates_come_first_and_then_those_that_the_time_allows(
     batch: int, steps: int, made: list[int], base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solver = Solver(base, replace(OPTIONS, batch=batch, steps=steps), HERE)
-    make, found = solver.adaptation, []
+    make, found = start_of(solver).adaptation, []
 
-    def noted(task: Task, data: Dataset, batch: int, *rest: bool) -> Adaptation:
-        found.append(batch)
-        return make(task, data, batch, *rest)
+    def noted(tasks: list[Task], data: Dataset, size: int = 0) -> Adaptation:
+        learning = make(tasks, data, size)
+        found.append(learning.examples.work[0])
+        return learning
 
-    monkeypatch.setattr(solver, "adaptation", noted)
-    solution = solver.solve(one(unseen), Clock(600.0))
+    monkeypatch.setattr(solver.start, "adaptation", noted)
+    solution = solved(solver, one(unseen))
     assert found == made
     assert solution.updates == steps
     assert np.isfinite(solution.loss)
@@ -429,10 +458,10 @@ def test_too_little_memory_makes_batches_smaller(
 
     monkeypatch.setattr(Canvases, "gradients", limited)
     solver = Solver(base, replace(OPTIONS, batch=32, steps=3), HERE)
-    assert solver.solve(one(unseen), Clock(600.0)).updates == 3
+    assert solved(solver, one(unseen)).updates == 3
     assert tried == tries
     room = 0  # for not a single example: the answer from before any update stays
-    solution = solver.solve(one(unseen), Clock(600.0))
+    solution = solved(solver, one(unseen))
     assert (solution.updates, solution.views) == (0, 8)
 
 
@@ -448,7 +477,7 @@ def test_the_loss_of_the_last_updates_is_told(
         return metrics
 
     monkeypatch.setattr(Adaptation, "update", noted)
-    solution = Solver(base, replace(OPTIONS, steps=steps), HERE).solve(one(unseen), Clock(600.0))
+    solution = solved(Solver(base, replace(OPTIONS, steps=steps), HERE), one(unseen))
     last = {1: losses, 2: losses, 3: losses[2:], 12: losses[10:]}[steps]
     assert len(losses) == steps
     assert solution.loss == pytest.approx(np.mean(last))
@@ -459,20 +488,10 @@ def test_an_update_that_would_not_end_in_time_is_not_begun(
 ) -> None:
     """Of 100 seconds 12 are kept for votes (1.5 x 8 views). Updates of 30 seconds end at 38 and 68; not at 98."""
     ticks = Ticks()
+    counted_votes(ticks, monkeypatch)
+    slow_updates(ticks, 30.0, monkeypatch)
     solver = Solver(base, replace(OPTIONS, steps=9, views=8), HERE)
-
-    def vote(data: object, votes: object, views: int, clock: Clock) -> dict[object, object]:
-        ticks.now += views
-        return {}
-
-    def slow(self: Adaptation, passed: float) -> dict[str, torch.Tensor]:
-        ticks.now += 30.0
-        return update(self, passed)
-
-    update = Adaptation.update
-    monkeypatch.setattr(solver, "_vote", vote)
-    monkeypatch.setattr(Adaptation, "update", slow)
-    assert solver.solve(one(unseen), Clock(100.0, ticks)).updates == 2
+    assert solved(solver, one(unseen), Clock(100.0, ticks)).updates == 2
 
 
 def slow_batches(ticks: Ticks, patch: pytest.MonkeyPatch) -> Counter[int]:
@@ -508,10 +527,11 @@ def test_votes_on_very_many_test_inputs_end_with_the_time(
     """Where a batch, 8 views of an input, takes a second."""
     ticks = Ticks()
     asked = slow_batches(ticks, monkeypatch)
+    monkeypatch.setattr(module, "FAR_TOO_LATE", 0.0)  # then it is twice the time
     task = one(unseen)
     task = replace(task, test=task.test * inputs)
-    solver, published = Solver(base, replace(OPTIONS, steps=0), HERE), []
-    solution = solver.solve(task, Clock(seconds, ticks), publish=published.append)
+    solver, published = Solver(base, replace(OPTIONS, steps=0), HERE), list[Solution]()
+    solution = solved(solver, task, Clock(seconds, ticks), published=published)
     assert [asked[number] for number in range(inputs)] == voted
     assert ticks.now == (ended or 60.0)
     assert list(solution.answers) == [Question("new0", number) for number in range(inputs)]
@@ -522,21 +542,39 @@ def test_votes_on_very_many_test_inputs_end_with_the_time(
 def test_learned_answers_to_very_many_test_inputs_come_in_time(
     base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 100 s, the first votes take 60 and an update ends at 65. Until 100, 35 inputs vote again, then 25 once."""
-    ticks, update = Ticks(), Adaptation.update
+    """Of 100 s, the first votes take 60 and an update ends at 65. In the 35 that are left, 4 views of each vote again."""
+    ticks = Ticks()
     asked = slow_batches(ticks, monkeypatch)
-
-    def slowly(self: Adaptation, passed: float) -> dict[str, torch.Tensor]:
-        ticks.now += 5.0
-        return update(self, passed)
-
-    monkeypatch.setattr(Adaptation, "update", slowly)
+    slow_updates(ticks, 5.0, monkeypatch)
     task = one(unseen)
     task = replace(task, test=task.test * 60)
-    solution = Solver(base, replace(OPTIONS, steps=1), HERE).solve(task, Clock(100.0, ticks))
-    assert [asked[number] for number in range(60)] == [16] * 35 + [9] * 25
-    assert ticks.now == 104.0
-    assert (solution.updates, solution.views) == (1, 8)
+    solver = Solver(base, replace(OPTIONS, steps=1), HERE)
+    solution = solved(solver, task, Clock(100.0, ticks))
+    assert [asked[number] for number in range(60)] == [8 + 4] * 60
+    assert ticks.now == 95.0
+    assert (solution.updates, solution.views) == (1, 4)
+
+
+def test_too_little_memory_makes_votes_smaller(
+    base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers are those of a machine with memory enough; with room for not a single one, it is an error."""
+    expected = solved(Solver(base, OPTIONS, HERE), one(unseen))
+    tried, ask, room = list[int](), predict.canvas_answers, 3
+
+    def limited(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
+        tried.append(len(batch.question_N))
+        if len(batch.question_N) > room:
+            raise torch.OutOfMemoryError
+        return ask(model, batch, *rest)
+
+    monkeypatch.setattr(predict, "canvas_answers", limited)
+    found = solved(Solver(base, OPTIONS, HERE), one(unseen))
+    assert tried[:4] == [8, 4, 2, 2]
+    assert attempts(found.answers) == attempts(expected.answers)
+    room = 0
+    with pytest.raises(torch.OutOfMemoryError):
+        solved(Solver(base, OPTIONS, HERE), one(unseen))
 
 
 def test_it_is_an_error_if_no_process_could_answer(unseen: Path, tmp_path: Path) -> None:
@@ -558,26 +596,20 @@ def test_a_worker_ends_when_nobody_reads_its_answers(base: Path, unseen: Path) -
 class FailingSolver(Solver):
     """Fails as a file named after the task says: how, and how many times. In any process: a mock reaches only one."""
 
-    def solve(
-        self,
-        task: Task,
-        clock: Clock,
-        say: Say = lambda used, text: None,
-        publish: Callable[[Solution], None] = lambda solution: None,
-    ) -> Solution:
-        folder = Path(os.environ["CHARM_TEST_FAILURES"])
+    def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
+        name, folder = tasks[0].id, Path(os.environ["CHARM_TEST_FAILURES"])
         with (folder / "tried").open("a") as file:
-            file.write(f"{task.id} {os.getpid()}\n")
-        plan = folder / task.id
+            file.write(f"{name} {os.getpid()}\n")
+        plan = folder / name
         how, times = plan.read_text().split() if plan.is_file() else ("not", "0")
         if int(times):
             plan.write_text(f"{how} {int(times) - 1}")
             if how == "late":  # there are answers by then
-                super().solve(task, Clock(1e-3), say, publish)
+                super().work(tasks, Clock(1e-3), say, publish)
             if how == "killed":
                 os.kill(os.getpid(), signal.SIGKILL)
             raise RuntimeError("CUDA error: invalid argument\nand much more")
-        return super().solve(task, clock, say, publish)
+        super().work(tasks, clock, say, publish)
 
 
 @pytest.mark.parametrize(
@@ -640,7 +672,7 @@ def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:
     for steps in (5, 40):
         solver = Solver(base, replace(OPTIONS, steps=steps), HERE)
         task = one(unseen)
-        adaptation = solver.adaptation(task, solver.prepare(task), 8)
+        adaptation = start_of(solver).adaptation([task], start_of(solver).prepare([task]), 8)
         for _ in range(steps):
             adaptation.progress()
             adaptation.update()

@@ -293,7 +293,7 @@ def test_a_malformed_task_in_a_folder_has_an_empty_entry(base: Path, unseen: Pat
 
 def stop_after(answers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a solve publish this number of answers, then press Ctrl-C."""
-    from charm.solving.canvas import Solver
+    from charm.solving.group import Solver
 
     def work(self: Solver, tasks: Any, clock: Any, say: Any, publish: Any) -> None:
         for updates in range(answers):

@@ -23,12 +23,14 @@ from charm.models.writer import asking, writing
 from charm.models.writer.network import Writer
 from charm.models.writer.packs import Packs
 from charm.runs.votes import Votes
-from charm.solving import writer as module
+from charm.solving import group as module
+from charm.solving import starts
+from charm.solving.group import Solver, first_views
 from charm.solving.options import Mode, SolveOptions, WriterRecipe
 from charm.solving.scores import interval, measured, scores_table
 from charm.solving.solution import Clock, Publish, Say, Solution, vote
 from charm.solving.solver import choose, groups_of, load_tasks, solve
-from charm.solving.writer import WriterAdaptation, WriterSolver, first_views, rate_at
+from charm.solving.starts import NewVectors, WriterAdaptation, rate_at
 from charm.tasks.dataset import Dataset
 from charm.tasks.sources import Source
 from charm.tasks.task import Question, Task
@@ -60,13 +62,18 @@ def answers(found: dict[str, Solution]) -> Submission:
     return submission
 
 
-def prepared(solver: WriterSolver, tasks: list[Task]) -> tuple[CharmModel, Dataset]:
-    data = solver.dataset(tasks)
-    return solver.started(data), data
+def prepared(solver: Solver, tasks: list[Task]) -> tuple[CharmModel, Dataset]:
+    data = start_of(solver).prepare(tasks)
+    return solver.model, data
+
+
+def start_of(solver: Solver) -> NewVectors:
+    assert isinstance(solver.start, NewVectors)
+    return solver.start
 
 
 def work(
-    solver: WriterSolver, tasks: list[Task], seconds: float = 600.0
+    solver: Solver, tasks: list[Task], seconds: float = 600.0
 ) -> tuple[dict[str, Solution], list[tuple[str, int, int]], list[str]]:
     found: dict[str, Solution] = {}
     published: list[tuple[str, int, int]] = []
@@ -119,10 +126,10 @@ def test_the_first_round_fits_the_time() -> None:
     ],
 )
 def test_what_a_mode_moves(mode: Mode, used: float, moved: set[str], writer: Path, tasks: list[Task]) -> None:
-    solver = WriterSolver(writer, replace(OPTIONS, mode=mode), HERE)
+    solver = Solver(writer, replace(OPTIONS, mode=mode), HERE)
     model, data = prepared(solver, tasks)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    learning = solver.adaptation(model, data, 1024, 600.0)
+    learning = start_of(solver).adaptation(tasks, data, 1024)
     for _ in range(3):
         learning.update(used)
     changed = {n for n, tensor in model.state_dict().items() if not torch.equal(tensor, before[n])}
@@ -130,8 +137,8 @@ def test_what_a_mode_moves(mode: Mode, used: float, moved: set[str], writer: Pat
 
 
 def test_new_vectors_start_at_the_mean_and_known_ones_at_their_own(writer: Path, tasks: list[Task]) -> None:
-    solver = WriterSolver(writer, OPTIONS, HERE)
-    known = solver.trained["memory.base.rows.weight"]
+    solver = Solver(writer, OPTIONS, HERE)
+    known = start_of(solver).trained["memory.base.rows.weight"]
     assert known.shape == (2, 32)
     assert known.abs().sum() > 0
     seen = replace(tasks[0], id="toy1")
@@ -146,17 +153,17 @@ def test_training_tasks_are_rehearsed_until_the_rates_fall(
 ) -> None:
     """Known tasks with their own vectors in addition to the new ones, never a task that is being solved."""
     known = load_tasks([writer.parent / "tasks"])[0]
-    monkeypatch.setattr(module, "REHEARSED", ("toys",))
-    monkeypatch.setattr(module, "load_source", lambda name: Source(name, "", (*known, tasks[3])))
+    monkeypatch.setattr(starts, "REHEARSED", ("toys",))
+    monkeypatch.setattr(starts, "load_source", lambda name: Source(name, "", (*known, tasks[3])))
     recipe = WriterRecipe(rehearse=0.5, cooldown=0.4, views=8)
-    solver = WriterSolver(writer, replace(OPTIONS, writer=recipe), HERE)
+    solver = Solver(writer, replace(OPTIONS, writer=recipe), HERE)
     blind = replace(known[0], test=(tasks[0].test[0],))
     model, data = prepared(solver, [tasks[0], blind])
     assert data.instances.puzzles == ["toy1", "new0", "toy0"]
     assert [question.task_id for question in data.questions] == ["new0", "toy0"]
-    vectors = solver.trained["memory.base.rows.weight"]
+    vectors = start_of(solver).trained["memory.base.rows.weight"]
     assert torch.equal(model.memory.base.rows.weight[[0, 2]], vectors[[1, 0]])  # type: ignore[union-attr]
-    learning = solver.adaptation(model, data, 1024, 600.0)
+    learning = start_of(solver).adaptation(tasks, data, 1024)
     puzzle = data.instances.table()[0]
 
     def learned(used: float) -> list[set[str]]:
@@ -172,20 +179,20 @@ def test_training_tasks_are_rehearsed_until_the_rates_fall(
 
 
 def test_long_groups_on_an_accelerator_rehearse_by_default(writer: Path) -> None:
-    solver = WriterSolver(writer, OPTIONS, HERE)
+    start = start_of(Solver(writer, OPTIONS, HERE))
     shares = {}
     for device in ("cpu", "cuda"):
-        solver.place = replace(HERE, device=torch.device(device))
-        shares[device] = [solver._recipe(seconds).rehearse for seconds in (60.0, 90.0)]
+        start.place = replace(HERE, device=torch.device(device))
+        shares[device] = [start.recipe_for(seconds).rehearse for seconds in (60.0, 90.0)]
     assert shares == {"cpu": [0.0, 0.0], "cuda": [0.0, 0.5]}
-    solver.options = replace(OPTIONS, writer=replace(OPTIONS.writer, rehearse=0.0))
-    assert solver._recipe(90.0).rehearse == 0.0
+    start.options = replace(OPTIONS, writer=replace(OPTIONS.writer, rehearse=0.0))
+    assert start.recipe_for(90.0).rehearse == 0.0
 
 
 def test_every_group_starts_from_the_trained_weights(writer: Path, tasks: list[Task]) -> None:
     """Answers of a group do not depend on the groups before it."""
     alone = solve(tasks[2:], writer, OPTIONS, ["cpu"])
-    solver = WriterSolver(writer, OPTIONS, HERE)
+    solver = Solver(writer, OPTIONS, HERE)
     work(solver, tasks[:2])
     after, _, _ = work(solver, tasks[2:])
     assert answers(after) == answers(alone)
@@ -200,8 +207,8 @@ def test_learning_lowers_the_loss(
     for mode in ("memory", "full"):
         losses = []
         recipe = replace(OPTIONS.writer, optimizer=optimizer)
-        solver = WriterSolver(writer, replace(OPTIONS, mode=mode, writer=recipe), HERE)
-        learning = solver.adaptation(*prepared(solver, tasks), 256, 600.0)
+        solver = Solver(writer, replace(OPTIONS, mode=mode, writer=recipe), HERE)
+        learning = start_of(solver).adaptation(tasks, prepared(solver, tasks)[1], 256)
         for step in range(40):
             learning.update(step / 80)
             losses.append(learning.progress()[0])
@@ -239,8 +246,7 @@ def test_views_vote_in_rounds_after_early_answers(
     writer: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "FIRST_VIEWS", 2)
-    monkeypatch.setattr(module, "EARLY_VIEWS_CPU", 2)
-    solver = WriterSolver(writer, OPTIONS, HERE)
+    solver = Solver(writer, OPTIONS, HERE)
     found, published, said = work(solver, tasks[:2])
     # Early answers after a half and three quarters of the updates, in case that the command is killed.
     assert [one[1:] for one in published if one[0] == "new0"] == [(2, 2), (3, 2), (4, 2), (4, 4)]
@@ -256,7 +262,7 @@ def test_views_vote_in_rounds_after_early_answers(
 def test_answers_before_the_first_look_report_what_was_learned(writer: Path, tasks: list[Task]) -> None:
     """On a slow machine there may be none before the last answer: it must not lack its doubt."""
     found: list[Solution] = []
-    solver = WriterSolver(writer, OPTIONS, HERE)
+    solver = Solver(writer, OPTIONS, HERE)
     solver.work(tasks[:1], Clock(600.0), lambda *_: None, lambda answers: found.extend(answers.values()))
     assert found[0].updates == 2
     assert all(math.isfinite(one.loss) and one.exact_accuracy < 0.5 and one.doubt for one in found)
@@ -284,7 +290,7 @@ def test_a_first_round_that_takes_far_too_long_is_cut_short(
     for seconds, answered in ((100.0, 3), (170.0, 4), (30.0, 2), (10.0, 1)):
         now[0], found = 0.0, dict[str, Solution]()
         clock = Clock(seconds, lambda: now[0])
-        WriterSolver(writer, options, HERE).work(tasks, clock, lambda used, text: None, found.update)
+        Solver(writer, options, HERE).work(tasks, clock, lambda used, text: None, found.update)
         assert len(found) == answered
         assert {one.views for one in found.values()} == {1}
 
@@ -305,7 +311,7 @@ def test_learning_ends_in_time_to_vote(
     monkeypatch.setattr(WriterAdaptation, "update", slow)
     monkeypatch.setattr(module, "EARLY_SECONDS", 1e9)
     found: dict[str, Solution] = {}
-    solver = WriterSolver(writer, replace(OPTIONS, steps=None, views=1), HERE)
+    solver = Solver(writer, replace(OPTIONS, steps=None, views=1), HERE)
     solver.work(tasks[:1], Clock(100.0, lambda: now[0]), lambda *_: None, found.update)
     assert found["new0"].updates == 40
     assert used == pytest.approx([number / 40 for number in range(40)])
@@ -323,7 +329,7 @@ def test_too_little_memory_makes_packs_smaller(
         return gradients(self, model, batch)
 
     monkeypatch.setattr(Packs, "gradients", limited)
-    found, _, _ = work(WriterSolver(writer, OPTIONS, HERE), tasks)
+    found, _, _ = work(Solver(writer, OPTIONS, HERE), tasks)
     assert tried == [1024, 512, 256, 256, 256, 256]
     assert {solution.updates for solution in found.values()} == {4}
 
@@ -354,11 +360,17 @@ def test_a_diverged_group_keeps_its_early_answers(
     )
     assert {solution.updates for solution in found.values()} == {2}
     assert [name for name, _ in ended] == ["new0", "new1"]
-    assert ended[0][1] == "2 tasks: learning diverged; a lower --writer.lr may help"
+    assert {problem for _, problem in ended} == {None}
+    assert all(solution.diverged for solution in found.values())
+    with pytest.raises(
+        CharmError, match="diverged before there was an answer; a lower learning rate may help"
+    ):
+        solve(tasks[:2], writer, replace(OPTIONS, budget=50.0), ["cpu"])  # too short for early answers
+    monkeypatch.undo()
     assert answers(solve(tasks[:1], writer, replace(OPTIONS, steps=2), ["cpu"])).keys() == {"new0"}
 
 
-class FailingWriter(WriterSolver):
+class FailingWriter(Solver):
     """Fails at every group that holds the task new1. In any process: a mock reaches only one."""
 
     def work(self, tasks: object, clock: Clock, say: Say, publish: Publish) -> None:
@@ -387,15 +399,15 @@ def test_a_failed_group_costs_only_itself(devices: list[str], writer: Path, task
 def test_the_command_solves_and_resumes(
     writer: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, groups = WriterSolver.work, []
+    real, groups = Solver.work, []
 
-    def stopping(self: WriterSolver, tasks, *rest):  # type: ignore[no-untyped-def]
+    def stopping(self: Solver, tasks, *rest):  # type: ignore[no-untyped-def]
         groups.append([task.id for task in tasks])
         if len(groups) == 2:
             raise KeyboardInterrupt
         return real(self, tasks, *rest)
 
-    monkeypatch.setattr(WriterSolver, "work", stopping)
+    monkeypatch.setattr(Solver, "work", stopping)
     out = tmp_path / "submission.json"
     settings = {"steps": 2, "views": 2, "together": 2, "device": "cpu", "budget": "100s/task"}
     with pytest.raises(KeyboardInterrupt):
@@ -408,7 +420,7 @@ def test_the_command_solves_and_resumes(
 def test_a_saved_model_is_solved_with(writer: Path, tasks: list[Task]) -> None:
     """A checkpoint without its run folder's configuration."""
     saved = next((writer / "checkpoints").glob("step_*"))
-    assert WriterSolver(saved, OPTIONS, HERE).data_config.fixed_colors == "output-only"
+    assert Solver(saved, OPTIONS, HERE).start.data_config.fixed_colors == "output-only"
     assert set(solve(tasks[:1], saved, OPTIONS, ["cpu"])) == {"new0"}
 
 
@@ -429,8 +441,8 @@ def test_bad_settings_are_refused() -> None:
 def test_many_short_sequences_fill_a_pack(writer: Path, tmp_path: Path) -> None:
     """The padding that ends a pack must stay shorter than the longest sequence: attention on a GPU relies on it."""
     tasks = load_tasks([write_toy_tasks(tmp_path / "tiny", 2)])[0]
-    solver = WriterSolver(writer, OPTIONS, HERE)
-    learning = solver.adaptation(*prepared(solver, tasks), 32_768, 600.0)
+    solver = Solver(writer, OPTIONS, HERE)
+    learning = start_of(solver).adaptation(tasks, prepared(solver, tasks)[1], 32_768)
     learning.examples.prepare(0)
     edges = learning.examples.pack.edges_N2
     assert int(edges[-1] - edges[-2]) < 27
@@ -543,7 +555,7 @@ def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
         return deepcopy(one)
 
     monkeypatch.setattr(writing, "deepcopy", copied)
-    solver = WriterSolver(writer, OPTIONS, HERE)
+    solver = Solver(writer, OPTIONS, HERE)
     model, data = prepared(solver, tasks)
     model.train()
 
@@ -583,5 +595,5 @@ def test_a_solve_sets_the_rates_of_all_optimizers(
 
     monkeypatch.setattr(WriterAdaptation, "update", noted)
     options = replace(OPTIONS, writer=replace(OPTIONS.writer, warmup=2, cooldown=0.5))
-    work(WriterSolver(writer, options, HERE), tasks[:1])
+    work(Solver(writer, options, HERE), tasks[:1])
     assert shares == [{0.5}, {1.0}, {1.0}, {0.5}]

@@ -26,11 +26,13 @@ from charm.report.page import ranked
 from charm.report.pages import write_arc_page
 from charm.runs.checkpoint import folder_of, newest_checkpoint
 from charm.runs.settings import TrainConfig
-from charm.solving.canvas import FILLED_BATCH
-from charm.solving.solver import Clock, SolveOptions, Solver
+from charm.solving.group import Solver
+from charm.solving.options import SolveOptions
+from charm.solving.solution import Clock, Solution
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
+from charm.tasks.task import Task
 from charm.training.adaptation import Adaptation, Recipe, recipe_for
 from tests.toy import toy_config, write_toy_tasks
 
@@ -39,6 +41,12 @@ TINY = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dty
 
 def quiet(text: str) -> None:
     pass
+
+
+def solved(solver: Solver, task: Task) -> Solution:
+    found: dict[str, Solution] = {}
+    solver.work([task], Clock(600.0), lambda used, text: None, found.update)
+    return found[task.id]
 
 
 def vit_config(folder: Path, base_reasoner: VitConfig | None = None, **changes: object) -> TrainConfig:
@@ -167,24 +175,26 @@ def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path)
         task = replace(task, id="new")
         for saved in (run, newest_checkpoint(run)):  # a saved model alone shows no configuration of data
             solver = Solver(saved, SolveOptions(steps=3, batch=4, views=51, mode="full"), here)
-            base = {name: value.clone() for name, value in solver.base.items()}
+            base = {name: value.clone() for name, value in solver.start.base.items()}
             table = solver.model.memory.residual.rows
             known = table.weight.detach().clone()
-            data = solver.prepare(task)
+            data = solver.start.prepare([task])
             assert data.question_sides == (64,)
             assert len(data.instances.rows("new")) == 51
-            solution = solver.solve(task, Clock(600.0))
+            solution = solved(solver, task)
             assert solution.updates == 3
             assert solution.views == 51
             (candidates,) = solution.answers.values()
             assert 0 < sum(one.votes for one in candidates) <= solution.cast == 2 * 51
             assert "of 102 votes" in solution._repr_html_()
-            moved = {name for name, value in solver.shared.items() if not torch.equal(value, base[name])}
+            moved = {
+                name for name, value in solver.start.shared.items() if not torch.equal(value, base[name])
+            }
             assert {"reasoner.positions", "reasoner.head.weight"} <= moved
             assert torch.equal(table.weight[: len(known)], known)  # vectors of trained tasks never move
             assert table.weight[solver.model.instances.rows("new")].any()
-            solver.prepare(task)
-            assert all(torch.equal(value, base[name]) for name, value in solver.shared.items())
+            solver.start.prepare([task])
+            assert all(torch.equal(value, base[name]) for name, value in solver.start.shared.items())
 
 
 def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
@@ -213,8 +223,8 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
                 assert all(parameter.grad is None for parameter in solver.model.parameters())
             assert solver.compiled is compiled
             shapes.clear()
-            found.append(solver.solve(replace(task, id="new"), Clock(600.0)))
-    assert set(shapes) == {(4, True), (FILLED_BATCH, False)}
+            found.append(solved(solver, replace(task, id="new")))
+    assert set(shapes) == {(4, True), (VitConfig.solving.filled, False)}
     plain, as_compiled = (
         [(one.grid.tolist(), one.votes) for ranked in solution.answers.values() for one in ranked]
         for solution in found

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from charm.errors import CharmError
-from charm.models.config import NetworkConfig
+from charm.models.config import NetworkConfig, Solving
 from charm.tasks.canvas import LARGE_SIDE, VOCABULARY
 
 if TYPE_CHECKING:
@@ -31,6 +31,24 @@ class VitConfig(NetworkConfig):
     unused: ClassVar[frozenset[str]] = frozenset({"tokens", "halt_weight"})
     canvas: ClassVar[str] = "large"
     rotated: ClassVar[int] = 4  # a pair for each axis
+    solving: ClassVar[Solving] = Solving(
+        mode="full",
+        asked_at_once=128,  # it learns in small batches, and is asked ten times for each view
+        long_seconds=300.0,
+        filled=64,  # the 51 views of a test input
+        data={"canvas": "large", "scales": 0, "augment": "pseudo-tasks"},
+        recipe={  # VARC's, which moves all weights
+            "row_lr": 3e-4,
+            "shared_lr": 3e-4,
+            "row_decay": 0.0,
+            "shared_decay": 0.0,
+            "betas": (0.9, 0.999),
+            "rows": "dense-adamw",
+            "warmup_share": 0.1,
+            "clip": 1.0,
+            "decay": "cosine",
+        },
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

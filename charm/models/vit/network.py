@@ -10,7 +10,7 @@ V tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -227,6 +227,16 @@ class Vit(CanvasNetwork):
 
     def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
         return placed_answers(self, asked, steps)
+
+    def try_shapes(self, learning: Collection[int], voting: int) -> None:
+        device, cells = self.tokens.device, LARGE_SIDE**2
+        for count, learns in (*((count, True) for count in learning), (voting, False)):
+            tokens_BT = torch.zeros(count, cells, dtype=torch.uint8, device=device)
+            task_BD = torch.zeros(count, self.config.width, device=device, requires_grad=learns)
+            with torch.inference_mode(not learns):
+                logits = self(self.initial_state(count, cells), tokens_BT, task_BD, LARGE_SIDE)[1]
+            if learns:
+                logits.sum().backward()
 
     def compile_blocks(self, **options: Any) -> None:
         """Compiles the layers in place with torch.compile; parameter names stay."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from charm.models.config import NetworkConfig
+from charm.models.config import NetworkConfig, Solving
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,6 +31,16 @@ class WriterConfig(NetworkConfig):
     )
     judges: ClassVar[bool] = True
     starts_from_mean: ClassVar[bool] = True
+    solving: ClassVar[Solving] = Solving(
+        together=True,
+        mode="full",
+        steps=None,
+        early=(0.5, 0.75, 0.9),
+        early_views=2,
+        asked_at_once=512,
+        long_seconds=90.0,
+        data={"balanced": True, "fixed_colors": "output-only"},
+    )
 
     def build(self, seed: int = 0) -> Writer:
         from charm.models.writer.network import Writer

@@ -29,7 +29,7 @@ from charm.initial import truncated_normal_
 from charm.models.layers import Linear, dropped, rms_norm
 from charm.models.network import AskedBatch, Asking, BatchSize, Network
 from charm.models.writer.config import WriterConfig
-from charm.models.writer.packs import Packs
+from charm.models.writer.packs import Packs, longest_sequence
 from charm.models.writer.passes import GatedSilu, RmsNorm, Rotate, add_dropped
 from charm.models.writer.products import linear
 from charm.tasks.batch import PairBank
@@ -165,6 +165,13 @@ class Writer(Network):
         from charm.models.writer.judging import log_likelihoods
 
         return log_likelihoods(self, model, pairs, keys, pair_N, row_N)
+
+    def update_size(self, data: Dataset, tasks: int, asked: int, place: Place) -> int:
+        """Tokens in each update: as asked for, or by device and number of tasks."""
+        longest = longest_sequence(data)
+        if asked or place.device.type == "cpu":
+            return max(asked or 1024, longest)
+        return min(max(2048 * tasks, 8192), 32_768)
 
     def compile_parts(self) -> None:
         self._compiled_loss = torch.compile(self.loss, dynamic=False)

@@ -1,0 +1,284 @@
+"""The one solver, for every network: a group of tasks is learned until only the time to vote is left, then views vote.
+
+A group is one task or several (`charm.models.config.Solving.together`). Each starts from the trained model alone, and
+there are answers at any time: views vote on the way, and in rounds afterwards. An answer of a model that has diverged
+never replaces another.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from charm import progress
+from charm.devices import Place
+from charm.errors import CharmError
+from charm.evaluation.judging import Judgements
+from charm.evaluation.ranking import Candidate
+from charm.models.model import CharmModel
+from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.settings import solving_config
+from charm.runs.votes import Votes
+from charm.solving.options import SolveOptions
+from charm.solving.solution import (
+    Clock,
+    Publish,
+    Say,
+    Solution,
+    improved,
+    next_views,
+    vote,
+    voting_seconds,
+)
+from charm.solving.starts import LOOK_EVERY, SMALLEST_BATCH, NewRows, NewVectors, Start
+from charm.tasks.dataset import DataConfig
+from charm.tasks.task import Question, Task
+from charm.training.learner import compile_network, retreating
+
+FIRST_VIEWS = 8  # vote in a first round; fewer where time is short
+EARLY_COST = 0.01  # of the time: early answers that cost more are the last ones
+EARLY_SECONDS = 60.0  # groups with less time have no answers between the first updates and the last
+FAR_TOO_LATE = 60.0  # seconds after the end of the time, when nothing is waited for any longer
+
+
+def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
+    """Views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`.
+
+    `unmeasured` is the number if the cost is not known.
+    """
+    if left <= 0:
+        return 1
+    return max(1, min(FIRST_VIEWS, int(left / cost))) if cost else unmeasured
+
+
+class Solver:
+    """A trained model that answers one group of tasks after the other, each from the trained weights."""
+
+    def __init__(self, run: Path, options: SolveOptions, place: Place) -> None:
+        self.options, self.place = options, place
+        saved = newest_checkpoint(run)
+        model = CharmModel.from_pretrained(saved, place.device)
+        self.reasoner = model.config.reasoner
+        self.how = self.reasoner.solving
+        data = solving_config(run, saved, model.trained_by).data
+        if saved == run and model.trained_by is None:  # it does not say how its views were drawn
+            data = DataConfig(**self.how.data)
+        start = NewVectors if self.how.together else NewRows
+        self.start: Start = start(model, data, options, place)
+        long = options.budget >= self.how.long_seconds
+        if self.how.filled and self.start.scope == "full" and long:
+            self.compile()
+
+    @property
+    def model(self) -> CharmModel:
+        """The model as the last group left it."""
+        return self.start.model
+
+    @property
+    def compiled(self) -> bool:
+        return bool(self.model.reasoner.compiled)
+
+    def compile(self, wanted: str = "auto") -> None:
+        """Compile a network for the shapes of its updates and votes, before the time of a task begins."""
+        network, batch = self.model.reasoner, self.options.batch
+        attempt = partial(network.try_shapes, {batch, min(batch, SMALLEST_BATCH)}, self.how.filled)
+        compile_network(self.model, attempt, wanted, self.place, progress.say)
+
+    def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
+        """Answer a group of tasks before the clock runs out; `publish` is called with every better answer."""
+        Group(self, tasks, clock, say, publish).solve()
+
+
+class Group:
+    """A group of tasks while it is solved: what learns it, its clock, and its answers so far."""
+
+    def __init__(
+        self, solver: Solver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish
+    ) -> None:
+        self.solver, self.start, self.tasks, self.clock = solver, solver.start, tasks, clock
+        self.options, self.how, self.on_cpu = solver.options, solver.how, solver.place.device.type == "cpu"
+        name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
+        self.say = lambda text: say(clock.used, f"{name}: {text}")
+        self.publish = publish
+        self.data = self.start.prepare(tasks, clock.seconds)
+        self.unasked = {*self.data.questions}  # without a vote so far
+        self.found: dict[str, Solution] = {}
+        self.updates = self.told = 0  # made, and made when the loss was last asked for
+        self.loss = self.exact = math.nan
+        self.cost = 0.0  # seconds that a view of the last vote took
+        self.keep = self.start.vote_share * clock.seconds
+        steps = self.how.steps if self.options.steps is None else self.options.steps
+        self.steps = math.inf if steps is None else steps
+        views = FIRST_VIEWS if self.on_cpu else self.how.early_views
+        self.early_views = min(views, self.options.views)
+
+    def solve(self) -> None:
+        """Learn, then vote; where learning diverged, the answers from before it stay, and it is an error if none is."""
+        if 0.0 in self.how.early:
+            self.answer_early()
+        if self.learn():
+            if self.updates or not self.found:
+                self.vote()
+            return
+        if not self.found:
+            raise CharmError("learning diverged before there was an answer; a lower learning rate may help")
+        self.say("learning diverged; the answers from before it stay")
+        self.publish({name: replace(solution, diverged=True) for name, solution in self.found.items()})
+
+    @property
+    def passed(self) -> float:
+        """Share of the learning that has passed, by the clock or by updates."""
+        in_time = self.clock.spent / max(self.clock.seconds - self.keep, 1e-9)
+        return max(in_time, self.updates / self.steps if self.steps else 1.0)
+
+    def learn(self) -> bool:
+        """Learn until only the time to vote is left, with early answers on the way; False if learning diverged."""
+        clock, start = self.clock, self.start
+        early = [share for share in self.how.early if share] if clock.seconds >= EARLY_SECONDS else []
+        glance = 0 if self.how.together else self.options.glance
+        self.learning = start.adaptation(self.tasks, self.data)
+        took = 0.0  # seconds of the last update
+        try:
+            while (passed := self.passed) < 1 and clock.left - took >= self.keep:
+                if early and passed >= early[0]:
+                    if not start.is_finite(self.tasks):
+                        break
+                    self.answer_early()
+                    is_cheap = self.cost * self.early_views < EARLY_COST * clock.seconds
+                    early = early[1:] if is_cheap else []
+                    continue
+                began = clock.spent
+                try:
+                    self.learning.update(passed)
+                except torch.OutOfMemoryError:
+                    break  # not even the smallest update fits: votes are of what was learned
+                self.updates += 1
+                took = clock.spent - began
+                if self.updates == 2 or self.updates % LOOK_EVERY == 0:
+                    self.look()
+                    if not math.isfinite(self.loss):
+                        break
+                    text = f"loss {self.loss:.3f}, {self.exact:.0%} of the demonstrations exact"
+                    self.say(f"update {self.updates}: {text}")
+                if glance and self.updates % glance == 0 and start.is_finite(self.tasks):
+                    self.answer_early()
+                if self.updates == 2 < self.steps:  # the first also warms up
+                    left = clock.left - self.keep
+                    self.learning = start.fitted(self.learning, self.tasks, self.data, took, left)
+            self.look()
+            # The last update's own result shows in the weights alone.
+            return not self.updates or (math.isfinite(self.loss) and start.is_finite(self.tasks))
+        finally:
+            self.learning.close()
+            if self.solver.place.device.type == "cuda":
+                torch.cuda.empty_cache()  # what updates needed, votes may
+
+    def look(self) -> None:
+        """Ask for the loss of the last updates, which waits for the device."""
+        if self.told < self.updates:
+            self.told, (self.loss, self.exact) = self.updates, self.learning.progress()
+
+    def answer_early(self) -> None:
+        """Let a few views vote before learning ends, which also shows what votes cost."""
+        self.look()
+        self.answer({}, {}, self.early_views)
+        self.keep = voting_seconds(self.clock.seconds, self.cost, self.options.views, self.start.vote_share)
+
+    def vote(self) -> None:
+        """Vote in rounds of more and more views, as long as the next fits the time."""
+        judgements: Judgements = {}
+        votes: dict[int, Votes] = {}
+        limit = self.options.views
+        # Eight views of a large task take a CPU minutes.
+        first = first_views(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
+        voted, more = 0, min(first, limit)
+        while more > voted:
+            self.answer(votes, judgements, more)
+            voted, more = more, next_views(more, limit, self.cost, self.clock.left)
+
+    def answer(self, votes: dict[int, Votes], judgements: Judgements, views: int) -> None:
+        """Publish the answers of this many views; those in `votes` are not asked again, nor are `judgements`.
+
+        A later round that the clock ends is dropped: the answers of the round before stay. If the time ends in a first
+        round, one view votes on each of the questions without a vote, until it is far too late (`FAR_TOO_LATE`, or
+        twice the group's time). Votes that must be judged count at the end of a round alone: it may last as long.
+        """
+        clock, questions = self.clock, self.data.questions
+        far_too_late = -max(clock.seconds, FAR_TOO_LATE)
+        began, before, stopped = clock.spent, _views(votes), False
+
+        def stop() -> bool:
+            nonlocal stopped
+            stopped = clock.left <= (far_too_late if self.solver.reasoner.judges and not before else 0.0)
+            return stopped
+
+        found = self.ask(votes, judgements, views, stop)
+        if stopped and before:
+            self.cost = math.inf
+            return
+        late: dict[int, Votes] = {}
+        without = {*range(len(questions))} - _asked(votes)
+        if without and clock.left > far_too_late:
+            found = self.ask(late, judgements, 1, lambda: clock.left <= far_too_late, without, (votes,))
+        asked = {questions[number] for number in _asked(votes) | _asked(late)}
+        self.unasked -= asked
+        self._publish({question: ranked for question, ranked in found.items() if question in asked}, views)
+        self.say(f"{views} views have voted")
+        self.cost = (clock.spent - began) / max(views - before, 1)
+
+    def _publish(self, found: Mapping[Question, list[Candidate]], views: int) -> None:
+        """Publish these answers of tasks with one, as far as they are better than those before."""
+        reasoner, better = self.solver.reasoner, {}
+        for name in dict.fromkeys(question.task_id for question in found):
+            own = {
+                question: found.get(question, [])
+                for question in self.data.questions
+                if question.task_id == name
+            }
+            voted = 0 if self.unasked & own.keys() else views
+            how = (self.updates, voted, self.loss, self.exact, self.clock.spent)
+            new = Solution(own, *how, per_view=len(reasoner.voting_steps), sure=reasoner.sure)
+            better[name] = improved(self.found.get(name), new)
+        self.found |= better
+        self.publish(better)
+
+    def ask(
+        self,
+        votes: dict[int, Votes],
+        judgements: Judgements,
+        views: int,
+        stop: Callable[[], bool],
+        only: Collection[int] | None = None,
+        earlier: Sequence[Mapping[int, Votes]] = (),
+    ) -> dict[Question, list[Candidate]]:
+        """Let views vote, in batches that fit the memory; a network compiled ahead is asked in one shape."""
+        place, batch = self.solver.place, self.options.batch
+        filled = self.how.filled if self.solver.compiled else 0
+        if filled:
+            batch = filled
+        elif not self.on_cpu:
+            batch = max(batch, self.how.asked_at_once)
+        elif only is not None:
+            batch = min(batch, SMALLEST_BATCH)  # a whole batch may take a CPU a minute
+
+        def attempt(size: int) -> dict[Question, list[Candidate]]:
+            model, fill = self.start.model, filled > 0
+            return vote(model, self.data, votes, views, size, place, stop, judgements, only, earlier, fill)
+
+        return retreating(attempt, batch, lambda size: size // 2 or None)
+
+
+def _asked(votes: Mapping[int, Votes]) -> set[int]:
+    """Numbers of the questions with a vote."""
+    return {number for some in votes.values() for number in some.question_V.tolist()}
+
+
+def _views(votes: Mapping[int, Votes]) -> int:
+    """How many views have voted on the question with most of them."""
+    return max((int(np.bincount(some.question_V).max()) for some in votes.values() if len(some)), default=0)
