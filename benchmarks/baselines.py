@@ -46,11 +46,11 @@ from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
 from charm.models.canvas.slots import HostCopy
 from charm.runs.settings import TrainConfig
-from charm.solving.canvas import Solver
+from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
-from charm.solving.solution import VOTE_SHARE, Clock, Solution
+from charm.solving.solution import VOTE_SHARE, Clock, Solution, vote
 from charm.solving.solver import choose
-from charm.solving.writer import WriterSolver
+from charm.solving.starts import NewRows
 from charm.tasks.dataset import Dataset, answers_of
 from charm.tasks.keyed import key_of
 from charm.tasks.sequences import LONGEST
@@ -256,7 +256,7 @@ def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]
         with said(f"{out.name}: weights and kernels"):
             if kind == "writer":
                 options = SolveOptions(plan.seconds, 2 if plan.tiny else None, seed=plan.seed)
-                answer = partial(together, WriterSolver(out / "model", options, here))
+                answer = partial(together, Solver(out / "model", options, here))
             else:
                 student = Student(out / "model", kind == "vit", plan, here)
                 others = [task for task in load_source("arc1/evaluation").tasks if task not in asked]
@@ -274,7 +274,7 @@ def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]
     return done
 
 
-def together(solver: WriterSolver, tasks: Sequence[Task], seconds: float) -> dict[str, Solution]:
+def together(solver: Solver, tasks: Sequence[Task], seconds: float) -> dict[str, Solution]:
     """A writer's answers, as `charm solve` gives them."""
     best: dict[str, Solution] = {}
     solver.work(tasks, Clock(seconds), lambda used, text: None, best.update)
@@ -291,6 +291,8 @@ class Student:
             self.views, batch = 2, 4
         options = SolveOptions(plan.seconds, views=self.views, batch=batch, mode="full", seed=plan.seed)
         self.solver = Solver(model, options, here)
+        assert isinstance(self.solver.start, NewRows)
+        self.start = self.solver.start
         if is_vit:
             self.solver.compile()
         recipe = Recipe(batch=batch, warmup=5, shared_lr=SHARED_LR, decay="cosine", seed=plan.seed)
@@ -300,7 +302,7 @@ class Student:
     def rehearse(self, asked: Sequence[Task], other: Task) -> None:
         """Build all kernels, and measure what votes cost; nothing of it is kept."""
         tasks, views = ([other], self.views) if self.is_vit else (asked, min(MEASURED_VIEWS, self.views))
-        data = self.solver.prepare(*tasks)
+        data = self.start.prepare(tasks)
         for _ in range(2):  # the first builds kernels
             began = time.monotonic()
             self._vote(data, views)
@@ -310,7 +312,7 @@ class Student:
     def answer(self, tasks: Sequence[Task], seconds: float) -> dict[str, Solution]:
         """Learn these tasks together, from the trained weights, until only the time to vote is left."""
         clock, place = Clock(seconds), self.solver.place
-        data = self.solver.prepare(*tasks)
+        data = self.start.prepare(tasks)
         cost = VOTE_MARGIN * self.vote_seconds * len(data.questions)
         views = max(1, min(self.views, int(VOTE_SHARE * seconds / cost)))
         keep = cost * views
@@ -332,7 +334,8 @@ class Student:
 
     def _vote(self, data: Dataset, views: int) -> dict[Question, list[Candidate]]:
         batch = VOTE_BATCH if self.solver.place.device.type == "cuda" else self.recipe.batch
-        return self.solver.voting(data, batch)({}, views)
+        filled = self.solver.how.filled if self.solver.compiled else 0
+        return vote(self.solver.model, data, {}, views, filled or batch, self.solver.place, fill=filled > 0)
 
 
 def recorded(task: Task, solution: Solution, seconds: float) -> dict[str, Any]:

@@ -17,8 +17,8 @@ import torch
 
 from charm.devices import Place
 from charm.evaluation.predict import Request, predict
+from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
-from charm.solving.writer import WriterSolver
 from charm.tasks.sources import load_source
 
 ROOT = Path(__file__).parent.parent
@@ -26,11 +26,10 @@ SECONDS = 8.0
 TASKS, VIEWS = 12, 8
 
 
-def updates(solver: WriterSolver, source: str) -> float:
+def updates(solver: Solver, source: str) -> float:
     """Updates in a second of processor time while the first task of a source is learned."""
     tasks = load_source(source).tasks[:1]
-    data = solver.dataset(tasks)
-    learning = solver.adaptation(solver.started(data), data, solver.tokens(1, data), 60.0)
+    learning = solver.start.adaptation(tasks, solver.start.prepare(tasks, 60.0))
     for _ in range(3):
         learning.update(0.0)
     made, began = 0, time.process_time()
@@ -40,11 +39,11 @@ def updates(solver: WriterSolver, source: str) -> float:
     return made / spent
 
 
-def votes(solver: WriterSolver) -> tuple[float, str]:
+def votes(solver: Solver) -> tuple[float, str]:
     """Seconds of processor time for the votes on tasks that the model knows, and a hash of the votes."""
-    data = solver.dataset(load_source("arc1/training").tasks[:TASKS])
-    model, began = solver.started(data), time.process_time()
-    found = predict(Request(model, data, (1,), VIEWS, 128), solver.place)[1]
+    data = solver.start.prepare(load_source("arc1/training").tasks[:TASKS])
+    began = time.process_time()
+    found = predict(Request(solver.model, data, (1,), VIEWS, 128), solver.place)[1]
     seconds, order = time.process_time() - began, np.argsort(found.job_V)
     voted = found.candidates.hash_K[found.candidate_V[order]]
     return seconds, hashlib.sha256(found.job_V[order].tobytes() + voted.tobytes()).hexdigest()[:12]
@@ -53,7 +52,7 @@ def votes(solver: WriterSolver) -> tuple[float, str]:
 def main() -> None:
     torch.set_num_threads(1)
     place = Place(torch.device("cpu"))
-    solver = WriterSolver(ROOT / "charm" / "released" / "base", SolveOptions(), place)
+    solver = Solver(ROOT / "charm" / "released" / "base", SolveOptions(), place)
     of_example = updates(solver, str(ROOT / "examples" / "task.json"))
     seconds, voted = votes(solver)
     print(json.dumps({"updates/s": of_example, "votes s": seconds, "votes": voted}))

@@ -252,7 +252,7 @@ def test_ctrl_c_returns_what_there_is(run: Path, monkeypatch: pytest.MonkeyPatch
                 publish({"task": solution})
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("charm.api.open_solver", lambda *_: Interrupted())
+    monkeypatch.setattr("charm.api.Solver", lambda *_: Interrupted())
     if answered:
         assert charm.solve(TASK, run, 60, device="cpu") is solution
     else:

@@ -176,3 +176,13 @@ def test_paths_that_are_written_down_exist() -> None:
     }
     assert len(named) > 30
     assert not {(page, path) for page, path in named if not (ROOT / path).exists()}
+
+
+def test_solving_and_training_do_not_ask_which_network_they_have() -> None:
+    """What differs is in a network's configuration or behind its interface."""
+    asks = re.compile(
+        r'kind (==|!=|in) \(?"(writer|vit|canvas|urm|trm|hrm)|isinstance\([^)]*(Writer|Vit|Canvas)'
+    )
+    units = ("solving", "training")
+    found = [path.name for path in MODULES if unit_of(path) in units and asks.search(path.read_text())]
+    assert not found

@@ -20,7 +20,7 @@ MOST_LAYERS = 1024
 
 
 @dataclass(frozen=True)
-class Solving:
+class SolvingTraits:
     """How a network solves unseen tasks, as far as networks differ."""
 
     together: bool = False
@@ -82,7 +82,7 @@ class NetworkConfig:
     """Whether votes can be taken at `voting_steps` alone."""
     sure: ClassVar[str] = "likelihood"
     """What the network's confidence in an answer is: a key of `charm.evaluation.protocols.SURE`."""
-    solving: ClassVar[Solving] = Solving()
+    solving: ClassVar[SolvingTraits] = SolvingTraits()
     """How the network solves unseen tasks."""
     rotated: ClassVar[int] = 2
     """Columns of a head that rotary positions take together: a pair turns by one angle."""

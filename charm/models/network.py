@@ -208,7 +208,7 @@ class Network(nn.Module):
     def try_shapes(self, learning: Collection[int], voting: int) -> None:
         """Compute batches of these numbers of examples, with gradients and without, for a compiler.
 
-        Only networks that are compiled ahead need it (`charm.models.config.Solving.filled`).
+        Only networks that are compiled ahead need it (`charm.models.config.SolvingTraits.filled`).
         """
         raise NotImplementedError
 

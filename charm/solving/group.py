@@ -1,8 +1,8 @@
 """The one solver, for every network: a group of tasks is learned until only the time to vote is left, then views vote.
 
-A group is one task or several (`charm.models.config.Solving.together`). Each starts from the trained model alone, and
-there are answers at any time: views vote on the way, and in rounds afterwards. An answer of a model that has diverged
-never replaces another.
+A group is one task or several (`charm.models.config.SolvingTraits.together`). Each starts from the trained model
+alone, and there are answers at any time: views vote on the way, and in rounds afterwards. An answer of a model that has
+diverged never replaces another.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from charm.solving.solution import (
     vote,
     voting_seconds,
 )
-from charm.solving.starts import LOOK_EVERY, SMALLEST_BATCH, NewRows, NewVectors, Start
+from charm.solving.starts import LOOK_EVERY, SMALLEST_BATCH, NewRows, NewVectors, StartingPoint
 from charm.tasks.dataset import DataConfig
 from charm.tasks.task import Question, Task
 from charm.training.learner import compile_network, retreating
@@ -70,7 +70,7 @@ class Solver:
         if saved == run and model.trained_by is None:  # it does not say how its views were drawn
             data = DataConfig(**self.how.data)
         start = NewVectors if self.how.together else NewRows
-        self.start: Start = start(model, data, options, place)
+        self.start: StartingPoint = start(model, data, options, place)
         long = options.budget >= self.how.long_seconds
         if self.how.filled and self.start.scope == "full" and long:
             self.compile()
@@ -92,10 +92,10 @@ class Solver:
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
         """Answer a group of tasks before the clock runs out; `publish` is called with every better answer."""
-        Group(self, tasks, clock, say, publish).solve()
+        TaskGroup(self, tasks, clock, say, publish).solve()
 
 
-class Group:
+class TaskGroup:
     """A group of tasks while it is solved: what learns it, its clock, and its answers so far."""
 
     def __init__(

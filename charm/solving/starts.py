@@ -111,7 +111,7 @@ class WriterAdaptation(Learner):
 AnyAdaptation = Adaptation | WriterAdaptation
 
 
-class Start(ABC):
+class StartingPoint(ABC):
     """The trained model, ready to learn one group after the other."""
 
     vote_share: float
@@ -129,7 +129,7 @@ class Start(ABC):
         """Views of each task to learn."""
 
     @abstractmethod
-    def prepare(self, tasks: Sequence[Task], seconds: float) -> Dataset:
+    def prepare(self, tasks: Sequence[Task], seconds: float = 0.0) -> Dataset:
         """Return these tasks as a dataset; `model` has room for them then, and its shared weights are as trained."""
 
     @abstractmethod
@@ -150,7 +150,7 @@ class Start(ABC):
         return is_finite([*(tables[name].weight[rows] for name, rows in own.items()), *shared])
 
 
-class NewRows(Start):
+class NewRows(StartingPoint):
     """New rows in the memory of the trained model; shared weights that moved are put back for the next tasks."""
 
     vote_share = VOTE_SHARE
@@ -198,7 +198,7 @@ class NewRows(Start):
         return self.adaptation(tasks, data, fitting)
 
 
-class NewVectors(Start):
+class NewVectors(StartingPoint):
     """A copy of the weights with new vectors for the tasks of the group alone, and for those to rehearse.
 
     Tasks that are learned together help each other, and one task does not fill a GPU.

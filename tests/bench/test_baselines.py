@@ -23,8 +23,8 @@ from benchmarks.baselines import (
 )
 from charm.arc.run import arc_job
 from charm.devices import place
+from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
-from charm.solving.solver import open_solver
 from charm.training.optimizers import lr_scale
 
 PLAN = Plan(minutes=0.001, seconds=1.0, tasks=2, rearc=False, seed=0, tiny=True)
@@ -124,10 +124,11 @@ def test_a_vit_learns_one_task_at_a_time_and_the_others_all_together(
         kind = self.solver.reasoner.kind
         groups.setdefault(kind, []).append(len(tasks))
         found = answer(self, tasks, seconds)
-        weights = {name: value.clone() for name, value in self.solver.shared.items()}
-        self.solver.prepare(*tasks)
-        assert any(not torch.equal(value, weights[name]) for name, value in self.solver.shared.items())
-        assert all(torch.equal(value, self.solver.base[name]) for name, value in self.solver.shared.items())
+        start = self.start
+        weights = {name: value.clone() for name, value in start.shared.items()}
+        start.prepare(tasks)
+        assert any(not torch.equal(value, weights[name]) for name, value in start.shared.items())
+        assert all(torch.equal(value, start.base[name]) for name, value in start.shared.items())
         return found
 
     monkeypatch.setattr(Student, "answer", counted)
@@ -135,7 +136,7 @@ def test_a_vit_learns_one_task_at_a_time_and_the_others_all_together(
     assert groups == {"vit": [1, 1, 1], "trm": [1, 2]}  # the first is the rehearsal
     # What was trained can be used by every command.
     with place("cpu") as here:
-        assert open_solver(tmp_path / "varc" / "model", SolveOptions(), here).reasoner.kind == "vit"  # type: ignore[attr-defined]
+        assert Solver(tmp_path / "varc" / "model", SolveOptions(), here).reasoner.kind == "vit"
 
 
 def test_scores_are_those_of_the_recorded_answers() -> None:

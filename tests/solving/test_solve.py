@@ -542,7 +542,7 @@ def test_votes_on_very_many_test_inputs_end_with_the_time(
 def test_learned_answers_to_very_many_test_inputs_come_in_time(
     base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 100 s, the first votes take 60 and an update ends at 65. In the 35 that are left, 4 views of each vote again."""
+    """Of 100 s, the first votes take 60 and an update ends at 65. In the 35 left, 4 views of each vote again."""
     ticks = Ticks()
     asked = slow_batches(ticks, monkeypatch)
     slow_updates(ticks, 5.0, monkeypatch)
@@ -560,15 +560,15 @@ def test_too_little_memory_makes_votes_smaller(
 ) -> None:
     """The answers are those of a machine with memory enough; with room for not a single one, it is an error."""
     expected = solved(Solver(base, OPTIONS, HERE), one(unseen))
-    tried, ask, room = list[int](), predict.canvas_answers, 3
+    tried, ask, room = list[int](), Reasoner.answers, 3
 
-    def limited(model: CharmModel, batch: AskedBatch, *rest: Any) -> Any:
+    def limited(self: Reasoner, batch: AskedBatch, steps: int) -> Any:
         tried.append(len(batch.question_N))
         if len(batch.question_N) > room:
             raise torch.OutOfMemoryError
-        return ask(model, batch, *rest)
+        return ask(self, batch, steps)
 
-    monkeypatch.setattr(predict, "canvas_answers", limited)
+    monkeypatch.setattr(Reasoner, "answers", limited)
     found = solved(Solver(base, OPTIONS, HERE), one(unseen))
     assert tried[:4] == [8, 4, 2, 2]
     assert attempts(found.answers) == attempts(expected.answers)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from charm.errors import CharmError
-from charm.models.config import NetworkConfig, Solving
+from charm.models.config import NetworkConfig, SolvingTraits
 from charm.tasks.canvas import LARGE_SIDE, VOCABULARY
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class VitConfig(NetworkConfig):
     unused: ClassVar[frozenset[str]] = frozenset({"tokens", "halt_weight"})
     canvas: ClassVar[str] = "large"
     rotated: ClassVar[int] = 4  # a pair for each axis
-    solving: ClassVar[Solving] = Solving(
+    solving: ClassVar[SolvingTraits] = SolvingTraits(
         mode="full",
         asked_at_once=128,  # it learns in small batches, and is asked ten times for each view
         long_seconds=300.0,

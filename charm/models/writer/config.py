@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from charm.models.config import NetworkConfig, Solving
+from charm.models.config import NetworkConfig, SolvingTraits
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -31,7 +31,7 @@ class WriterConfig(NetworkConfig):
     )
     judges: ClassVar[bool] = True
     starts_from_mean: ClassVar[bool] = True
-    solving: ClassVar[Solving] = Solving(
+    solving: ClassVar[SolvingTraits] = SolvingTraits(
         together=True,
         mode="full",
         steps=None,
