@@ -128,12 +128,6 @@ def test_rich_and_matplotlib_stay_where_things_are_drawn() -> None:
 ASKS_WHICH_NETWORK = re.compile(
     r"kind (==|!=|in) \(?\"(writer|vit|canvas|urm|trm|hrm)|isinstance\([^)]*(Writer|Vit|Canvas|Packs)"
 )
-STILL_ASKING = {  # files outside models/ that may ask; the last to go empties this
-    "charm/solving/canvas.py",
-    "charm/solving/solver.py",
-    "charm/solving/writer.py",
-    "charm/training/adaptation.py",
-}
 
 
 def test_only_models_know_which_network_they_have() -> None:
@@ -143,7 +137,7 @@ def test_only_models_know_which_network_they_have() -> None:
         for path in MODULES
         if unit_of(path) != "models" and ASKS_WHICH_NETWORK.search(path.read_text())
     }
-    assert not asking - STILL_ASKING
+    assert not asking
 
 
 def test_a_name_means_one_thing() -> None:
@@ -176,13 +170,3 @@ def test_paths_that_are_written_down_exist() -> None:
     }
     assert len(named) > 30
     assert not {(page, path) for page, path in named if not (ROOT / path).exists()}
-
-
-def test_solving_and_training_do_not_ask_which_network_they_have() -> None:
-    """What differs is in a network's configuration or behind its interface."""
-    asks = re.compile(
-        r'kind (==|!=|in) \(?"(writer|vit|canvas|urm|trm|hrm)|isinstance\([^)]*(Writer|Vit|Canvas)'
-    )
-    units = ("solving", "training")
-    found = [path.name for path in MODULES if unit_of(path) in units and asks.search(path.read_text())]
-    assert not found
