@@ -25,14 +25,14 @@ JUDGES = 16  # views that judge, at most
 Judgements = dict[tuple[int, int, int], float]
 
 
-def judged(
+def judge_votes(
     model: CharmModel,
     data: Dataset,
     votes: Votes,
     views: int | None,
     known: Judgements | None = None,
 ) -> Votes:
-    """The votes with their candidates' likelihood in place of what each view thought of its own answer.
+    """Return the votes with their candidates' likelihood in place of what each view thought of its own answer.
 
     It is the geometric mean over the judges, as log-odds. What is in `known` is not judged again.
     """

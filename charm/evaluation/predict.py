@@ -19,7 +19,7 @@ from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
-from charm.evaluation.judging import Judgements, judged
+from charm.evaluation.judging import Judgements, judge_votes
 from charm.models.model import CharmModel
 from charm.models.network import AskedBatch, Together
 from charm.runs.archive import (
@@ -172,7 +172,9 @@ class _Predictions:
         if not model.config.reasoner.judges:
             return self.votes()
         about = request.views, request.judgements
-        return {depth: judged(model, request.data, found, *about) for depth, found in self.votes().items()}
+        return {
+            depth: judge_votes(model, request.data, found, *about) for depth, found in self.votes().items()
+        }
 
 
 def _share(request: Request, place: Place) -> Jobs:

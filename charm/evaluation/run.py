@@ -47,7 +47,7 @@ class Evaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class VoteOptions:
-    """Whose votes an evaluation of a run makes and counts."""
+    """The votes that an evaluation of a run makes and counts."""
 
     tasks: tuple[str, ...] = ()
     """Only these tasks."""

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from charm.evaluation.judging import JUDGES, Judgements, judged, log_likelihoods
+from charm.evaluation.judging import JUDGES, Judgements, judge_votes, log_likelihoods
 from charm.models.model import CharmModel
 from charm.models.writer import judging
 from charm.models.writer.network import Writer
@@ -165,14 +165,14 @@ def test_a_candidate_is_as_likely_as_the_geometric_mean_of_its_judges(
     counts = asked_in_all(monkeypatch)
     for views, judges in ((None, JUDGES), (JUDGES + 4, JUDGES), (3, 3)):
         counts.clear()
-        found = judged(model, data, votes, views)
+        found = judge_votes(model, data, votes, views)
         assert probability(found.logit_V) == pytest.approx(expected(judges), rel=1e-4)
         assert sum(counts) == 2 * judges + 1
         assert np.array_equal(found.candidate_V, votes.candidate_V)
     assert JUDGES == 16
     first, hashed = rows[0][:2], int(votes.candidates.hash_K[int(votes.candidate_V[0])])
     sure = {(0, hashed, first[0]): -0.1, (0, hashed, first[1]): -0.7}  # with these, close to 1
-    likely = probability(judged(model, data, votes, 2, sure).logit_V[0])
+    likely = probability(judge_votes(model, data, votes, 2, sure).logit_V[0])
     assert float(likely) == pytest.approx(math.exp(-0.4), rel=1e-5)
     # Judges differ, so that the mean of probabilities is another number.
     spread = log_likelihoods(model, data, votes.candidates, 3)[0]

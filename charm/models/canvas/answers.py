@@ -71,10 +71,10 @@ def refined_answers(reasoner: Reasoner, asked: AskedBatch, steps: int) -> Iterat
     where = Placement(corner_N, corner_N, torch.ones_like(corner_N))
     for logits_NTV, halt in refine(reasoner, placed_inputs(asked, where), asked.task_ND, steps):
         best_NT = logits_NTV.argmax(-1)
-        yield lifted(best_NT, where)[0] if large else best_NT.to(torch.uint8), halt_logit(halt)
+        yield lift_grids(best_NT, where)[0] if large else best_NT.to(torch.uint8), halt_logit(halt)
 
 
-def lifted(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
+def lift_grids(tokens_NT: Tensor, where: Placement) -> tuple[Tensor, Tensor]:
     """Make the grids at known places of large canvases small again, at the origin of plain ones.
 
     A grid ends at the first boundary along its first row and its first column, as VARC reads it: wrong tokens

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charm.models.canvas.answers import Placement, lifted, placed_inputs, refine
+from charm.models.canvas.answers import Placement, lift_grids, placed_inputs, refine
 from charm.models.canvas.halting import log_odds
 from charm.models.network import AskedBatch
 from charm.tasks import keyed
@@ -45,7 +45,7 @@ def placed_answers(vit: Vit, asked: AskedBatch, steps: int) -> Iterator[tuple[Te
         where = random_placement(asked.question_N, asked.row_N, bound_N, draw)
         for logits_NTV, _ in refine(vit, placed_inputs(asked, where), asked.task_ND, 1):
             found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
-            answer_NT, inside_NT = lifted(best_NT, where)
+            answer_NT, inside_NT = lift_grids(best_NT, where)
             yield answer_NT, _log_odds(found_NT, inside_NT, answer_NT)
 
 

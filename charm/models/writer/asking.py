@@ -13,7 +13,7 @@ from charm.errors import CharmError
 from charm.models.canvas.halting import log_odds
 from charm.models.network import AskedBatch, Asking, Together
 from charm.models.writer.network import Writer
-from charm.models.writer.writing import questions, to_ask, write
+from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
@@ -94,7 +94,7 @@ class AskingWriter(Asking):
         if steps != 1:
             raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
         super().__init__(writer, data, steps, batch, fill)
-        self.writer, self.lengths = to_ask(writer), likely_lengths(data)
+        self.writer, self.lengths = inference_copy(writer), likely_lengths(data)
         self.guessed: PairBank | None = None
 
     def rounds(self, question_N: Numbers, side_N: Numbers) -> list[list[Together]]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import torch
 
 from charm.models.writer.network import Writer
-from charm.models.writer.writing import to_ask
+from charm.models.writer.writing import inference_copy
 from charm.tasks.batch import PairBank
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
@@ -31,7 +31,7 @@ def log_likelihoods(
     writer: Writer, model: CharmModel, pairs: PairBank, keys: Keys, pair_N: Numbers, row_N: Numbers
 ) -> npt.NDArray[np.float32]:
     """Return the log-probabilities [N] of the outputs of pairs under the views of memory rows."""
-    writer, device = to_ask(writer), writer.tokens.device
+    writer, device = inference_copy(writer), writer.tokens.device
     length_N = sequence_lengths(pairs.shape.numpy()[pair_N], SWAPS[keys.dihedral.numpy()[row_N]])
     order = np.argsort(length_N, kind="stable")
     end_N = np.cumsum(length_N[order])

@@ -55,7 +55,7 @@ def write(
     Drafts are guesses of the answers, END after the last token. Each is read in one pass: what the writer would have
     written as well is taken over, and it writes the rest. The answers are the same with any drafts.
     """
-    writer = to_ask(writer)
+    writer = inference_copy(writer)
     (count, longest), device = token_NL.shape, token_NL.device
     past = _Past(writer, count, longest, longest - length_N)
     logits_NV = writer(token_NL, place_NL3, task_ND[:, None], past.read, Last(_newest, past.read))[:, -1]
@@ -127,9 +127,8 @@ def _places(token_NA: Tensor) -> Tensor:
     return torch.stack([row_NB, column_NB, torch.ones_like(row_NB)], dim=-1)
 
 
-def to_ask(writer: Writer) -> Writer:
-    """The writer as it is asked: it drops nothing, and its maps have the type they are used in, so that they are not
-    cast for every token. A copy, unless it is so already."""
+def inference_copy(writer: Writer) -> Writer:
+    """Return a copy to ask: in eval mode, its maps cast once to the compute dtype. The writer itself if it is so."""
     maps = [part for part in writer.modules() if isinstance(part, Linear)]
     if not writer.training and all(part.weight.dtype == writer.compute_dtype for part in maps):
         return writer

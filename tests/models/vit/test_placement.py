@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from charm.models.canvas.answers import Placement, lifted
+from charm.models.canvas.answers import Placement, lift_grids
 from charm.models.vit.placement import random_placement
 from charm.tasks.canvas import BOUNDARY, LARGE_SIDE, crop, most_scale, place
 from charm.tasks.sources import load_source
@@ -12,7 +12,7 @@ from charm.tasks.sources import load_source
 
 def lift(canvas: np.ndarray, top: int, left: int, scale: int) -> np.ndarray:
     where = Placement(*(torch.tensor([value]) for value in (top, left, scale)))
-    found, _ = lifted(torch.from_numpy(canvas.reshape(1, -1)).long(), where)
+    found, _ = lift_grids(torch.from_numpy(canvas.reshape(1, -1)).long(), where)
     return crop(found.numpy().reshape(30, 30))
 
 
@@ -37,7 +37,7 @@ def test_every_size_comes_back_at_every_scale(height: int) -> None:
             canvases.append(canvas.ravel())
             where.append((top, left, scale))
     placement = Placement(*torch.from_numpy(np.array(where).T.copy()).unbind())
-    found, covered = lifted(torch.from_numpy(np.stack(canvases)).long(), placement)
+    found, covered = lift_grids(torch.from_numpy(np.stack(canvases)).long(), placement)
     for n, grid in enumerate(grids):
         assert np.array_equal(crop(found[n].numpy().reshape(30, 30)), grid)
         assert covered[n].sum() == grid.size * where[n][2] ** 2
@@ -95,7 +95,7 @@ def test_one_stray_boundary_does_not_cut_an_answer() -> None:
         where.append((top, left, scale))
         canvases.append(canvas.ravel())
     placement = Placement(*torch.from_numpy(np.array(where).T.copy()).unbind())
-    found, _ = lifted(torch.from_numpy(np.stack(canvases)).long(), placement)
+    found, _ = lift_grids(torch.from_numpy(np.stack(canvases)).long(), placement)
     answers = [crop(canvas.numpy().reshape(30, 30)) for canvas in found]
     right = sum(np.array_equal(answer, grid) for answer, grid in zip(answers, grids, strict=True))
     assert len(grids) == 400
