@@ -118,7 +118,7 @@ def parse_preset(
     found = _parse(kind, f"{command} {name}", flags, default=default)
     for one, remedy in idle_fields(found.config).items():
         before, now = (getattr(*_holder(some, one)) for some in (config, found.config))
-        if now != before:
+        if now != before and now is not False:  # what has no effect may be switched off
             raise CharmError(f"--{one.replace('_', '-')} {now} would have no effect: {remedy}")
     return found
 

@@ -6,7 +6,7 @@ To add a line to a table, add its variant here and the line in `tables.toml` (do
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
@@ -114,16 +114,20 @@ def with_fields(config: Any, changes: Mapping[str, Any]) -> Any:
     return replace(config, **mine)
 
 
-def flags_between(base: Any, wanted: Any, start: str = "") -> list[str]:
-    """The flags of `charm train` that change the first configuration into the second."""
+def flags_between(base: Any, wanted: Any, start: str = "", idle: Collection[str] = ()) -> list[str]:
+    """Return the flags of `charm train` that make a run of the first configuration one of the second.
+
+    Fields that have no effect in the second (`idle`) are no flags, except those that must be switched off.
+    """
     flags: list[str] = []
+    idle = idle or getattr(wanted, "idle", ())
     for one in fields(base):
         before, after = getattr(base, one.name), getattr(wanted, one.name)
         name = f"{start}{one.name}"
-        if before == after:
+        if before == after or (name in idle and after is not False):
             continue
         if is_dataclass(before) and type(before) is type(after):
-            flags += flags_between(before, after, f"{name}.")
+            flags += flags_between(before, after, f"{name}.", idle)
         elif isinstance(after, bool):
             head, _, last = name.rpartition(".")
             flag = last if after else f"no-{last}"
