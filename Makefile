@@ -14,7 +14,7 @@ FAST := tests/tasks tests/memory tests/models tests/evaluation tests/runs/test_a
 	tests/drawing tests/paper tests/automata/test_rules.py tests/automata/test_simulator.py tests/training/test_slots.py tests/training/test_optimizers.py \
 	tests/test_architecture.py tests/arc/test_presets.py tests/test_initial.py
 
-.PHONY: test check quickstart shell docs lint types unit fast browser format clean
+.PHONY: test check quickstart shell docs lint types unit fast browser mutations format clean
 
 test: lint types unit  ## all that CI runs
 
@@ -26,6 +26,9 @@ quickstart: $(STAMP)  ## train, evaluate and draw a tiny CHARM: minutes on two c
 shell: $(STAMP)  ## a shell in which `charm` and `python` are this environment's
 	@echo "in this shell, charm is $(BIN)/charm; exit leaves it"
 	@. $(BIN)/activate && exec $${SHELL:-sh}
+
+mutations: $(DEV)  ## one mistake at a time in a copy of the core: do the tests notice?
+	$(BIN)/python benchmarks/mutations.py --jobs $(JOBS)
 
 docs: $(DEV)  ## the documentation site in site/, warnings are errors; needs no network once installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
