@@ -141,8 +141,8 @@ def solve(
         else:
             _draw(found, path)
         if score:
-            seconds = time.monotonic() - began
-            scores = measured(loaded, found, begun.answers, model, options, devices, seconds, dollars)
+            seconds, sets = time.monotonic() - began, solving.sets_of(tasks, loaded)
+            scores = measured(loaded, found, begun.answers, model, options, devices, seconds, dollars, sets)
             _write_scores(path.with_suffix(".scores.json"), scores, json)
         if begun.problems or skipped:
             _tell_problems(begun.problems, found, len(left), len(skipped))

@@ -34,10 +34,12 @@ def measured(
     devices: Sequence[str],
     seconds: float,
     dollars_per_hour: float | None,
+    sets: Mapping[str, Sequence[Task]] | None = None,
 ) -> dict[str, Any]:
     """The scores of these tasks. Those that were not solved now have only the attempts `given` in the submission.
 
-    `seconds` is the wall-clock time from the command's start; every device counts it.
+    `seconds` is the wall-clock time from the command's start; every device counts it. Each of `sets` is also scored
+    alone.
     """
     ranked = {question: _grids(question, found, given) for question in questions_of(tasks)}
     scores = score_grids(ranked, answers_of(tasks))
@@ -67,6 +69,7 @@ def measured(
         "dollars_per_hour": dollars_per_hour,
         "interval": interval(hits, scores.puzzles),
         **{"tasks_scored" if name == "tasks" else name: value for name, value in scores.to_json().items()},
+        "sets": {name: _of_set(some, ranked) for name, some in (sets or {}).items()},
         "learned": each,
     }
 
@@ -76,6 +79,11 @@ def learned_by(model: Path) -> Collection[str]:
     saved = saved_model(model)
     path = None if saved is None else saved / "instances.npz"
     return set(Instances.load(path).puzzles) if path is not None and path.is_file() else ()
+
+
+def _of_set(tasks: Sequence[Task], ranked: Mapping[Question, list[Grid]]) -> dict[str, Any]:
+    scores = score_grids({one: ranked[one] for one in questions_of(tasks)}, answers_of(tasks))
+    return {"tasks": len(tasks), "metrics": scores.to_json()["metrics"]}
 
 
 def interval(hits: int, count: int) -> tuple[float, float] | None:
@@ -95,6 +103,11 @@ def scores_table(found: Mapping[str, Any]) -> Table:
         [f"pass@{k}", f"{100 * metrics[f'pass@{k}']:.1f}", f"{100 * metrics[f'pass@{k}/outputs']:.1f}"]
         for k in SHOWN
         if f"pass@{k}" in metrics
+    ]
+    rows += [
+        [f"pass@2, {name}", *(f"{100 * one['metrics'][key]:.1f}" for key in ("pass@2", "pass@2/outputs"))]
+        for name, one in found.get("sets", {}).items()
+        if "pass@2" in one["metrics"]
     ]
     cost = "" if found["dollars"] is None else f", {found['dollars']:.2f} dollars"
     if between is None:

@@ -13,6 +13,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ from charm.solving.solution import Clock, Publish, Say, Solution, improved
 from charm.solving.workers import Crew, CrewTask
 from charm.tasks.reading import read_tasks
 from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, find_task, load_source
-from charm.tasks.task import Task, check_unique
+from charm.tasks.task import Task
 
 Group = tuple[Task, ...]
 News = str | dict[str, Solution]  # a line of progress, or better answers by task id
@@ -43,18 +44,33 @@ Make = Callable[[Path, SolveOptions, Place], Solver]
 def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     """The tasks of files, folders, public sets by name and public tasks by id, and what is not usable with its reason.
 
-    It is an error if nothing is.
+    Equal tasks of two sets are one task; a different one under an id that is taken is named SET:ID. It is an error if
+    nothing is usable.
     """
     named = [path for path in paths if not path.exists()]
     for path in paths:
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise CharmError(f"{path}: neither a regular file nor a folder")
     tasks, skipped = read_tasks([path for path in paths if path not in named], unsolved=True)
-    public = [task for path in named for task in _public(str(path))]
-    tasks = list(check_unique([*tasks, *public], "the named tasks together"))
-    if not tasks:
+    known = {task.id: task for task in tasks}
+    for name in map(str, named):
+        for task in _public(name):
+            taken = known.setdefault(task.id, task)
+            if task.blind().content() != taken.blind().content():
+                known[f"{name}:{task.id}"] = replace(task, id=f"{name}:{task.id}")
+    if not known:
         raise CharmError(next(iter(skipped.values()), f"no tasks in {' '.join(map(str, paths))}"))
-    return tasks, skipped
+    return list(known.values()), skipped
+
+
+def sets_of(paths: Sequence[Path], tasks: Sequence[Task]) -> dict[str, list[Task]]:
+    """Return which of the loaded tasks are in each public set among `paths`; nothing where there is only one."""
+    names = [str(path) for path in paths if not path.exists() and str(path) in (*SOURCE_NAMES, *NEW_SPLITS)]
+    if len(names) < 2:
+        return {}
+    loaded = {task.blind().content(): task for task in tasks}
+    found = {name: [loaded.get(one.blind().content()) for one in load_source(name).tasks] for name in names}
+    return {name: [task for task in own if task is not None] for name, own in found.items() if any(own)}
 
 
 def _public(name: str) -> Sequence[Task]:

@@ -30,7 +30,7 @@ from charm.solving import solver as solving
 from charm.solving.group import Solver
 from charm.solving.options import Mode, SolveOptions
 from charm.solving.solution import Clock, Publish, Say, Solution, improved, next_views, voting_seconds
-from charm.solving.solver import _work, load_tasks, solve, solve_devices
+from charm.solving.solver import _work, load_tasks, sets_of, solve, solve_devices
 from charm.solving.starts import NewRows, fitting_batch
 from charm.solving.vote_log import round_json
 from charm.tasks.dataset import Dataset
@@ -738,3 +738,27 @@ def test_many_failures_are_summarised(capsys: pytest.CaptureFixture[str]) -> Non
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 12
     assert said[-2:] == ["charm: and 390 more", "charm: 400 of 400 tasks failed; --resume tries them again"]
+
+
+def test_several_public_sets_are_solved_at_once(tmp_path: Path) -> None:
+    """Six tasks are in both sets, with their demonstrations in another order."""
+    names = [Path("arc1/evaluation"), Path("arc2/evaluation")]
+    tasks, skipped = load_tasks(names)
+    assert not skipped
+    assert len(tasks) == len({task.id for task in tasks}) == 400 + 120 - 6
+    found = sets_of(names, tasks)
+    assert {name: len(some) for name, some in found.items()} == {
+        "arc1/evaluation": 400,
+        "arc2/evaluation": 120,
+    }
+    assert sets_of(names[:1], tasks) == {}
+
+
+def test_different_tasks_under_one_id_are_told_apart(tmp_path: Path) -> None:
+    write_toy_tasks(tmp_path, 1)
+    mine = (tmp_path / "toy0.json").rename(tmp_path / "0934a4d8.json")
+    tasks, _ = load_tasks([mine, Path("arc2/evaluation")])
+    known = {task.id: task for task in tasks}
+    assert len(known) == len(tasks) == 121
+    assert known["0934a4d8"].test[0].input.shape == (3, 3)
+    assert known["arc2/evaluation:0934a4d8"].test[0].input.shape == (30, 30)

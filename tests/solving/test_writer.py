@@ -505,6 +505,13 @@ def test_scores_by_hand(tasks: list[Task]) -> None:
         "no answer",
     ]
     assert scores_table(scores).rows[1] == ["pass@2", "50.0", "50.0"]
+    sets = {"first": tasks[:1], "others": tasks[1:]}
+    both = measured(tasks, found, given, Path("model"), OPTIONS, ["cpu"], 100.0, None, sets)
+    assert {name: one["tasks"] for name, one in both["sets"].items()} == {"first": 1, "others": 3}
+    assert scores_table(both).rows[3:] == [
+        ["pass@2, first", "100.0", "100.0"],
+        ["pass@2, others", "33.3", "33.3"],
+    ]
     blind = [task.blind() for task in tasks]
     unknown = measured(blind, found, given, Path("model"), OPTIONS, ["cpu"], 100.0, None)
     assert "no score, because no test output is known" in scores_table(unknown).caption
