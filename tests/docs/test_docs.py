@@ -17,6 +17,7 @@ import tarfile
 import tomllib
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import fields
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from threading import Thread
@@ -28,6 +29,7 @@ from charm.paper import runner
 from charm.paper.shelf import Shelf
 from charm.synthesis import rearc
 from charm.tasks import sources
+from charm.tasks.keys import MemoryConfig
 from charm.web import api as web
 from tests import forks
 from tests.docs.pages import PAGES, ROOT, blocks, calls, links, read, spans, statements
@@ -488,6 +490,8 @@ def help_text(*words: str) -> str:
 def test_options_in_the_text_exist(page: str, options_of: dict[tuple[str, ...], set[str]]) -> None:
     others = "".join(path.read_text() for path in ROOT.glob("benchmarks/*.py"))
     known = set().union(*options_of.values()) | set(OPTION.findall(others))
+    # A preset's help has the flags that act in it; those of another memory design do beside its flag.
+    known |= {f"--memory.{field.name}".replace("_", "-") for field in fields(MemoryConfig)}
     wrong = []
     for span in (part.strip() for whole in spans(read(page)) for part in whole.split("&&")):
         words = span.split() or [""]
