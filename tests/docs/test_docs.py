@@ -115,6 +115,11 @@ SMALL = {
     "python examples/sudoku.py eval": "--device cpu",
     "python examples/composer.py train": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
     "python examples/composer.py eval": "--device cpu --batch 64",
+    "python examples/own_network.py train": "--steps 2 --batch 4 --checkpoint-every 1 --evaluate-every 0 --device cpu "
+    "--data.views 4 --reasoner.width 32 --reasoner.layers 1 --memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
+    "python examples/own_network.py eval": "--device cpu --batch 64",
+    "python examples/own_network.py solve": "--steps 2 --views 2 --batch 4 --device cpu",
+    "python examples/own_network.py adapt": "--tasks 1 --steps 2 --views 2 --batch 4 --device cpu",
     "make ": "--dry-run",
 }
 # What is written instead in Python, to take seconds.

@@ -382,7 +382,7 @@ def test_it_learns_two_tasks_told_apart_by_their_embedding(config: CanvasConfig)
 
 
 def test_a_recurrence_needs_its_function_and_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As docs/extend.md says: an entry of RECUR and one of Recurrence, and the reasoner refines with it."""
+    """As docs/extend.md says: entries of RECUR and Recurrence; only saved models need the one of NETWORKS."""
 
     def recur_once(states: list[Tensor], x: Tensor, apply: list[Any], config: CanvasConfig) -> list[Tensor]:
         return [apply[0](states[0], x, 1), states[1]]
