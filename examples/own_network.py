@@ -39,6 +39,7 @@ class MixerConfig(NetworkConfig):
     heads: int = 8
     """Groups of channels; each has separate matrices that mix rows and columns."""
 
+    described: ClassVar[str] = "a network without attention"  # on a model card
     unused: ClassVar[frozenset[str]] = frozenset({"tokens", "reasoner.recurrences", "reasoner.rope_base"})
     sure: ClassVar[str] = "halting"  # one output learns whether the answer is right
 

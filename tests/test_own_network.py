@@ -53,7 +53,9 @@ def run(own: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_it_is_trained_and_evaluated(own: ModuleType, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert isinstance(CharmModel.from_pretrained(newest_checkpoint(run)).reasoner, own.Mixer)
+    model = CharmModel.from_pretrained(newest_checkpoint(run))
+    assert isinstance(model.reasoner, own.Mixer)
+    assert "A model for ARC-AGI: a network without attention (mixer), of width 32" in model.card("mine")
     losses = [json.loads(line)["token_loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert losses[-1] < 0.7 * losses[0]
     capsys.readouterr()

@@ -72,6 +72,8 @@ class NetworkConfig:
 
     unused: ClassVar[frozenset[str]] = frozenset()
     """Fields of a run that this network does not read, by dotted name: they keep their defaults and are no flags."""
+    described: ClassVar[str] = "a network"
+    """What the network is, in the words of a model card; the card adds the kind."""
     canvas: ClassVar[str] = ""
     """The only `data.canvas` that this network takes; "" for any."""
     judges: ClassVar[bool] = False

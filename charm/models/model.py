@@ -42,10 +42,6 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
 
 TRAINING = "training.json"  # in a saved model: the configuration of the run it comes from
-NETWORKS = {  # kind -> what a model card says about it
-    "writer": "a causal transformer that writes answers token by token, which is not the paper's architecture",
-    "vit": "a vision transformer after VARC and LoopViT, which is not the paper's architecture",
-}
 CARD = """\
 ---
 library_name: charm-arc
@@ -205,9 +201,7 @@ class CharmModel(nn.Module):
         total = sum(parameter.numel() for parameter in self.parameters())
         return CARD.format(
             name=name,
-            network=NETWORKS.get(
-                self.config.reasoner.kind, f"a recurrent reasoner ({self.config.reasoner.kind})"
-            ),
+            network=f"{self.config.reasoner.described} ({self.config.reasoner.kind})",
             width=self.config.reasoner.width,
             total=f"{total:,}",
             memory=f"{memory:,}",

@@ -46,6 +46,7 @@ class CanvasConfig(NetworkConfig):
     """How blocks are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs, which "auto" uses for
     bfloat16 there. The model is the same."""
 
+    described: ClassVar[str] = "a recurrent reasoner"
     unused: ClassVar[frozenset[str]] = frozenset({"tokens"})
     fixed_depths: ClassVar[bool] = False
     sure: ClassVar[str] = "halting"

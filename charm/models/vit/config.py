@@ -28,6 +28,9 @@ class VitConfig(NetworkConfig):
     placements: int = 10
     """Random scales and places of the input at which each view votes."""
 
+    described: ClassVar[str] = (
+        "a vision transformer after VARC and LoopViT, which is not the paper's architecture"
+    )
     unused: ClassVar[frozenset[str]] = frozenset({"tokens", "halt_weight"})
     canvas: ClassVar[str] = "large"
     rotated: ClassVar[int] = 4  # a pair for each axis

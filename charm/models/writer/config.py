@@ -26,6 +26,9 @@ class WriterConfig(NetworkConfig):
     """How attention is computed: "plain" PyTorch, or a "fused" Triton kernel for NVIDIA GPUs. "auto" is plain until the
     kernel has been measured on a GPU. The model is the same."""
 
+    described: ClassVar[str] = (
+        "a causal transformer that writes answers token by token, which is not the paper's architecture"
+    )
     unused: ClassVar[frozenset[str]] = frozenset(
         {"batch", "accumulate", "halt_weight", "shard_tables", "data.canvas", "data.scales"}
     )
