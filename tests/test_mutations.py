@@ -22,6 +22,7 @@ def test_every_mutation_has_one_place_and_its_tests() -> None:
 
 def test_a_mutation_is_judged_by_its_tests(tmp_path: Path) -> None:
     (tmp_path / "charm").mkdir()
+    (tmp_path / "charm" / "__init__.py").touch()  # or an installed charm would be found first
     (tmp_path / "tests").mkdir()
     source = tmp_path / "charm" / "sums.py"
     source.write_text("def add(a, b):\n    return a + b\n\n\ndef spare():\n    return 1\n")
